@@ -25,12 +25,12 @@
 
 #include "check/order_search.h"
 
-#define DEFAULT_LIMIT 30000000 /* edges */
+#define DEFAULT_LIMIT 30000000 /* most edges examined */
 
 /* --- chains of starts and block points --- */
 
-/* Puts a start into the chain of what it counts for: a region's barrier, a collective, or the ends
- * of a channel (a permutation has two). */
+/* Adds a start to the chain that it belongs to: a region's barrier, a collective, or the ends of a
+ * channel (a permute has two). */
 static hr_status_t add_start(check_cycle_search_t *search, int rank, uint32_t at) {
   const check_event_t *event = &search->orders[rank].trace->events.data[at];
   uint32_t *number = &search->numbers[rank][at - search->ranges[rank].begin];
@@ -51,13 +51,13 @@ static hr_status_t add_start(check_cycle_search_t *search, int rank, uint32_t at
   return NULL;
 }
 
-/* A region is one event here: what lies inside is passed over. */
+/* The next event; a region counts as one event, so its inside is skipped. */
 static uint32_t next_event(const comm_trace_t *trace, uint32_t at) {
   const check_event_t *event = &trace->events.data[at];
   return event->kind == CHECK_REGION ? trace->regions.data[event->start].end : at + 1;
 }
 
-/* *out_exact false: too many sets of starts, beyond a hundredth of the search limit. */
+/* *out_exact false: too many sets of starts, more than a hundredth of the search limit. */
 static hr_status_t find_block_points(check_cycle_search_t *search, int rank, bool *out_exact) {
   check_range_t range = search->ranges[rank];
   const comm_trace_t *trace = search->result->of[rank];
@@ -72,8 +72,7 @@ static hr_status_t find_block_points(check_cycle_search_t *search, int rank, boo
 
 /* --- dependencies --- */
 
-/* The memory of find_last_event, per trace and not per rank, as ranks share traces; 0: not looked
- * up. */
+/* Memo of find_last_event, per trace since ranks share traces; 0: not computed. */
 static hr_status_t last_events_of_trace(check_cycle_search_t *search, const comm_trace_t *trace,
                                         uint32_t **out_events) {
   const comm_trace_t **key;
@@ -87,8 +86,8 @@ static hr_status_t last_events_of_trace(check_cycle_search_t *search, const comm
 }
 
 /* The last event of a process, in planned order, that does not follow start `need` of the chain in
- * every order. Block points after it are no edges, which bounds the scan in order_search.c. Known
- * only where all chains are ordered; else UINT32_MAX. */
+ * every order. Later block points are no edges, which bounds the scan in order_search.c. UINT32_MAX
+ * unless all chains are ordered. */
 static hr_status_t find_last_event(check_cycle_search_t *search, int rank,
                                    const check_chain_t *chain, uint32_t need, uint32_t *out_event) {
   const check_orders_t *orders = &search->orders[rank];
@@ -106,8 +105,8 @@ static hr_status_t find_last_event(check_cycle_search_t *search, int rank,
   return NULL;
 }
 
-/* The current node waits for start `need` of a chain of `rank`; 0: for nothing. A chain that is
- * missing (NULL) is one that the rank never starts. */
+/* The current node waits for start `need` of a chain of `rank`; 0: it does not wait. NULL chain:
+ * the rank never makes such a start. */
 static hr_status_t add_dependency(check_cycle_search_t *search, int rank, const void *match,
                                   int side, uint32_t need) {
   if (!need) return NULL;
@@ -141,8 +140,8 @@ static hr_status_t add_region_dependencies(check_cycle_search_t *search, int ran
   return NULL;
 }
 
-/* What a block point waits for: at a region or collective the same instance in all others, at a
- * channel the start of the other end. */
+/* Adds what a block point waits for: at a region or collective the same instance in all other
+ * processes, at a channel the start of the other end. */
 static hr_status_t add_dependencies(check_cycle_search_t *search, int rank,
                                     const check_block_point_t *point) {
   const check_event_t *event = &search->orders[rank].trace->events.data[point->event];
@@ -178,8 +177,8 @@ static hr_status_t add_nodes(check_cycle_search_t *search, int rank) {
 
 /* --- results --- */
 
-/* The event of `to`'s process that `from` waits for: the first start of the awaited chain that it
- * has not made when it blocks at `to`. CHECK_NEVER: it makes none. */
+/* The event of `to`'s process that `from` waits for: the first start of the awaited chain that the
+ * process has not made when it blocks at `to`. CHECK_NEVER: it makes none. */
 static uint32_t awaited_event(const check_cycle_search_t *search, const check_wait_node_t *from,
                               const check_wait_node_t *to) {
   for (size_t a = 0; a < from->dependency_count; a++) {
@@ -196,8 +195,8 @@ static uint32_t awaited_event(const check_cycle_search_t *search, const check_wa
   return CHECK_NEVER;
 }
 
-/* The barrier model of a region is stronger than its run: a cycle through one proves no deadlock.
- */
+/* The barrier model of a region is stronger than its run, so a cycle through a region proves no
+ * deadlock. */
 static hr_status_t report_unproved_region(check_result_t *result, const check_wait_node_t *node) {
   const hlo_instr_t *instr = result->of[node->rank]->events.data[node->point->event].instr;
   check_problem_t problem = {NULL, instr, NULL, node->rank, -1};
@@ -208,7 +207,7 @@ static hr_status_t report_unproved_region(check_result_t *result, const check_wa
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* Turns the path into waits for the report, each process waiting for the next. */
+/* Turns the path into waits for the report, each process waiting for the next one. */
 static hr_status_t record_cycle(check_cycle_search_t *search) {
   check_result_t *result = search->result;
   for (size_t i = 0; i < search->path.count; i++) {
@@ -230,14 +229,14 @@ static hr_status_t record_cycle(check_cycle_search_t *search) {
   return NULL;
 }
 
-/* Unproved, not unsound: the planned order has been proved all the same. */
+/* The verdict is unproved, not unsound: the planned order has been proved in any case. */
 static hr_status_t report_search_limit(check_result_t *result) {
   check_problem_t problem = {"search limit: too many orders to examine all of them", NULL, NULL, -1,
                              -1};
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* Unordered starts of one chain must be interchangeable: otherwise some order matches operations
+/* Unordered starts of one chain must be interchangeable; otherwise some order matches operations
  * that do not agree. */
 static hr_status_t check_reordered_starts(check_cycle_search_t *search, int rank) {
   const check_orders_t *orders = &search->orders[rank];
@@ -258,7 +257,7 @@ static hr_status_t check_reordered_starts(check_cycle_search_t *search, int rank
 
 /* --- the decision --- */
 
-/* Orders of all processes first: an edge needs the chains of both. */
+/* Finds the orders of all processes first, since an edge needs the chains of both ends. */
 static hr_status_t build_wait_graph(check_cycle_search_t *search, bool *out_exact) {
   int world = search->result->world;
   HR_TRY(HR_NEW_ARRAY(&search->arena, world, &search->orders));
@@ -275,7 +274,8 @@ static hr_status_t build_wait_graph(check_cycle_search_t *search, bool *out_exac
   return NULL;
 }
 
-/* Builds, searches, and records a cycle or the limit; misuse that was found on the way is kept. */
+/* Builds and searches the graph, and records a cycle or the limit; misuse found on the way is
+ * kept. */
 static hr_status_t decide(check_cycle_search_t *search) {
   check_search_outcome_t outcome;
   bool exact;
@@ -287,7 +287,7 @@ static hr_status_t decide(check_cycle_search_t *search) {
   return outcome == CHECK_SEARCH_CYCLE ? record_cycle(search) : NULL;
 }
 
-/* True if each process has exactly one order: the planned one, which has been proved already. */
+/* Does each process have exactly one order? It is the planned one, which has been proved. */
 static bool has_single_order(const check_result_t *result, const check_range_t *ranges) {
   const comm_trace_t *last = NULL;
   for (int rank = 0; rank < result->world; rank++) {

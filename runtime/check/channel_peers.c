@@ -9,7 +9,7 @@
 typedef struct end { /* one side of a channel in one process */
   int64_t channel;
   int rank, sends;
-  int peer; /* from source_target_pairs; UNNAMED: not given */
+  int peer; /* from source_target_pairs; UNNAMED: unknown */
   const hlo_instr_t *instr;
 } end_t;
 #define UNNAMED (-2)
@@ -26,7 +26,7 @@ typedef struct found_end {
   int peer;
 } found_end_t;
 
-/* By channel, then side, then peer, so that the ends of a channel stand together. */
+/* Orders by channel, then side, then peer, so that the ends of a channel are adjacent. */
 static int compare_ends(const void *a, const void *b) {
   const end_t *x = a, *y = b;
   if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
@@ -35,7 +35,7 @@ static int compare_ends(const void *a, const void *b) {
   return x->rank - y->rank;
 }
 
-/* The sites of one behaviour's transfers, each once. */
+/* Finds the transfers of one trace, each once. */
 static hr_status_t find_sites(const comm_trace_t *trace, hr_map_t *seen, ends_t *sites) {
   hr_map_clear(seen);
   for (size_t i = 0; i < trace->events.count; i++) {
@@ -51,7 +51,7 @@ static hr_status_t find_sites(const comm_trace_t *trace, hr_map_t *seen, ends_t 
   return NULL;
 }
 
-/* The ends of all ranks that follow this trace. */
+/* Adds the ends of all ranks with this trace. */
 static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, const ends_t *sites,
                             ends_t *ends) {
   for (int rank = 0; rank < result->world; rank++) {
@@ -68,7 +68,7 @@ static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, c
   return NULL;
 }
 
-/* Each instruction once, by every rank that runs it and has a peer there. */
+/* Visits each instruction once, for every rank that runs it and has a peer there. */
 static hr_status_t collect_ends(check_result_t *result, ends_t *ends) {
   ends_t sites = {0};
   hr_map_t seen;
@@ -89,7 +89,7 @@ static bool can_match(const check_result_t *result, int64_t channel, int a, int 
                          b);
 }
 
-/* No partner (one NULL), or two that could be it. */
+/* Misuse of an end without a partner (`one` is NULL), or with two possible partners. */
 static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one,
                                   const end_t *two) {
   check_problem_t problem = {NULL, end->instr, NULL, end->rank, -1};
@@ -111,7 +111,7 @@ static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, cons
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* The peer of an end that names none itself. */
+/* Stores the peer of an end that does not name one. */
 static hr_status_t store_end(check_result_t *result, const end_t *end, int peer) {
   found_end_t *found;
   HR_TRY(HR_NEW(&result->arena, &found));
@@ -137,8 +137,8 @@ static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_
   return store_end(result, end, one->rank);
 }
 
-/* Ends without named peers are matched by elimination: the one other end of the channel that
- * they can match. */
+/* Matches ends without named peers by elimination: with the only other end of the channel that
+ * fits. */
 hr_status_t check_match_channels(check_result_t *result) {
   ends_t ends = {0};
   hr_status_t st = collect_ends(result, &ends);
@@ -153,7 +153,8 @@ hr_status_t check_match_channels(check_result_t *result) {
   return st;
 }
 
-/* -1: no peer. From the instruction's pairs, else as check_match_channels has found it. */
+/* -1: no peer. The peer is named by the instruction's pairs, or was found by
+ * check_match_channels. */
 int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank,
                        bool sends) {
   if (site->to) return sends ? site->to[rank] : site->from[rank];

@@ -34,7 +34,7 @@ hr_status_t check_printf(check_result_t *result, const char **out_text, const ch
   return st;
 }
 
-/* The same two instructions are reported once. */
+/* Has a problem of the same two instructions been reported? */
 static bool is_known_problem(const check_result_t *result, const check_problem_t *problem) {
   for (size_t i = 0; i < result->problems.count; i++) {
     const check_problem_t *old = &result->problems.data[i];
@@ -45,8 +45,8 @@ static bool is_known_problem(const check_result_t *result, const check_problem_t
   return false;
 }
 
-/* MISUSE replaces lesser verdicts and their problems; UNPROVED counts only as long as nothing
- * worse is known. */
+/* MISUSE replaces lesser verdicts and their problems; UNPROVED counts only if nothing worse is
+ * known. */
 hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
                               check_problem_t problem) {
   bool worse = verdict == CHECK_MISUSE && result->verdict != CHECK_MISUSE;
@@ -76,7 +76,7 @@ static hr_status_t status_to_misuse(check_result_t *result, hr_status_t st) {
   return st ? st : check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* Equal traces are one: ranks that run the same share it. */
+/* Keeps one of several equal traces; ranks with equal traces share it. */
 static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_trace_t *trace,
                               int rank) {
   hr_str_t key = {(const char *)&trace->hash, sizeof trace->hash};
@@ -98,7 +98,7 @@ static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_tr
   return NULL;
 }
 
-/* A process whose control flow the analysis cannot follow. */
+/* Reports a process whose control flow the analysis cannot follow. */
 static hr_status_t report_unfollowed(check_result_t *result, int rank, const char *reason) {
   check_problem_t problem = {reason, NULL, NULL, rank, -1};
   return check_add_problem(result, CHECK_UNPROVED, problem);
@@ -148,7 +148,7 @@ static hr_status_t walk_all(check_result_t *result) {
 
 /* --- starts and dones --- */
 
-/* A start without done, or a done without start. */
+/* Reports a start without a done, or a done without a start. */
 static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr,
                                   const char *format) {
   check_problem_t problem = {NULL, instr, NULL, -1, -1};
@@ -184,7 +184,7 @@ static hr_status_t find_unfinished(check_result_t *result) {
   return NULL;
 }
 
-/* --- the whole --- */
+/* --- the proof --- */
 
 /* USAGE unless the programs' ranks are 0 to world - 1, each once. */
 static hr_status_t check_cover(const check_result_t *result) {
@@ -212,8 +212,8 @@ static hr_status_t headline(check_result_t *result) {
                       result->options.any_order ? ", in any order" : ", as planned");
 }
 
-/* All processes pass the same collectives in the same order, and use no channels: by induction over
- * the list, each one is reached by its whole group. */
+/* Do all processes pass the same collectives in the same order, without channels? By induction over
+ * the list, each collective is then reached by its whole group. */
 static bool is_lockstep(const check_result_t *result) {
   if (result->traces.count != 1) return false;
   const comm_trace_t *trace = result->traces.data[0];
@@ -226,8 +226,8 @@ static bool is_lockstep(const check_result_t *result) {
   return true;
 }
 
-/* From cheap to costly: traces, unfinished transfers, channel ends; a run in lockstep needs no
- * more, all else goes through the engine. */
+/* Stages from cheap to costly: traces, unfinished transfers, channel ends. A run in lockstep needs
+ * no more; others go through the engine. */
 static hr_status_t prove(check_result_t *result) {
   HR_TRY(check_cover(result));
   HR_TRY(walk_all(result));
@@ -289,14 +289,15 @@ const char *check_verdict_name(check_verdict_t verdict) {
 
 /* --- sound by inspection --- */
 
-/* True for computations that run exactly once, in a fixed position: the entry and async wrappers.
- */
+/* Does the computation run exactly once, in a fixed position? True for the entry and for async
+ * wrappers. */
 static bool runs_in_place(const hlo_computation_t *computation) {
   const hlo_module_t *module = computation->module;
   return computation == module->entry || computation->is_async_wrapper;
 }
 
-/* Only collectives that every process runs in place: no order can make them wait in a circle. */
+/* Sound if there are only collectives that every process runs in place: no order can create a cycle
+ * of waits. */
 bool check_is_trivially_sound(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];

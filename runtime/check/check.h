@@ -3,7 +3,7 @@
  *
  * As planned: every process communicates in the one order that hlorun runs (plan_order). Any order:
  * in every topological order of data, token and control dependencies that a runtime might choose; a
- * computation that is called runs as a whole, in the position of its caller. Starts never block. A
+ * called computation runs as a whole, in the position of its caller. Starts never block. A
  * send-done completes when its matching recv has started, a recv-done when its matching send has;
  * the n-th send of a channel from one process to another matches the n-th recv of that channel
  * there. With `buffered` N a send-done completes as soon as at most N messages of the channel are
@@ -69,8 +69,8 @@ typedef struct check_fix {
   const hlo_instr_t *moved, *before;
   bool all_orders; /* all orders complete, not only the planned one */
 } check_fix_t;
-/* Searches a repair; *out_found is false if no single move suffices. The modules are modified
- * meanwhile and restored. Errors: NO_MEMORY. */
+/* Searches for a repair; *out_found is false if no single move suffices. The modules are modified
+ * temporarily and restored. Errors: NO_MEMORY. */
 hr_status_t check_find_fix(const check_program_t *programs, int program_count,
                            const check_options_t *options, const check_result_t *result,
                            check_fix_t *out_fix, bool *out_found);
@@ -78,8 +78,8 @@ hr_status_t check_find_fix(const check_program_t *programs, int program_count,
 hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix,
                              hr_strbuf_t *text);
 
-/* Whether a module is sound by inspection: only collectives outside of control flow, which all
- * processes pass in the same order. Cost: linear. */
+/* Is a module sound by inspection: only collectives outside control flow, which all processes pass
+ * in the same order? Cost: linear. */
 bool check_is_trivially_sound(const hlo_module_t *module);
 
 #endif

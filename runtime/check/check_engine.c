@@ -1,7 +1,8 @@
 /* Executes a schedule symbolically: a worklist of runnable processes, each advanced until it
- * blocks. Starts update counters of channels and collectives and wake those that wait for them; a
- * done passes if the counter has reached what it needs. Regions are barriers of all processes
- * that pass the same signature, or are followed one way (CHECK_REGION_FOLLOW).
+ * blocks. Starts update counters of channels and collectives and wake the processes that wait for
+ * them; a done passes if the counter has reached the needed value. Regions are barriers of all
+ * processes that pass the same signature, or one alternative of them is followed
+ * (CHECK_REGION_FOLLOW).
  *
  * Confluence: events are never undone and starts never block, so the final state does not depend
  *             on the order of the worklist. Cost: constant time per event, plus a wake-up per
@@ -10,9 +11,9 @@
 
 #include "base/map.h"
 
-/* --- life --- */
+/* --- life cycle --- */
 
-/* A process stands before its first event. */
+/* Every process is before its first event. */
 static hr_status_t make_processes(check_engine_t *engine) {
   hr_arena_t *arena = &engine->matching.arena;
   HR_TRY(HR_NEW_ARRAY(arena, engine->result->world, &engine->processes));
@@ -26,7 +27,7 @@ static hr_status_t make_processes(check_engine_t *engine) {
   return NULL;
 }
 
-/* Regions of equal signature are one barrier on all ranks. */
+/* Regions of equal signature share one barrier on all ranks. */
 static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature,
                                 check_barrier_t **out_barrier) {
   check_barrier_t *barrier =
@@ -42,7 +43,7 @@ static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature,
                     (hr_str_t){(const char *)&barrier->signature, sizeof signature}, barrier, NULL);
 }
 
-/* How many processes pass each region: known before anything happens. */
+/* Counts the processes that pass each region, before the run starts. */
 static hr_status_t expect_regions(check_engine_t *engine, int rank, hr_arena_t *scratch) {
   const comm_trace_t *trace = engine->result->of[rank];
   hr_map_t passed;
@@ -94,7 +95,7 @@ void check_engine_deinit(check_engine_t *engine) {
   check_matching_deinit(&engine->matching);
 }
 
-/* --- waking --- */
+/* --- wake-ups --- */
 
 /* A blocked process tries its event again. */
 static hr_status_t wake(check_engine_t *engine, int rank) {
@@ -103,7 +104,7 @@ static hr_status_t wake(check_engine_t *engine, int rank) {
   return NULL;
 }
 
-/* The end that waits on `side` for the other one to reach what it needs. */
+/* Wakes the end that waits on `side` if the counter has reached what it needs. */
 static hr_status_t wake_channel(check_engine_t *engine, check_channel_t *channel, int side) {
   int rank = channel->waiting[side];
   if (rank == CHECK_NOBODY || channel->started[side] < channel->need[side]) return NULL;
@@ -111,7 +112,7 @@ static hr_status_t wake_channel(check_engine_t *engine, check_channel_t *channel
   return wake(engine, rank);
 }
 
-/* All that wait try again: they block again if it is another instance that they wait for. */
+/* Wakes all waiters of a list; those that wait for another instance block again. */
 static hr_status_t wake_list(check_engine_t *engine, int *list) {
   int rank = *list;
   *list = CHECK_NOBODY;
@@ -133,7 +134,7 @@ static bool block_on_list(check_engine_t *engine, int rank, int *list) {
 
 /* --- starts --- */
 
-/* A collective whose groups leave the rank out is misuse, but for broadcasts, which give zeros
+/* A collective whose groups omit the rank is misuse, except for broadcasts, which give zeros
  * there. */
 static hr_status_t report_missing_member(check_engine_t *engine, int rank,
                                          const check_event_t *event) {
@@ -146,7 +147,7 @@ static hr_status_t report_missing_member(check_engine_t *engine, int rank,
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
 
-/* The number of the start on its side is what its done later needs from the other. */
+/* The number of the start on its side is the count that its done needs from the other side. */
 static hr_status_t start_on_channel(check_engine_t *engine, check_channel_t *channel, int side,
                                     int rank, const check_event_t *event, uint32_t *number) {
   HR_TRY(check_channel_start(engine->result, channel, side, rank, event));
@@ -154,7 +155,7 @@ static hr_status_t start_on_channel(check_engine_t *engine, check_channel_t *cha
   return wake_channel(engine, channel, side);
 }
 
-/* Starts never block: they count, compare with partners that are there, and wake whoever waited
+/* Starts never block: they count, compare with waiting partners, and wake the processes that wait
  * for them. */
 static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event,
                          uint32_t *numbers) {
@@ -177,15 +178,15 @@ static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *
 
 /* --- dones --- */
 
-/* How many starts the other side of a link must have made for start `number` of this side to
- * complete. */
+/* Number of starts that the other side of a channel must have made for start `number` of this side
+ * to complete. */
 static uint32_t partner_need(const check_engine_t *engine, const check_event_t *event,
                              uint32_t number) {
   uint32_t buffered = event->kind == CHECK_SEND_DONE ? engine->result->options.buffered : 0;
   return number > buffered ? number - buffered : 0;
 }
 
-/* A done passes if the other side has started often enough; at most one process waits on a side. */
+/* A done passes if the other side has made enough starts; at most one process waits on a side. */
 static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, int other_side,
                              uint32_t need, int rank) {
   if (channel->started[other_side] >= need) return true;
@@ -195,7 +196,7 @@ static bool can_pass_channel(check_engine_t *engine, check_channel_t *channel, i
   return false;
 }
 
-/* *out_passed false: the process now waits. A done that is tried twice has no effect of its own. */
+/* *out_passed false: the process is blocked. Trying a done repeatedly has no further effect. */
 static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event,
                             uint32_t number, bool *out_passed) {
   check_ends_t ends;
@@ -216,10 +217,11 @@ static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_
 
 /* --- regions --- */
 
-#define HAS_ARRIVED (UINT32_C(1) << 31) /* in the number of a region: this process waits at it */
+/* Flag in the number of a region: this process waits at it. */
+#define HAS_ARRIVED (UINT32_C(1) << 31)
 
-/* A region is passed when all have arrived whose traces have it; arrivals are counted once, by a
- * flag in the number. */
+/* A region is passed when all processes whose traces contain it have arrived. A flag in the number
+ * keeps arrivals from being counted twice. */
 static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_region_t *region,
                                 uint32_t *number, bool *out_passed) {
   check_barrier_t *barrier;
@@ -235,7 +237,7 @@ static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_re
   return NULL;
 }
 
-/* Where branch `branch` of a region begins. */
+/* Position at which branch `branch` of a region begins. */
 static uint32_t branch_begin(const comm_trace_t *trace, uint32_t at, uint32_t branch) {
   uint32_t number = trace->events.data[at].start;
   const check_region_t *region = &trace->regions.data[number];
@@ -259,7 +261,8 @@ static void enter_region(check_engine_t *engine, int rank, const check_region_t 
       branch_begin(engine->result->of[rank], process->at, loops ? 0 : engine->options.branch);
 }
 
-/* At the end of an iteration back to the region's head, found backwards. */
+/* At the end of an iteration, returns to the region's head, which is found by searching
+ * backwards. */
 static void leave_region(check_engine_t *engine, int rank, const check_event_t *event) {
   check_process_t *process = &engine->processes[rank];
   const check_region_t *region = &engine->result->of[rank]->regions.data[event->start];
@@ -297,7 +300,7 @@ static hr_status_t step_region(check_engine_t *engine, int rank, const check_eve
 
 /* --- running --- */
 
-/* One event of one process; *out_passed false: it is blocked. */
+/* One event of one process; *out_passed false: the process is blocked. */
 static hr_status_t step(check_engine_t *engine, int rank, bool *out_passed) {
   check_process_t *process = &engine->processes[rank];
   uint32_t begin = engine->ranges[rank].begin;
@@ -314,8 +317,8 @@ static hr_status_t step(check_engine_t *engine, int rank, bool *out_passed) {
   return NULL;
 }
 
-/* Any order of processes gives the same end: events that are enabled stay so (confluence),
- * therefore one order is enough. */
+/* Any order of processes gives the same final state, since enabled events stay enabled
+ * (confluence): one order suffices. */
 hr_status_t check_engine_run(check_engine_t *engine) {
   for (int rank = 0; rank < engine->result->world; rank++)
     if (!engine->processes[rank].blocked && engine->processes[rank].at < engine->ranges[rank].end)
@@ -329,7 +332,7 @@ hr_status_t check_engine_run(check_engine_t *engine) {
   return NULL;
 }
 
-/* --- what came of it --- */
+/* --- results --- */
 
 bool check_engine_is_complete(const check_engine_t *engine) {
   for (int rank = 0; rank < engine->result->world; rank++)
@@ -337,8 +340,8 @@ bool check_engine_is_complete(const check_engine_t *engine) {
   return true;
 }
 
-/* Every message has both ends and every collective all members: what a loop's body needs to be
- * repeated. */
+/* Does every message have both ends, and every collective all members? Only then may a loop's body
+ * be repeated. */
 bool check_engine_is_balanced(const check_engine_t *engine) {
   for (size_t i = 0; i < engine->matching.all_channels.count; i++)
     if (engine->matching.all_channels.data[i]->started[0] !=
@@ -354,8 +357,8 @@ bool check_engine_is_balanced(const check_engine_t *engine) {
   return true;
 }
 
-/* Finds, in what a process has not done yet, the start that makes its count on a link or gather
- * reach `need`. */
+/* Finds the remaining start of a process that makes its count on a channel or collective reach
+ * `need`. */
 static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_channel_t *channel,
                                 int side, const check_collective_t *collective, uint32_t have,
                                 uint32_t need, uint32_t *out_event) {
@@ -373,7 +376,7 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_ch
   return NULL;
 }
 
-/* The first member that has not called it and still could. */
+/* The first member that has not started the instance and still can. */
 static hr_status_t collective_wait(check_engine_t *engine, check_collective_t *collective,
                                    uint32_t number, check_wait_t *wait) {
   const check_group_t *group = collective->group;

@@ -11,7 +11,7 @@ typedef struct check_range { /* events begin .. end-1 */
   uint32_t begin, end;
 } check_range_t;
 
-/* Treatment of regions, where data decide. */
+/* Treatment of regions, whose control flow depends on data. */
 typedef enum check_region_mode {
   CHECK_REGION_BARRIER, /* a barrier of all processes that pass it */
   CHECK_REGION_FOLLOW   /* branch `branch`, and `iterations` iterations of outer loops */
@@ -26,7 +26,7 @@ typedef struct check_engine_options {
 typedef struct check_barrier {
   uint64_t signature;
   HR_VEC(check_instance_t) instances;
-  HR_VEC(uint32_t) expected; /* processes per instance */
+  HR_VEC(uint32_t) expected; /* number of processes per instance */
   int waiters;
 } check_barrier_t;
 
@@ -36,7 +36,7 @@ typedef struct check_process {
       *numbers; /* per event of the range: number of a start in its channel or collective, from 1 */
   int next_waiter;
   bool blocked;
-  uint32_t iterations_left; /* iterations of the outermost loop; inner loops run once */
+  uint32_t iterations_left; /* remaining iterations of the outermost loop; inner loops run once */
 } check_process_t;
 
 typedef struct check_engine {
@@ -53,16 +53,16 @@ typedef struct check_engine {
 hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result,
                               const check_range_t *ranges, const check_engine_options_t *options);
 void check_engine_deinit(check_engine_t *engine);
-/* Runs until all are finished or blocked. Misuse found meanwhile is recorded in the result. May be
- * called again after ends of ranges were raised, up to those that check_engine_init was given.
- * Errors: NO_MEMORY. */
+/* Runs until all processes are finished or blocked. Misuse found on the way is recorded in the
+ * result. May be called again after ends of ranges were raised, up to those given to
+ * check_engine_init. Errors: NO_MEMORY. */
 hr_status_t check_engine_run(check_engine_t *engine);
-/* After a run: whether all processes reached the end of their ranges. */
+/* After a run: have all processes reached the end of their ranges? */
 bool check_engine_is_complete(const check_engine_t *engine);
-/* After a run: whether sends and recvs of every channel are equal in number, and every collective
- * was started by its whole group. */
+/* After a run: does every channel have as many sends as recvs, and was every collective started by
+ * its whole group? */
 bool check_engine_is_balanced(const check_engine_t *engine);
-/* The wait of a blocked process: one rank that it waits for, or -1. */
+/* The wait of a blocked process: a rank that it waits for, or -1. */
 hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_t *out_wait);
 
 #endif

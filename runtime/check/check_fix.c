@@ -1,25 +1,24 @@
-/* Repairs: a start that somebody waits for is moved before the completion that its own process is
- * stuck in. Tried by changing the program where it is, checking it again, and putting everything
- * back. */
+/* Repairs: moves an awaited start before the completion that blocks its own process. Each repair is
+ * tried by changing the program in place, checking it again, and restoring it. */
 #include "check/proof.h"
 #include "ir/print.h"
 
-typedef struct change { /* what apply() did */
+typedef struct change { /* undo information of apply() */
   hlo_computation_t *computation;
   hlo_instr_t *moved, *before;
   uint32_t from, to;
-  hlo_instr_t **operands; /* as they were */
+  hlo_instr_t **operands; /* operands before the change */
   const hlo_extra_t *extra, *done_extra;
   hlo_instr_t *done; /* done of `moved`; NULL: it has none */
 } change_t;
 
-/* --- changing a program --- */
+/* --- changes --- */
 
 static void renumber(hlo_computation_t *computation, uint32_t first, uint32_t last) {
   for (uint32_t i = first; i <= last; i++) computation->instrs.data[i]->id = i;
 }
 
-/* Moves the instruction at `from` to `to`; those between make room. */
+/* Moves the instruction at `from` to `to`; those between are shifted. */
 static void shift(hlo_computation_t *computation, uint32_t from, uint32_t to) {
   hlo_instr_t **list = computation->instrs.data, *instr = list[from];
   for (; from > to; from--) list[from] = list[from - 1];
@@ -33,7 +32,8 @@ static int token_operand(const hlo_instr_t *instr) {
   return -1;
 }
 
-/* A token that comes from behind gives way to the one that the blocked transfer started with. */
+/* If the moved instruction's token comes from a later instruction, replaces it by the token that
+ * the blocked transfer started with. */
 static hr_status_t take_earlier_token(hlo_instr_t *moved, const hlo_instr_t *before, uint32_t to,
                                       bool *out_possible) {
   const hlo_instr_t *start = before->operand_count ? before->operands[0] : NULL;
@@ -52,8 +52,7 @@ static hr_status_t take_earlier_token(hlo_instr_t *moved, const hlo_instr_t *bef
   return NULL;
 }
 
-/* `second` gets `first` as a control predecessor, so that the order is kept whoever runs the
- * program. */
+/* Makes `first` a control predecessor of `second`, so that every runtime keeps the order. */
 static hr_status_t keep_order(hlo_instr_t *first, hlo_instr_t *second) {
   hr_arena_t *arena = &second->parent->module->arena;
   hlo_extra_t *extra;
@@ -111,7 +110,7 @@ static hr_status_t apply(const check_fix_t *fix, change_t *change, bool *out_pos
   return st;
 }
 
-/* --- trying --- */
+/* --- attempts --- */
 
 static hr_status_t is_sound(const check_program_t *programs, int program_count,
                             const check_options_t *options, bool any_order, bool *out_sound) {

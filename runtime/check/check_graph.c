@@ -11,9 +11,9 @@ enum {
   HEAD = 70
 };
 
-/* --- text in markup --- */
+/* --- markup --- */
 
-/* For SVG: the five characters of XML, and no control characters. */
+/* Escapes the five special characters of XML and drops control characters. */
 static void add_escaped(hr_strbuf_t *text, const char *from, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (from[i]) {
@@ -35,7 +35,7 @@ static void add_escaped(hr_strbuf_t *text, const char *from, size_t size) {
   }
 }
 
-/* Labels that are too long for a box are cut: the tip that shows up over it has all. */
+/* Labels too long for a box are cut; the tooltip has the whole label. */
 static void add_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box,
                       size_t most) {
   hr_strbuf_t label;
@@ -51,7 +51,7 @@ static const check_event_t *event_of(const diagram_t *diagram, const diagram_box
   return &diagram->result->of[diagram->lanes.data[box->lane].rank]->events.data[box->event];
 }
 
-/* Rank, full label, place in the source, channel, and what the mark means. */
+/* Tooltip: rank, full label, source location, channel, and the meaning of the mark. */
 static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
   const hlo_instr_t *instr = event_of(diagram, box)->instr;
@@ -72,7 +72,7 @@ static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_b
 static int lane_x(int lane) { return MARGIN + lane * LANE_WIDTH + LANE_WIDTH / 2; }
 static int row_y(int row) { return HEAD + MARGIN + row * ROW_HEIGHT; }
 
-/* A vertical line per process, from the head to the last row. */
+/* Draws a vertical line per process, from the head to the last row. */
 static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   int bottom = row_y(diagram->row_count);
   for (size_t l = 0; l < diagram->lanes.count; l++) {
@@ -85,7 +85,7 @@ static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
   }
 }
 
-/* An event as a box on its lane; its colour says whether it is stuck or awaited. */
+/* Draws an event as a box on its lane; its colour tells whether it is stuck or awaited. */
 static void add_boxes(hr_strbuf_t *text, const diagram_t *diagram) {
   static const char *const classes[] = {"plain", "stuck", "awaited"};
   for (size_t i = 0; i < diagram->boxes.count; i++) {
@@ -102,8 +102,8 @@ static void add_boxes(hr_strbuf_t *text, const diagram_t *diagram) {
   }
 }
 
-/* Leaves a box on the side of the other lane, bends, and comes in level. Within one lane it goes
- * round on the right. */
+/* Draws an arrow that leaves the box towards the other lane, bends, and arrives horizontally.
+ * Within one lane it goes around on the right. */
 static void add_arrow(hr_strbuf_t *text, const diagram_t *diagram, const diagram_arrow_t *arrow) {
   const diagram_box_t *from = &diagram->boxes.data[arrow->from],
                       *to = &diagram->boxes.data[arrow->to];
@@ -175,8 +175,8 @@ static const char page_begin[] =
     "id=\"scale\"></span></div>\n"
     "<div id=\"view\">\n";
 
-/* The picture is moved by dragging and by the wheel, and zoomed by the wheel with Ctrl held, by +
- * and -, and by 0. */
+/* The picture is panned by dragging and by the wheel, and zoomed by Ctrl and the wheel, and by the
+ * keys +, - and 0. */
 static const char page_end[] =
     "</div>\n<script>\n"
     "const view = document.getElementById('view'), svg = view.querySelector('svg');\n"

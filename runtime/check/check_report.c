@@ -3,7 +3,7 @@
 #include "check/proof.h"
 
 #define WAITS_SHOWN 24
-#define STEPS_SHOWN 6 /* last steps of each process on the cycle before it is stuck */
+#define STEPS_SHOWN 6 /* number of last steps shown of each process on the cycle */
 
 static void add_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const char *path = instr->parent->module->source.path;
@@ -11,7 +11,7 @@ static void add_location(hr_strbuf_t *text, const hlo_instr_t *instr) {
   if (instr->line) hr_strbuf_printf(text, " (%s:%u)", path ? path : "program", instr->line);
 }
 
-/* Iterations and branches that an event belongs to: ", iteration 3 of %w, branch 1 of %c". */
+/* Text of the iterations and branches of an event: ", iteration 3 of %w, branch 1 of %c". */
 static void add_context(hr_strbuf_t *text, const comm_trace_t *trace, uint32_t frame) {
   for (; frame; frame = trace->frames.data[frame].parent) {
     const check_frame_t *at = &trace->frames.data[frame];
@@ -88,7 +88,7 @@ static void add_waits(hr_strbuf_t *text, const check_result_t *result) {
     hr_strbuf_printf(text, "  and %zu more\n", result->waits.count - cycle - WAITS_SHOWN);
 }
 
-/* --- how it got there --- */
+/* --- the run --- */
 
 static void add_steps(hr_strbuf_t *text, const check_result_t *result, const check_wait_t *wait) {
   const comm_trace_t *trace = result->of[wait->rank];

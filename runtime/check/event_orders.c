@@ -1,12 +1,12 @@
 /* The orders of one process. Where every chain (the starts of one side of a channel, or of one
- * member of a collective) is totally ordered by dependencies, a atomic point needs no enumeration:
- * which starts precede it in some order follows from the dependency relation. Otherwise the
+ * member of a collective) is totally ordered by dependencies, a block point needs no enumeration:
+ * the starts that precede it in some order follow from the dependency relation. Otherwise the
  * downsets of the partial order are enumerated as bit sets of at most MAX_EVENTS events, by a
- * depth-first search with memoization; each reachable downset before a atomic point is one node
- * for any_order.c.
+ * depth-first search with memoization; each reachable downset before a block point is one node for
+ * any_order.c.
  *
- * Atomic sets: a computation that is called runs as a whole, and so do the two halves of a
- * synchronous collective; downsets that split one are extended inside it first.
+ * Atomic sets: a called computation runs as a whole, and so do the two halves of a synchronous
+ * collective; a downset that splits an atomic set is first extended inside it.
  * Cost:  linear for ordered chains; up to 2^n sets of n events otherwise, bounded by `limit`. */
 #include "check/event_orders.h"
 
@@ -49,7 +49,7 @@ static bool is_block_point(const check_event_t *event) {
   return check_is_done(event) || event->kind == CHECK_REGION;
 }
 
-/* Position of the next event after `at` outside of regions: a region is one event here. */
+/* Position of the next event after `at`; a region counts as one event. */
 static uint32_t next_event(const check_orders_t *orders, uint32_t at) {
   const check_event_t *event = &orders->trace->events.data[at];
   return event->kind == CHECK_REGION ? orders->trace->regions.data[event->start].end : at + 1;
@@ -94,7 +94,7 @@ typedef struct search { /* enumeration of downsets; events are numbered from 0 *
   int chain_of[MAX_EVENTS][2]; /* chains of a start or region, one per side; -1: none */
   int start_of[MAX_EVENTS];    /* per block point: number of its start */
   uint64_t before[MAX_EVENTS];
-  HR_VEC(uint64_t) atomic_sets; /* sets of events that are not interleaved with others */
+  HR_VEC(uint64_t) atomic_sets; /* sets of events that are not interleaved with other events */
   int count;
 } downset_search_t;
 
@@ -115,7 +115,8 @@ static void find_chains(downset_search_t *search) {
   }
 }
 
-/* Bit set of the events inside frame `f`, or inside all frames of the call that created it. */
+/* Bit set of the events inside frame `f`, or (`whole_call`) inside all frames of the call that
+ * created it. */
 static uint64_t events_inside(const downset_search_t *search, uint32_t f, bool whole_call) {
   const comm_trace_t *trace = search->orders->trace;
   const check_frame_t *frames = trace->frames.data;
@@ -129,9 +130,8 @@ static uint64_t events_inside(const downset_search_t *search, uint32_t f, bool w
   return atomic;
 }
 
-/* Every call that has events is an atomic set, and so is each iteration of a loop; so are the
- * halves of a synchronous collective.
- */
+/* Atomic sets: every call with events, each iteration of a loop, and the halves of a synchronous
+ * collective. */
 static hr_status_t find_atomic_sets(downset_search_t *search) {
   const comm_trace_t *trace = search->orders->trace;
   for (uint32_t f = 1; f < trace->frames.count; f++)
@@ -163,8 +163,7 @@ static hr_status_t init_search(downset_search_t *search) {
   return find_atomic_sets(search);
 }
 
-/* May event i be the next one? Its predecessors have happened, and it does not leave another atomic
- * set half done. */
+/* Can event i be next? Its predecessors have happened, and no other atomic set is half done. */
 static bool can_come_next(const downset_search_t *search, const state_t *state, int i) {
   if (state->done >> i & 1 || (search->before[i] & ~state->done)) return false;
   for (size_t b = 0; b < search->atomic_sets.count; b++) {
@@ -182,7 +181,7 @@ static uint32_t count_chain(const downset_search_t *search, const state_t *state
   return count;
 }
 
-/* Adds the block point that the process reaches with event i after this downset. */
+/* Adds the block point at event i after this downset. */
 static hr_status_t add_block_point(downset_search_t *search, const state_t *state, int i) {
   check_orders_t *orders = search->orders;
   uint32_t *counts;
@@ -220,7 +219,8 @@ static hr_status_t expand(downset_search_t *search, const state_t *state) {
     if (check_is_start(event) && search->chain_of[i][0] >= 0)
       next.numbers[i] = (uint8_t)(count_chain(search, state, search->chain_of[i][0]) + 1);
     if (check_is_done(event))
-      next.numbers[search->start_of[i]] = 0; /* irrelevant from now on: fewer distinct states */
+      next.numbers[search->start_of[i]] =
+          0; /* irrelevant from now on; zero keeps the number of distinct states small */
     HR_TRY(visit(search, &next));
   }
   return NULL;
@@ -264,7 +264,7 @@ static hr_status_t add_enumerated_block_points(check_orders_t *orders, hr_arena_
   return st;
 }
 
-/* --- both --- */
+/* --- all chains --- */
 
 hr_status_t check_orders_find_block_points(check_orders_t *orders, hr_arena_t *arena,
                                            const uint32_t *numbers, uint64_t limit,

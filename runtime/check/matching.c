@@ -25,7 +25,7 @@ void check_matching_deinit(check_matching_t *matching) {
   hr_arena_deinit(&matching->arena);
 }
 
-/* The queue of one (channel, permute, sender, receiver), made when it is first named. */
+/* The queue of one (channel, permute, sender, receiver), created at its first use. */
 static hr_status_t find_channel(check_matching_t *matching, int64_t channel, uint32_t list,
                                 int from, int to, check_channel_t **out_channel) {
   check_channel_key_t key = {channel, list, from, to, 0};
@@ -43,7 +43,7 @@ static hr_status_t find_channel(check_matching_t *matching, int64_t channel, uin
                     entry, NULL);
 }
 
-/* One for each (group, channel): its members' calls are counted against each other. */
+/* The collective of one (group, channel), in which the members' starts are counted. */
 static hr_status_t find_collective(check_matching_t *matching, const check_group_t *group,
                                    int64_t channel, check_collective_t **out_collective) {
   check_collective_key_t key = {group->id, 0, channel};
@@ -63,7 +63,7 @@ static hr_status_t find_collective(check_matching_t *matching, const check_group
                     NULL);
 }
 
-/* Binary search: the ranks of a group are listed in ascending order for this. */
+/* Binary search in the group's ranks, which are in ascending order. */
 static int member_index(const check_group_t *group, int rank) {
   int low = 0, high = group->size - 1;
   while (low < high) {
@@ -82,8 +82,8 @@ static const hlo_shape_t *sent_shape(const check_event_t *event) {
   return event->site->instr->shape->elements[0];
 }
 
-/* MISUSE if the two ends of a message disagree in type or shape. Bounded sizes agree with any
- * size within. */
+/* MISUSE if the two ends of a message disagree in type or shape. A bounded size agrees with any
+ * size within the bound. */
 static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *channel,
                                     check_arrival_t a, check_arrival_t b) {
   char text[2][HLO_SHAPE_TEXT];
@@ -111,7 +111,7 @@ static hr_status_t compare_transfer(check_result_t *result, const check_channel_
   return check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-/* *out_k is the first operand that differs; -1 where the counts do. */
+/* *out_k: the first operand that differs; -1 if the numbers of operands differ. */
 static bool same_operands(const hlo_instr_t *a, const hlo_instr_t *b, int *out_k) {
   *out_k = -1;
   if (a->operand_count != b->operand_count) return false;
@@ -123,7 +123,7 @@ static bool same_operands(const hlo_instr_t *a, const hlo_instr_t *b, int *out_k
   return true;
 }
 
-/* What differs between two members' parts in one instance, in words; NULL: nothing. */
+/* Describes the difference between two members' parts in one instance; NULL: they agree. */
 static hr_status_t find_difference(check_result_t *result, const comm_participants_t *a,
                                    const comm_participants_t *b, uint64_t order_a, uint64_t order_b,
                                    const char **out_text) {
@@ -151,8 +151,8 @@ static hr_status_t find_difference(check_result_t *result, const comm_participan
       hlo_shape_text(b->instr->operands[k]->shape, text[1]));
 }
 
-/* MISUSE if two members meet in different collectives; members with one instruction in common
- * need no comparison. */
+/* MISUSE if two members meet in different collectives. Members with the same instruction need no
+ * comparison. */
 static hr_status_t compare_members(check_result_t *result, check_arrival_t a, check_arrival_t b) {
   check_problem_t problem = {NULL, a.event->instr, b.event->instr, a.rank, b.rank};
   if (a.event->site == b.event->site) return NULL;
@@ -161,8 +161,8 @@ static hr_status_t compare_members(check_result_t *result, check_arrival_t a, ch
   return problem.text ? check_add_problem(result, CHECK_MISUSE, problem) : NULL;
 }
 
-/* Two starts of one rank that some order exchanges must be interchangeable, else each could meet
- * the other's partner. */
+/* Two unordered starts of one rank must be interchangeable, since either could meet the other's
+ * partner. */
 hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
                                const check_event_t *b, int rank) {
   check_problem_t problem = {NULL, a->instr, b->instr, rank, rank};
@@ -181,8 +181,8 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a,
 
 /* --- starts --- */
 
-/* Messages of a channel match first in, first out: the n-th start of one end with the n-th of
- * the other. */
+/* Messages of a channel match in FIFO order: the n-th start of one end with the n-th of the
+ * other. */
 hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel, int side,
                                 int rank, const check_event_t *event) {
   check_arrival_t arrival = {event, rank};
@@ -198,8 +198,7 @@ hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel
               : compare_transfer(result, channel, arrival, partner);
 }
 
-/* The n-th call of each member is the same instance; the first to arrive is what others are
- * compared with. */
+/* The n-th starts of all members are one instance; later arrivals are compared with the first. */
 hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
                                    const check_event_t *event, uint32_t *out_number) {
   check_arrival_t arrival = {event, rank};
@@ -212,8 +211,7 @@ hr_status_t check_collective_start(check_result_t *result, check_collective_t *c
   return compare_members(result, instance->first, arrival);
 }
 
-/* What an event matches on: one collective, or up to two channels (a permute sends and
- * receives). */
+/* Endpoints of an event: one collective, or up to two channels (a permute sends and receives). */
 hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matching, int rank,
                           const check_event_t *event, check_ends_t *out_ends) {
   const comm_participants_t *site = event->site;

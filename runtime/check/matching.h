@@ -15,19 +15,19 @@ typedef struct check_arrival { /* an event of a process */
 
 typedef struct check_channel_key {
   int64_t channel;
-  uint32_t list; /* number of a collective-permute's pair list; 0: a channel */
+  uint32_t list; /* number of a collective-permute's list of pairs; 0: a channel */
   int from, to;
-  uint32_t unused; /* zero: keys are hashed as bytes */
+  uint32_t unused; /* always zero: keys are hashed as bytes */
 } check_channel_key_t;
 
 /* Side 0 sends, side 1 receives. */
 typedef struct check_channel {
   check_channel_key_t key;
   uint32_t started[2];
-  int waiting[2]; /* rank that waits until started[side] reaches need[side] */
+  int waiting[2]; /* per side: rank that waits until started[side] reaches need[side] */
   uint32_t need[2];
   HR_VEC(check_arrival_t)
-  unmatched; /* queue of starts without a partner, from `first`; all of one side */
+  unmatched; /* queue of starts without a partner, from `first` on; all of one side */
   size_t first;
 } check_channel_t;
 
@@ -46,7 +46,7 @@ typedef struct check_collective {
   const check_group_t *group;
   uint32_t *counts; /* per member: number of instances started */
   HR_VEC(check_instance_t) instances;
-  int waiters; /* head of a list of ranks, ended by CHECK_NOBODY */
+  int waiters; /* head of the list of waiting ranks, which ends with CHECK_NOBODY */
 } check_collective_t;
 
 typedef struct check_matching {
@@ -60,7 +60,7 @@ void check_matching_init(check_matching_t *matching);
 void check_matching_deinit(check_matching_t *matching);
 
 /* Counts a start and compares it with its partner, or with the first arrival of its instance. A
- * difference is recorded as misuse. Errors: NO_MEMORY. */
+ * disagreement is recorded as misuse. Errors: NO_MEMORY. */
 hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel, int side,
                                 int rank, const check_event_t *event);
 hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
@@ -76,7 +76,8 @@ typedef struct check_ends {
   check_channel_t *channel[2];
   check_collective_t *collective;
 } check_ends_t;
-/* `event`: a start or a done. All are NULL for a process in no group. Errors: NO_MEMORY. */
+/* Finds the endpoints of `event`, a start or a done; all NULL for a process in no group. Errors:
+ * NO_MEMORY. */
 hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matching, int rank,
                           const check_event_t *event, check_ends_t *out_ends);
 

@@ -2,7 +2,7 @@
  * most once. Three stages, from cheap to exact:
  *
  *   1. Elimination. A node all of whose edges lead to safe nodes is safe; nodes without edges come
- *      first. What is not eliminated has an edge to another unsafe node, hence reaches a cycle.
+ *      first. Every remaining node has an edge to another unsafe node, hence reaches a cycle.
  *   2. Shortest cycles through some of these nodes, by breadth-first search. Short cycles mostly
  *      visit each process once, and then are the answer.
  *   3. Depth-first search with iterative deepening, so that the shortest cycle is reported.
@@ -135,8 +135,8 @@ static hr_status_t shortest_cycle(check_cycle_search_t *search, size_t start, si
   return last == SIZE_MAX ? NULL : trace_path(search, start, last);
 }
 
-/* Follows edges between unsafe nodes from `at` until one repeats. Each unsafe node has an edge to
- * another, so that the walk ends on a cycle. */
+/* Follows edges between unsafe nodes from `at` until a node repeats. Each unsafe node has an edge
+ * to another, so the walk ends on a cycle. */
 static size_t node_on_cycle(check_cycle_search_t *search, size_t at) {
   for (size_t i = 0; i < search->nodes.count; i++) search->nodes.data[i].reached_from = 0;
   while (!search->nodes.data[at].reached_from) {

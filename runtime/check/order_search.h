@@ -3,7 +3,7 @@
  * Node:  a block point, that is a completion (done or region) at which one process can block, in
  *        one of the orders that its dependencies allow.
  * Edge:  from block point b of process p to block point b' of process q, if b waits for a start of
- *        q that some order of q places after b'. Edges are implicit: a dependency names the awaited
+ *        q that some order of q places after b'. Edges are implicit: a dependency has the awaited
  *        start, and check_is_wait_edge decides per pair.
  * A schedule deadlocks if and only if a cycle visits each process at most once; any_order.c has the
  * argument.
@@ -22,9 +22,10 @@ typedef struct check_dependency {
   const check_chain_t *chain; /* its chain; NULL: the process never makes such a start */
   uint32_t need;              /* number of the start in the chain, from 1 */
   size_t waiter;              /* node that waits */
-  size_t first_unsafe;        /* block points of `rank` before this one are safe or no edge */
-  size_t next_watcher;        /* next in the list of the block point at first_unsafe */
-  uint32_t last_event;        /* later events of `rank` follow the start in every order */
+  size_t
+      first_unsafe; /* block points of `rank` before this one are safe or not reached by an edge */
+  size_t next_watcher; /* next in the list of the block point at first_unsafe */
+  uint32_t last_event; /* later events of `rank` follow the start in every order */
 } check_dependency_t;
 #define CHECK_NO_DEPENDENCY SIZE_MAX
 
@@ -62,11 +63,11 @@ typedef enum check_search_outcome {
   CHECK_SEARCH_LIMIT /* undecided: more than `limit` edges */
 } check_search_outcome_t;
 
-/* True if `to` can come before the awaited start: an edge from the dependency's waiter. */
+/* Can `to` come before the awaited start? This is an edge from the dependency's waiter. */
 bool check_is_wait_edge(const check_cycle_search_t *search, const check_dependency_t *dependency,
                         const check_wait_node_t *to);
-/* Decides whether a cycle visits each process at most once, and leaves it on search->path, which is
- * else empty.
+/* Decides whether a cycle visits each process at most once, and leaves it in search->path, which is
+ * empty otherwise.
  * Cost:   linear in nodes plus examined edges for safe schedules; exponential in the number of
  *         processes at worst, bounded by search->limit.
  * Errors: NO_MEMORY. */

@@ -63,7 +63,8 @@ void passages_deinit(passages_t *passages) {
   hr_arena_deinit(&passages->arena);
 }
 
-/* Events from `at` to the end of an alternative of region `number`, `left` ends further on. */
+/* The events of an alternative of region `number`, from `at` to its end, which is `left` ends
+ * further on. */
 static check_range_t find_alternative(const comm_trace_t *trace, uint32_t at, uint32_t left) {
   uint32_t number = trace->events.data[at].start;
   uint32_t begin = ++at;

@@ -1,22 +1,24 @@
-/* The regions, where data decide, that processes pass within a range of their events. */
+/* Regions (control flow that depends on data) that processes pass within a range of their
+ * events. */
 #ifndef CHECK_PASSAGES_H
 #define CHECK_PASSAGES_H
 
 #include "base/map.h"
 #include "check/check_engine.h"
 
-/* The processes that pass the n-th region of one signature within their ranges, and where. */
+/* The n-th region of one signature within the ranges: the processes that pass it, and its
+ * positions. */
 typedef struct passage {
   const check_region_t *region; /* outermost region of its first process */
   int first_rank;
-  uint32_t *at; /* per rank: position of the region; CHECK_NEVER: it does not pass it */
+  uint32_t *at; /* per rank: position of the region; CHECK_NEVER: the rank does not pass it */
 } passage_t;
 
 /* Instances of one signature. */
 typedef struct passage_series {
   uint64_t signature;
   HR_VEC(size_t) instances; /* positions in the list of passages */
-  size_t passed;            /* instances passed by the process at hand */
+  size_t passed;            /* number of instances passed by the current process */
 } passage_series_t;
 
 typedef struct passages {

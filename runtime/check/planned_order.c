@@ -1,19 +1,18 @@
-/* The planned order: one run decides. Where data decide, all branches and one iteration of each
- * loop are proved by themselves.
+/* The planned order: one run decides. Where control flow depends on data, all branches and one
+ * iteration of each loop are proved separately.
  *
- * A region is sound whatever the data if all that communicate inside decide the same (equal
- * signatures), and each of its alternatives, followed alone by those processes, completes and
- * leaves no message or collective half done; and if the rest is sound when all of them wait for
- * each other where the region is. For then a region, passed any number of times, orders no more
- * events than such a barrier does. */
+ * A region is sound for all data under three conditions: all processes that communicate inside
+ * decide alike (equal signatures); each alternative, run separately by those processes, completes
+ * and leaves no message or collective half done; and the rest is sound with the region replaced by
+ * a barrier of those processes. A region, passed any number of times, then orders no more events
+ * than the barrier does. */
 #include "check/any_order.h"
 #include "check/proved_regions.h"
 
 /* --- the cycle --- */
 
-/* The process that each blocked process waits for, by rank; -1 in `other`: not blocked, or blocked
- * without a partner.
- */
+/* The process that each blocked process waits for, by rank. -1 in `other`: not blocked, or blocked
+ * without a partner. */
 static hr_status_t find_waits(check_engine_t *engine, check_wait_t *waits) {
   for (int rank = 0; rank < engine->result->world; rank++) {
     waits[rank] = (check_wait_t){rank, CHECK_NEVER, -1, CHECK_NEVER};
@@ -28,7 +27,7 @@ static bool can_follow(const check_wait_t *wait) {
   return is_stuck(wait) && wait->awaited != CHECK_NEVER;
 }
 
-/* Length of the cycle through `rank` of the map "waits for"; 0: it is on none. */
+/* Length of the cycle through `rank` of the map "waits for"; 0: it is on no cycle. */
 static int cycle_length(const check_wait_t *waits, int rank, int limit) {
   int length = 1, at = waits[rank].other;
   for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++)
@@ -93,7 +92,7 @@ static hr_status_t record_stuck(check_engine_t *engine) {
 
 /* --- regions --- */
 
-/* The proof under way. */
+/* State of the proof. */
 typedef struct planned {
   check_result_t *result;
   proved_regions_t proved;
@@ -119,7 +118,7 @@ static hr_status_t report_unproved(check_result_t *result, const passage_t *pass
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
-/* Every channel and collective used inside must be balanced before the region: else an operation
+/* Are all channels and collectives used inside balanced before the region? Otherwise an operation
  * inside could match one outside. */
 static bool is_balanced_before(const check_engine_t *inside, check_engine_t *before) {
   for (size_t i = 0; i < inside->matching.all_channels.count; i++) {
@@ -138,11 +137,12 @@ static bool is_balanced_before(const check_engine_t *inside, check_engine_t *bef
   return true;
 }
 
-/* What has been started before a passage: counted from one passage to the next while all processes
- * pass them in this order, else from the begin. */
+/* Events started before a passage. Counted incrementally while all processes pass the regions in
+ * this order, else from the beginning. */
 typedef struct prefix {
-  const check_range_t *outer; /* per rank: the events that are proved */
-  check_range_t *ranges;      /* their part before the passage, or all where there is none */
+  const check_range_t *outer; /* per rank: the events being proved */
+  check_range_t *ranges; /* the part of `outer` before the passage, or all of it for ranks without
+                            the passage */
   check_engine_t engine;
   bool is_open;
 } prefix_t;
@@ -182,8 +182,8 @@ static hr_status_t report_unmatched(check_result_t *result, const passage_t *pas
                              : "controls communication that does not match inside it");
 }
 
-/* Runs one alternative by itself: it must complete and be balanced; else *out_proved is NULL and
- * that is reported. */
+/* Runs one alternative separately. It must complete and be balanced; else *out_proved is NULL and
+ * the failure is reported. */
 static hr_status_t run_alternative(planned_t *planned, const passage_t *passage,
                                    const check_range_t *ranges,
                                    const proved_alternative_t **out_proved) {
@@ -201,7 +201,8 @@ static hr_status_t run_alternative(planned_t *planned, const passage_t *passage,
 
 static hr_status_t prove_ranges(planned_t *planned, const check_range_t *ranges, int depth);
 
-/* Proves one alternative by itself: it must complete, be balanced, and use balanced channels. */
+/* Proves one alternative separately: it must complete, be balanced, and use channels that are
+ * balanced before. */
 static hr_status_t prove_alternative(planned_t *planned, prefix_t *prefix, const passage_t *passage,
                                      uint32_t alternative, check_range_t *ranges, int depth) {
   check_result_t *result = planned->result;
@@ -243,7 +244,7 @@ static hr_status_t prove_regions(planned_t *planned, const check_range_t *ranges
 /* --- the proof --- */
 
 /* Without regions a blocked run is a deadlock. With regions it is only unproved, since barriers are
- * stronger than the run. */
+ * stronger than the regions. */
 static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
                                     int depth) {
   check_result_t *result = engine->result;
@@ -295,7 +296,7 @@ static hr_status_t try_choice(check_result_t *result, const check_range_t *range
   return st;
 }
 
-/* The only decision of the schedule, if all regions share one signature and depend on a parameter;
+/* The only decision of the schedule, if all regions have one signature and depend on a parameter;
  * else NULL. */
 static const check_region_t *only_decision(const check_result_t *result) {
   const check_region_t *only = NULL;
@@ -308,7 +309,7 @@ static const check_region_t *only_decision(const check_result_t *result) {
   return only && !only->varies && only->cause && only->cause->op == HLO_PARAMETER ? only : NULL;
 }
 
-/* Unproved schedules with a single decision: every outcome is followed, and a deadlock is shown. */
+/* For unproved schedules with a single decision: follows every outcome, and shows a deadlock. */
 static hr_status_t try_choices(check_result_t *result, const check_range_t *ranges) {
   const check_region_t *only = only_decision(result);
   if (!only) return NULL;

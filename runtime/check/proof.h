@@ -11,7 +11,7 @@
 typedef struct check_wait {
   int rank;
   uint32_t event;
-  int other;        /* -1: no process can end this wait */
+  int other;        /* -1: no process can end the wait */
   uint32_t awaited; /* CHECK_NEVER: no such event exists */
 } check_wait_t;
 
@@ -42,7 +42,7 @@ struct check_result {
   uint64_t event_count;
 };
 
-/* Records a problem, up to a maximum, and raises the verdict. Errors: NO_MEMORY. */
+/* Records a problem, up to a maximum number, and raises the verdict. Errors: NO_MEMORY. */
 hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict,
                               check_problem_t problem);
 hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...)

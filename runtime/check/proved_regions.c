@@ -1,5 +1,5 @@
-/* Two alternatives are the same if each rank has equal events there: the same instructions and
- * participants, reached by the same calls and in the same iterations within the region. */
+/* Two alternatives are equal if each rank has equal events there: the same instructions and
+ * participants, reached by the same calls, in the same iterations within the region. */
 #include "check/proved_regions.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static uint64_t hash_events(const check_result_t *result, const check_range_t *r
   return hash;
 }
 
-/* Frames `a` and `b` are reached in the same way from root_a and root_b. */
+/* Are frames `a` and `b` reached in the same way from root_a and root_b? */
 static bool same_calls(const comm_trace_t *trace, uint32_t a, uint32_t root_a, uint32_t b,
                        uint32_t root_b) {
   while (a && b && a != root_a && b != root_b) {
@@ -51,7 +51,7 @@ static bool same_region(const check_region_t *a, const check_region_t *b) {
          a->alternative_count == b->alternative_count;
 }
 
-/* `start` of a done is relative to the range; a region's ends are told by their positions. */
+/* Compares `start` of a done relative to the range, and the ends of regions by position. */
 static bool same_event(const comm_trace_t *trace, uint32_t at, uint32_t begin, uint32_t other_at,
                        uint32_t other_begin) {
   const check_event_t *a = &trace->events.data[at], *b = &trace->events.data[other_at];
@@ -109,7 +109,7 @@ static hr_status_t copy(hr_arena_t *arena, const void *from, size_t size_bytes,
   return NULL;
 }
 
-/* Those of equal hash follow the first. */
+/* Appends an alternative to those of equal hash. */
 static hr_status_t enter(proved_regions_t *proved, proved_alternative_t *made) {
   hr_str_t key = {(const char *)&made->hash, sizeof made->hash};
   proved_alternative_t *first = hr_map_get(&proved->by_hash, key);

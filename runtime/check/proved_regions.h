@@ -1,5 +1,5 @@
-/* Alternatives of regions that were proved. An unrolled loop passes a region once an iteration: one
- * proof is enough for all passages whose events are the same. */
+/* Proved alternatives of regions. An unrolled loop passes a region once per iteration; one proof
+ * covers all passages with the same events. */
 #ifndef CHECK_PROVED_REGIONS_H
 #define CHECK_PROVED_REGIONS_H
 
@@ -9,7 +9,7 @@ typedef struct proved_alternative {
   uint64_t hash;                   /* hash of the events */
   const uint32_t *at;              /* per rank: the region, as in passage_t */
   const check_range_t *ranges;     /* per rank: the events */
-  check_engine_t engine;           /* after its run, for the channels and collectives used */
+  check_engine_t engine;           /* state after its run, with the channels and collectives used */
   struct proved_alternative *next; /* next one with this hash */
 } proved_alternative_t;
 
@@ -21,13 +21,14 @@ typedef struct proved_regions {
 
 void proved_regions_init(proved_regions_t *proved);
 void proved_regions_deinit(proved_regions_t *proved);
-/* The proof of an alternative with the same events as this one, whose ranges are given; NULL: none.
- * Cost: linear in the events. */
+/* The proof of an alternative with the same events as the one with these ranges; NULL: none. Cost:
+ * linear in the events. */
 const proved_alternative_t *proved_regions_find(const proved_regions_t *proved,
                                                 const check_result_t *result,
                                                 const passage_t *passage,
                                                 const check_range_t *ranges);
-/* Takes the engine over, also after an error; copies the rest. Errors: NO_MEMORY. */
+/* Adds a proof. Takes ownership of the engine, also after an error; copies the rest. Errors:
+ * NO_MEMORY. */
 hr_status_t proved_regions_add(proved_regions_t *proved, const check_result_t *result,
                                const passage_t *passage, const check_range_t *ranges,
                                check_engine_t *engine, const proved_alternative_t **out_added);

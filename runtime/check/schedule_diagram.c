@@ -37,7 +37,7 @@ static const check_wait_t *wait_of(const check_result_t *result, int rank, bool 
   return NULL;
 }
 
-/* The processes of the cycle first, then those they are about, then the others. */
+/* Orders lanes: the processes of the cycle, then those they wait for, then the others. */
 static hr_status_t choose_lanes(diagram_t *diagram) {
   const check_result_t *result = diagram->result;
   size_t cycle = result->cycle_length ? (size_t)result->cycle_length : 1;
@@ -58,7 +58,7 @@ static hr_status_t add_box(diagram_t *diagram, int lane, uint32_t event, diagram
   return NULL;
 }
 
-/* Does the run that is shown come by this event? */
+/* Does the shown run reach this event? */
 static bool has_happened(const check_result_t *result, int rank, const check_wait_t *wait,
                          uint32_t event) {
   if (result->reached) return event < result->reached[rank];
@@ -105,8 +105,8 @@ static hr_status_t fill_lane(diagram_t *diagram, int lane) {
 
 /* --- arrows --- */
 
-typedef struct track { /* the boxes of the starts on one side of a link, and of the dones of the
-                          other */
+typedef struct track { /* boxes of the starts on one side of a channel, and of the dones of the
+                          other side */
   const void *meeting;
   int side;
   HR_VEC(size_t) starts, dones;
@@ -126,7 +126,8 @@ static hr_status_t find_track(tracks_t *tracks, const void *match, int side, tra
   return NULL;
 }
 
-/* Messages: from a send to the recv-done that gets it; of a permute, from its start to its done. */
+/* Records arrows of messages: from a send to the recv-done that receives it; for a permute, from
+ * its start to its done. */
 static hr_status_t track_box(diagram_t *diagram, check_matching_t *matching, tracks_t *tracks,
                              size_t number) {
   const diagram_box_t *box = &diagram->boxes.data[number];
@@ -202,7 +203,7 @@ static hr_status_t find_waits(diagram_t *diagram) {
 
 /* --- rows --- */
 
-/* A box is below the one before it in its lane, and below where its message comes from. */
+/* Lowers each box below its predecessor in the lane, and below the source of its message. */
 static bool lower_boxes(diagram_t *diagram) {
   bool changed = false;
   for (size_t l = 0; l < diagram->lanes.count; l++) {
@@ -232,7 +233,7 @@ static void find_rows(diagram_t *diagram) {
       diagram->row_count = diagram->boxes.data[i].row + 1;
 }
 
-/* --- the whole --- */
+/* --- the layout --- */
 
 hr_status_t schedule_diagram_init(diagram_t *diagram, const check_result_t *result) {
   *diagram = (diagram_t){.result = result};

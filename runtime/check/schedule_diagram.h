@@ -5,7 +5,7 @@
 #include "check/matching.h"
 
 #define DIAGRAM_MAX_LANES 64
-#define DIAGRAM_MAX_BOXES 400 /* per lane: its last boxes */
+#define DIAGRAM_MAX_BOXES 400 /* per lane; the last ones are kept */
 
 typedef enum diagram_mark {
   DIAGRAM_PLAIN,

@@ -189,8 +189,7 @@ static hr_status_t poll_steps(exec_compiled_t *machine) {
   return poll_cancel(machine);
 }
 
-/* Specialised at compile time for tracing or fences on and off, to keep the tests out of the loop.
- */
+/* Specialised at compile time for tracing and fences, so that the loop does not test for them. */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine,
                                                                   int begin, int end,
                                                                   bool is_watched) {
@@ -247,8 +246,8 @@ static void release_donated_arguments(const exec_compiled_t *machine, hlo_value_
     if (!machine->moved[p]) hlo_value_release(args[p]);
 }
 
-/* The arrays that lie in result `r` before it is computed: there, unless the bytes are an
- * argument's, which is read until then. */
+/* Binds the overlays of result `r`: to the result's memory, unless it is an argument's bytes, which
+ * are read until the result is computed. */
 static hr_status_t bind_overlays(exec_compiled_t *machine, int r, bool is_argument, void *data) {
   size_t bytes = machine->flat->results[r].overlay_bytes;
   if (!bytes || machine->fences) return NULL;
@@ -320,7 +319,8 @@ static hr_status_t run_steps(exec_compiled_t *machine) {
   hr_where_push(&machine->where);
   hr_status_t st = run_range(machine, 0, machine->flat->step_count);
   if (!st)
-    st = exec_cancel_check(machine->cancel); /* raised in the last step, or the plan has no steps */
+    st = exec_cancel_check(
+        machine->cancel); /* cancelled in the last step, or the plan has no steps */
   hr_where_pop(&machine->where);
   return st;
 }

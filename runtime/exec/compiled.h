@@ -26,8 +26,8 @@ typedef struct exec_compiled_options {
 hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
                                  exec_compiled_t **out_machine);
 void exec_compiled_destroy(exec_compiled_t *machine); /* accepts NULL */
-/* Before the first run: do all processes have a plan with these shared arrays (flat_shared_key)?
- * False, which is the default: each has its own. */
+/* Sets whether all processes have a plan with these shared arrays (flat_shared_key). Must precede
+ * the first run. The default is false: each process has its own arrays. */
 void exec_compiled_share_arrays(exec_compiled_t *machine, bool are_shared);
 /* Runs the program.
  * Shape:  `args` and `donate` per flattened parameter (NULL for tokens), `results` per flattened
@@ -39,7 +39,7 @@ void exec_compiled_share_arrays(exec_compiled_t *machine, bool are_shared);
 hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args,
                               const bool *donate, hlo_value_t **results);
 
-/* The machine for its reference kernels, which holds random state and probes. */
+/* The reference machine for steps without a native kernel; it holds random state and probes. */
 exec_machine_t *exec_compiled_machine(exec_compiled_t *machine);
 
 #endif

@@ -10,7 +10,7 @@
 #include "exec/compiled_parts.h"
 #include "ir/compare.h"
 
-/* Whether the op sums, in an order that kernels may choose. */
+/* Does the op sum in an order that kernels may choose? */
 static bool has_summation(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DOT:
@@ -40,7 +40,8 @@ static double find_largest_term(const plan_step_t *source, hlo_value_t *const *i
   return largest;
 }
 
-/* `got_bytes`: leaf `leaf` of the native kernel's result; `want`: of the reference kernel's. */
+/* Compares `got_bytes`, leaf `leaf` of the native kernel's result, with `want`, the reference
+ * kernel's. */
 static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_bytes,
                                 const hlo_value_t *want, double terms) {
   const plan_step_t *source = step->flat->source;

@@ -1,4 +1,4 @@
-/* From a flat plan to steps with addresses. All steps share one table of pointers:
+/* Creates steps with addresses from a flat plan. All steps share one table of pointers:
  *
  *   pointers:  | in of step 0 | out of step 0 | in of step 1 | out of step 1 | ...
  *
@@ -6,8 +6,8 @@
  * views are listed as relocations, sorted by what they refer to (counting sort), so that binding an
  * argument or moving a view costs one store per use. Cost: linear in steps and operands.
  *
- * The arena lies in memory shared with peers if the program communicates, so that collectives
- * read their operands there without a copy. */
+ * The arena lies in memory shared with peers if the program communicates, so that collectives read
+ * their operands there without a copy. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,8 +15,8 @@
 #include "observe/step_trace.h"
 #include "ops/query/device_assignment.h"
 
-/* Index of an argument, result, view, the overlays of a result or shared memory in the relocation
- * tables; -1: its address is fixed. */
+/* Index of an argument, result, view, the overlays of a result, or shared memory in the relocation
+ * tables; -1: the address is fixed. */
 static int external_index(const exec_compiled_t *machine, const flat_buffer_t *buffer) {
   const flat_plan_t *flat = machine->flat;
   switch (buffer->storage) {
@@ -40,7 +40,7 @@ static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
   return ref.buffer < 0 ? NULL : &flat->buffers[flat_root(flat->buffers, ref.buffer)];
 }
 
-/* The address of a reference that is known now: in the arena, in a fence of its own, or in a
+/* The address of a reference if it is known at creation: in the arena, in a fence block, or a
  * literal. NULL for arguments, results and views, which relocations fill. */
 static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
@@ -77,10 +77,10 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
              : NULL;
 }
 
-/* Calls `visit` for every entry of the pointer table that refers to an argument or a result. */
+/* Called for every entry of the pointer table that refers to an argument or a result. */
 typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t relocation);
 
-/* Calls `visit` for the references among `refs` that relocations fill. */
+/* Calls `visit` for those of `refs` that relocations fill. */
 static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count,
                        int first_pointer, visit_fn visit) {
   for (int i = 0; i < count; i++) {
@@ -135,8 +135,8 @@ static hr_status_t sort_relocations(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* The start step of a done step: the nearest one before it, as computations are laid out per use.
- */
+/* The start step of a done step: the nearest one before it, since computations are laid out per
+ * use. */
 static int find_begin(const flat_plan_t *flat, int end) {
   int s = end - 1;
   while (s >= 0 && flat->steps[s].reference.begins != flat->steps[end].reference.ends) s--;
@@ -160,7 +160,7 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   return sort_relocations(machine);
 }
 
-/* Finds the instruction of a step only when a report asks for it: a step costs one store
+/* Finds the instruction of a step lazily, for a report, so that a step costs one store
  * (where.at). */
 static void fill_location(hr_where_t *where) {
   const run_step_t *step = where->at;
@@ -198,9 +198,9 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   return NULL;
 }
 
-/* --- generated code of reducers --- */
+/* --- generated combiners --- */
 
-/* Runs a reducer's generated code on exactly FLAT_COMBINED elements; `out` may be `a`. */
+/* Runs a combiner's generated code on exactly FLAT_COMBINED elements; `out` may be `a`. */
 static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b) {
   _Alignas(HR_ALIGNMENT) char scratch[FLAT_COMBINER_SCRATCH_BYTES];
@@ -232,14 +232,15 @@ static hr_status_t combine(const void *code, void *out, const void *a, const voi
                      bytes - at);
 }
 
-/* op_env_t.combiner: the generated code of a reducer, by a linear search; run NULL: it has none. */
+/* op_env_t.combiner: the generated code for a computation, by linear search; run NULL: there is
+ * none. */
 static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
   const flat_combiner_t *combiner = ((const flat_plan_t *)env->combiners)->combiners;
   while (combiner && combiner->computation != computation) combiner = combiner->next;
   return (op_combiner_t){combiner ? combine : NULL, combiner};
 }
 
-/* What the machine owns is released by exec_compiled_destroy, also after an error in here. */
+/* After an error, exec_compiled_destroy releases what the machine owns. */
 static hr_status_t set_up(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));

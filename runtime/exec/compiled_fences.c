@@ -1,6 +1,6 @@
 /* HLORUN_CHECK=memory: every buffer of the flat plan is a block of its own between guard pages
- * (base/fence.h) instead of a range of the arena; literals and arguments are read-only. An access
- * out of bounds faults at the instruction that makes it. Arrays that share a buffer after
+ * (base/fence.h) instead of a range of the arena; literals and arguments are read-only. An
+ * out-of-bounds access faults at the accessing instruction. Arrays that share a buffer after
  * coalescing are not separated from each other. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Steps under a trace of NUMA accesses (observe/numa_trace.h): the arrays of a step are watched
- * while its kernel runs. Loops are not, but the steps in them are. While transfers are in flight
- * nothing is counted: system calls that read or write watched pages would fail. */
+ * while its kernel runs. Loops are not watched, but the steps in them are. Nothing is counted while
+ * transfers are in flight: system calls that read or write watched pages would fail. */
 #include "exec/compiled_parts.h"
 
 bool exec_numa_counts(const exec_compiled_t *machine, const run_step_t *step) {
@@ -8,7 +8,7 @@ bool exec_numa_counts(const exec_compiled_t *machine, const run_step_t *step) {
   return machine->options.numa && is_leaf && !machine->native.env->transfers.in_flight;
 }
 
-/* `address`: where the reference lies in this run. */
+/* Adds an array to the watched ones; `address`: its address in this run. */
 static hr_status_t add_array(const exec_compiled_t *machine, flat_ref_t ref, const void *address) {
   if (ref.buffer < 0 || !address) return NULL;
   const flat_buffer_t *buffers = machine->flat->buffers;

@@ -32,7 +32,7 @@ static hr_status_t copy_operand(op_env_t *env, const hlo_shape_t *shape, const v
   return NULL;
 }
 
-/* A view that a kernel has retained is not reused: its holder may still read it. */
+/* A view retained by a kernel is not reused: its holder may still read it. */
 static bool is_usable(const hlo_value_t *view, const void *address) {
   return view && view->data == address && view->references == 1;
 }
@@ -45,7 +45,7 @@ static hr_status_t renew_view(const hlo_shape_t *shape, void *address, hlo_value
   return wrap_address(shape, address, view);
 }
 
-/* Operand leaf `leaf` as a new reference. */
+/* Operand leaf `leaf`, as a new reference. */
 static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step,
                               const hlo_shape_t *shape, int leaf, bool copies,
                               hlo_value_t **out_value) {
@@ -91,7 +91,8 @@ static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *ste
   return NULL;
 }
 
-/* Views have two holders now, the step and `in`; where the kernel may overwrite one, `in` alone. */
+/* Views are held by the step and by `in`. Releases the step's reference of those that the kernel
+ * may overwrite. */
 static uint64_t release_overwritable_views(const run_step_t *step, int count) {
   uint64_t mask = step->flat->reference.may_overwrite, pinned = 0;
   for (int k = 0; k < count && mask >> k; k++) {
@@ -107,8 +108,8 @@ static void restore_views(const run_step_t *step, uint64_t pinned) {
     if (pinned >> k & 1) hlo_value_retain(step->views[k]);
 }
 
-/* The reference machine has compared the value with the declared shape, by which the addresses were
- * laid out. */
+/* The reference machine has checked the value against the declared shape, on which the layout is
+ * based. */
 static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
                                hlo_value_t *value) {
   if (step->flat->reference.out_slot >= 0) {
@@ -155,7 +156,7 @@ static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
                   over_ns - begun_ns);
 }
 
-/* The done step: waits; the data is in its buffers then. */
+/* The done step waits; the data is then in its buffers. */
 static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step) {
   hlo_value_t *value;
   op_env_t *env = exec_machine_env(machine->reference);
@@ -179,7 +180,7 @@ static const hlo_shape_t *results_shape(const plan_step_t *source) {
   return has_state ? source->op.out_shape->elements[1] : source->op.out_shape;
 }
 
-/* The value of a start step is only a token; its data arrives in the buffers later. */
+/* The start step's value is only a token; its data arrives in the buffers later. */
 static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *step,
                                         hlo_value_t **in) {
   op_env_t *env = exec_machine_env(machine->reference);

@@ -1,6 +1,6 @@
-/* Memory of gathered arrays that the processes of a machine read at one place (plan/flat_shared.c):
- * an array for each group of processes, opened in the first run by all of them together. Where they
- * share no memory, a process has its own, and gathers into it. */
+/* Memory of gathered arrays that the processes of a machine read at one address
+ * (plan/flat_shared.c): one array per group of processes, opened by all of them together in the
+ * first run. Processes without shared memory gather into arrays of their own. */
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "ops/query/replica_groups.h"

@@ -12,10 +12,10 @@
 
 #include "comm/model/participants.h"
 
-/* --- who talks to whom --- */
+/* --- pairs --- */
 
-/* The pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True if the
- * instruction lists pairs at all; *out_other is then the other end, or -1 if no pair has this
+/* Finds the pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True
+ * if the instruction lists pairs at all; *out_other: the other end, or -1 if no pair contains this
  * process. */
 static bool find_pair(const hlo_instr_t *instr, int rank, bool receives, int *out_other) {
   hr_str_t text = hlo_frontend_attribute(instr, "_xla_send_recv_source_target_pairs");
@@ -58,7 +58,7 @@ static hr_status_t push_message(local_channels_t *channels, local_message_t mess
   return NULL;
 }
 
-/* A process without a receiver sends nothing. */
+/* A process without a receiver does not send. */
 static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                               uint32_t *out_handle) {
   local_channels_t *channels = env->channels;
@@ -162,7 +162,7 @@ static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_va
   return NULL;
 }
 
-/* --- life --- */
+/* --- life cycle --- */
 
 void local_channels_init(local_channels_t *channels, const exec_cancel_t *cancel) {
   *channels = (local_channels_t){.cancel = cancel};

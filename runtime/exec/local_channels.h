@@ -31,7 +31,7 @@ void local_channels_deinit(local_channels_t *channels);
 /* Appends to the infeed. Owner: consumes the reference, also on failure. Errors: NO_MEMORY. */
 hr_status_t local_channels_feed(local_channels_t *channels, hlo_value_t *value);
 void local_channels_wake(local_channels_t *channels);
-/* Fills in send, recv, infeed and outfeed of an environment. */
+/* Sets the functions send, recv, infeed and outfeed of an environment. */
 void local_channels_attach(local_channels_t *channels, op_env_t *env);
 
 #endif

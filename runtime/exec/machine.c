@@ -1,5 +1,5 @@
-/* The reference engine: runs a plan step by step with the reference kernels. A computation runs
- * in an array of slots, one per live value:
+/* The reference engine: runs a plan step by step with the reference kernels. A computation runs in
+ * an array of slots, one per live value:
  *
  *   slots:  | param 0 | param 1 | value | value | ...     in[k] = slots[step.in_slots[k]]
  *
@@ -9,8 +9,8 @@
  * Sizes: every value is compared with its declared shape before later kernels rely on it. Steps
  *        with dynamic sizes are specialised to their operands each time they run.
  * State: random generators keep theirs per instruction, and it can be saved and restored by name.
- * Cost:  an allocation per computation and per result; tens of nanoseconds a step besides the
- *        kernel. */
+ * Cost:  an allocation per computation and per result; tens of nanoseconds per step besides the
+ * kernel. */
 #include "exec/machine.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ struct exec_machine {
   op_env_t env;
   const plan_t *plan;
   exec_machine_options_t options;
-  hr_arena_t scratch;    /* kernels' scratch; rewound after each step */
+  hr_arena_t scratch;    /* kernels' scratch memory; rewound after each step */
   hr_arena_t list_arena; /* states */
   op_state_t *states;
   hlo_value_t *loaded; /* states to restore; NULL: none */
@@ -48,8 +48,8 @@ struct exec_machine {
   const op_comm_ops_t *untraced_ops; /* functions that traced_ops forwards to */
   op_comm_ops_t traced_ops;          /* copy of them with traced_wait */
   bool is_fenced;                    /* HLORUN_CHECK=memory */
-  bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every
-                     element */
+  bool is_inside; /* inside a step that is traced as a whole, such as a reduction, which calls its
+                     computation per element */
 };
 
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
@@ -57,12 +57,12 @@ hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
   return reason ? hr_error(HR_CANCELLED, "%s", reason) : NULL;
 }
 
-/* For kernels that run long: op_engine_ops_t.check_cancelled. */
+/* op_engine_ops_t.check_cancelled, for long-running kernels. */
 static hr_status_t check_cancelled(op_env_t *env) {
   return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
 }
 
-/* Between steps: from time to time the host is asked (Ctrl-C in Python), else the flag is read. */
+/* Between steps: polls the host from time to time (Ctrl-C in Python), else reads the flag. */
 hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
   if (options->interrupted && exec_progress_is_due(options->progress))
     return options->interrupted(options->interrupted_context);
@@ -76,36 +76,36 @@ typedef struct saved_state {
 } saved_state_t;
 
 /* rng-get-and-update-state has one state in a program, as in XLA, and rng one for each stream: an
- * instruction that was cloned, as in an unrolled loop, goes on where the other clone stopped. */
+ * instruction that was cloned, as in an unrolled loop, continues the other clone's state. */
 static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
   if (a->op != b->op) return false;
   return a->op != HLO_RNG || op_random_stream(a) == op_random_stream(b);
 }
 
-/* The name under which earlier versions saved every state: computation and instruction. */
+/* The name under which earlier versions saved a state: computation and instruction. */
 static uint64_t instruction_state_name(const hlo_instr_t *instr) {
   const hr_str_t *names[] = {&instr->parent->name, &instr->name};
   return hr_hash_bytes(names[1]->data, names[1]->size,
                        hr_hash_bytes(names[0]->data, names[0]->size, 5));
 }
 
-/* The name under which a state is saved now: the operation's, with the stream of rng. */
+/* The name under which a state is saved: the operation's, with the stream of rng. */
 static uint64_t state_name(const hlo_instr_t *instr) {
   const char *shared = hlo_op_table[instr->op].name;
   uint64_t stream = instr->op == HLO_RNG ? op_random_stream(instr) : 0;
   return hr_hash_bytes(shared, strlen(shared), 5 + stream);
 }
 
-/* Saved by this version, or by one in which every instruction had a state of its own. */
+/* Is it this state, saved by this version or by one in which every instruction had its own
+ * state? */
 static bool is_saved_state(const saved_state_t *saved, const op_state_t *state) {
   return saved->size_bytes == state->size_bytes &&
          (saved->name == state_name(state->instr) ||
           saved->name == instruction_state_name(state->instr));
 }
 
-/* Searches the loaded bytes, a list of headers and states, for this one. States that the program
- * no longer has are passed over; a state that is missing begins as zeros. A list that is cut short
- * ends the search. */
+/* Searches the loaded bytes, a list of headers and states, for this state. States that the program
+ * lacks are skipped; a missing state starts as zeros. A truncated list ends the search. */
 static void restore_state(const exec_machine_t *machine, op_state_t *state) {
   const char *at = machine->loaded ? machine->loaded->data : NULL;
   const char *end = at ? at + machine->loaded->count : NULL;
@@ -118,7 +118,7 @@ static void restore_state(const exec_machine_t *machine, op_state_t *state) {
   }
 }
 
-/* Writes all states as one array of bytes, in the machine's byte order, which is little-endian. */
+/* Writes all states as one array of bytes, in host byte order (little-endian). */
 hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes) {
   int64_t size = 0;
   for (const op_state_t *state = machine->states; state; state = state->next)
@@ -140,8 +140,8 @@ hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *
   return hlo_value_copy(bytes, &machine->loaded);
 }
 
-/* op_engine_ops_t.state: finds an instruction's state or makes it, zeroed or restored. The list is
- * short: random generators of the program. */
+/* op_engine_ops_t.state: finds an instruction's state, or creates it, zeroed or restored. The list
+ * is short: the program's random generators. */
 static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes,
                               void **out_state) {
   exec_machine_t *machine = env->engine;
@@ -176,8 +176,8 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* Ops that take sizes from values may produce other sizes than declared, while later kernels rely
- * on the declared ones: every value is compared. */
+/* Ops that take sizes from values may produce sizes other than declared, on which later kernels
+ * rely: every value is compared. */
 static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (hlo_value_fits(value, instr->shape)) return NULL;
@@ -185,7 +185,7 @@ static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value
                    hlo_value_shape_text(value, found), hlo_shape_text(instr->shape, declared));
 }
 
-/* Runs a step on sizes that its operands have this time. */
+/* Runs a step on the sizes that its operands have in this call. */
 static hr_status_t run_sized(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                              hlo_value_t **out_value) {
   op_step_t actual;
@@ -209,8 +209,8 @@ static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step,
   return st;
 }
 
-/* Runs the kernel of a step. What is placed on another device is not computed: zeros stand for it.
- * On an error there is no value to release. */
+/* Runs the kernel of a step. Instructions placed on another device are replaced by zeros. On an
+ * error there is no value to release. */
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->op.instr;
@@ -289,7 +289,8 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   return st;
 }
 
-/* A span around the step. Within a step that is traced as a whole, nothing more is recorded. */
+/* Records a span around the step. Within a step that is traced as a whole, nothing more is
+ * recorded. */
 static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, int s,
                               hlo_value_t **slots) {
   const plan_step_t *step = &body->steps[s];
@@ -303,8 +304,8 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
-/* All steps of a computation, in order, with the location for crash reports. Transfers in flight
- * get a turn between steps. */
+/* Runs all steps of a computation in order, with the location for crash reports. Transfers in
+ * flight progress between steps. */
 static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
                              hlo_value_t **slots) {
   hr_where_t where = {.computation = body->computation->name.data};
@@ -325,8 +326,8 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body,
 
 /* --- computations --- */
 
-/* Consumes the arguments, also on an error. Slots that are alive at the end are the root's alone,
- * so only an error has something to release. */
+/* Consumes the arguments, also on an error. At the end only the root's slots are alive, so only an
+ * error has slots to release. */
 static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
                             hlo_value_t **out_value) {
   void *memory = NULL;
@@ -392,7 +393,7 @@ hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_va
   exec_probes_clear(&machine->probes);
   if (machine->is_fenced) fence_arguments(machine->plan->entry, args);
   HR_TRY(run_to_end(machine, machine->plan->entry, args, out_value));
-  hr_status_t st = exec_cancel_check(machine->options.cancel); /* raised in the last step */
+  hr_status_t st = exec_cancel_check(machine->options.cancel); /* cancelled in the last step */
   if (st) hlo_value_release(*out_value);
   return st;
 }
@@ -425,7 +426,7 @@ const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine
   return &machine->options;
 }
 
-/* --- life --- */
+/* --- life cycle --- */
 
 static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
   exec_machine_t *machine = env->engine;
@@ -491,7 +492,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
   return st;
 }
 
-/* Transfers that are still under way end here. */
+/* Transfers in flight end here. */
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
   exec_probes_clear(&machine->probes);

@@ -24,12 +24,11 @@ typedef struct exec_machine exec_machine_t;
 
 typedef struct exec_machine_options {
   int rank;                /* replica * partitions + partition */
-  const plan_grid_t *grid; /* NULL: the plan's */
+  const plan_grid_t *grid; /* NULL: the plan's grid */
   uint64_t rng_seed;
-  exec_cancel_t *cancel; /* may be NULL */
-  _Atomic(const hlo_instr_t *)
-      *current;              /* output: the current instruction, for reports; may be NULL */
-  exec_progress_t *progress; /* output: progress, for watchdogs; may be NULL */
+  exec_cancel_t *cancel;                 /* may be NULL */
+  _Atomic(const hlo_instr_t *) *current; /* output: current instruction, for reports; may be NULL */
+  exec_progress_t *progress;             /* output: progress, for watchdogs; may be NULL */
   /* Polled in loops and while a step waits for its own threads; an error ends the run (time-outs,
    * signals). May be NULL. */
   hr_status_t (*interrupted)(void *context);
@@ -64,19 +63,19 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
 hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes);
 hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *bytes);
 
-/* Runs one step of the plan on values of the caller. `last_use`: bit k allows the kernel to
+/* Runs one step of the plan on the caller's values. `last_use`: bit k allows the kernel to
  * overwrite operand k or to move it out of `in` (op_step_t). *out_value is a new reference. */
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use,
                               hlo_value_t **in, hlo_value_t **out_value);
 /* Publishes the current instruction in options.current. */
 void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
-/* The same for reports of guarded memory (base/fence.h). */
+/* Publishes the current instruction for reports of guarded memory (base/fence.h). */
 void exec_fence_note(const hlo_instr_t *instr);
-/* Returns the error that ends this run, or NULL. Polls options.interrupted about a hundred times a
- * second within loops. */
+/* Returns the error that ends this run, or NULL. In loops it polls options.interrupted about a
+ * hundred times per second. */
 hr_status_t exec_poll_cancel(const exec_machine_options_t *options);
 op_env_t *exec_machine_env(exec_machine_t *machine);
-/* Drops probed values; exec_machine_run does so itself. */
+/* Drops probed values; exec_machine_run does so, too. */
 void exec_machine_forget_probes(exec_machine_t *machine);
 
 const plan_t *exec_machine_plan(const exec_machine_t *machine);

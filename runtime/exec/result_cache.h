@@ -10,7 +10,7 @@ typedef struct exec_result_cache exec_result_cache_t;
 
 hr_status_t exec_result_cache_create(int kind_count, exec_result_cache_t **out_cache);
 void exec_result_cache_close(exec_result_cache_t *cache); /* frees cached arrays; accepts NULL */
-/* Returns an array of `shape`, which is the same in all calls for one kind, as a new reference with
+/* Returns an array of `shape`, always the same shape for one kind, as a new reference with
  * undefined contents. A new array is in memory shared with the peers of `env` (NULL: none). Errors:
  * NO_MEMORY. */
 hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind, op_env_t *env,

@@ -147,7 +147,8 @@ static hr_status_t join_process(parallel_grid_t *grid, grid_process_t *process, 
   }
 }
 
-/* Joins all. The original failure is one that is not CANCELLED; others are its consequences. */
+/* Joins all processes. The original failure is the one that is not CANCELLED; others are its
+ * consequences. */
 static hr_status_t join_processes(parallel_grid_t *grid, hr_status_t st) {
   if (st) cancel_all(grid, "the grid could not be started");
   for (int p = 0; p < grid->count; p++)

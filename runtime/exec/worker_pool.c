@@ -50,7 +50,7 @@ static void bind_worker(void *context, int worker) {
   hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
 }
 
-/* Tells the trace of accesses on which nodes the workers are. */
+/* Tells the NUMA trace the nodes of the workers. */
 static hr_status_t place_workers(const worker_pool_t *pool, int count) {
   void *memory;
   if (!pool->options.numa) return NULL;
@@ -62,8 +62,8 @@ static hr_status_t place_workers(const worker_pool_t *pool, int count) {
   return st;
 }
 
-/* Workers beyond the cores of the share have no thread, which would only take turns with another.
- * Threads spin between regions only if all processes of the host together have a core for each. */
+/* Workers beyond the cores of the share get no thread, since it would only take turns with another.
+ * Threads spin between regions only if the host has a core for every worker of all processes. */
 static hr_status_t start(worker_pool_t *pool) {
   int count, cores = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
   HR_TRY(count_workers(pool, &count));

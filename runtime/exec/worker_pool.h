@@ -10,16 +10,16 @@
 #include "topo/topo.h"
 
 typedef struct worker_pool_options {
-  int threads; /* number of workers; 0: the cores of the share */
+  int threads; /* number of workers; 0: the cores of this process's share */
   topo_bind_t bind;
-  int local_rank, local_size; /* among the processes of this host */
+  int local_rank, local_size; /* position among the processes of this host */
   hr_trace_t *trace;          /* records the workers' time; must outlive the pool; may be NULL */
-  numa_trace_t *numa;         /* NULL: none; the parts of loops run one after another for it */
+  numa_trace_t *numa; /* NULL: none; with a trace, the parts of a loop run one after another */
 } worker_pool_options_t;
 
 typedef struct worker_pool {
   worker_pool_options_t options;
-  struct worker_pool *owner; /* whose workers are used; NULL: it has its own */
+  struct worker_pool *owner; /* pool whose workers are used; NULL: this pool's own */
   pthread_mutex_t mutex;
   topo_share_t *share;   /* NULL until needed: examining the topology takes milliseconds */
   hr_workers_t *workers; /* NULL until worker_pool_start */
@@ -27,8 +27,8 @@ typedef struct worker_pool {
 
 void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
 void worker_pool_deinit(worker_pool_t *pool);
-/* From now on the workers are those of `owner`, which must outlive the pool and has as many.
- * Before the first start. */
+/* Uses the workers of `owner` from now on, which must outlive the pool and have as many workers.
+ * Must precede the first start. */
 void worker_pool_share(worker_pool_t *pool, worker_pool_t *owner);
 /* Number of workers, started or not. `pool`: a worker_pool_t. Errors: UNAVAILABLE. */
 hr_status_t worker_pool_count(void *pool, int *out_count);

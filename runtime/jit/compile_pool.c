@@ -22,8 +22,8 @@ typedef struct compile_job {
   jit_build_fn build;
   void *context;
   hr_buffer_t **objects;
-  hr_status_t *statuses;  /* one a module */
-  llvm_worker_t *workers; /* one a worker */
+  hr_status_t *statuses;  /* one per module */
+  llvm_worker_t *workers; /* one per worker */
   pthread_mutex_t dump_lock;
 } compile_job_t;
 
@@ -53,7 +53,7 @@ static hr_status_t dump_kir(const dump_t *dump, const kir_module_t *module) {
   return st;
 }
 
-/* The same emitters build for either back end; `lowering` says which ops it has. */
+/* The same emitters build for both back ends; `lowering` says which ops a back end has. */
 static hr_status_t build_module(compile_job_t *job, int index, const kir_target_t *lowering,
                                 jit_code_t *code) {
   const dump_t dump = {job, index};
@@ -86,7 +86,7 @@ static hr_status_t compile_by_llvm(compile_job_t *job, int index, int worker) {
   return st;
 }
 
-/* Text is wanted of LLVM's modules, if there is LLVM. */
+/* Only LLVM's modules are dumped: x64 may compile if no dump is wanted or LLVM is missing. */
 static bool may_use_x64(const jit_compile_options_t *options) {
   const char *wanted = getenv("HLORUN_X64");
   bool wants_llvm = options->dump && llvm_is_built;

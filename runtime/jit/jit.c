@@ -16,7 +16,7 @@
 #include "jit/compile_pool.h"
 #include "jit/jit_parts.h"
 
-/* Nodes in a module: enough to pay for its making, few enough to share out. */
+/* Nodes of a module: at least enough to pay for its overhead, at most few enough to share out. */
 #define MODULE_WORK_LEAST 80.0
 #define MODULE_WORK_MOST 400.0
 
@@ -96,7 +96,7 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
 typedef struct build {
   jit_t *jit;
   int kernel_count;
-  jit_kernel_t **kernels; /* those that are functions */
+  jit_kernel_t **kernels; /* kernels that are functions */
   int module_count;
   int *first;
   jit_key_t *keys;
@@ -133,7 +133,7 @@ static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
   return HR_NEW_ARRAY(arena, build->module_count, &build->objects);
 }
 
-/* A module is known by its kernels in their order, which are named by their places in it. */
+/* The key of a module: its kernels' keys in order. The kernels are named by their positions. */
 static hr_status_t make_module_key(build_t *build, hr_arena_t *arena, int m) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
@@ -145,7 +145,7 @@ static hr_status_t make_module_key(build_t *build, hr_arena_t *arena, int m) {
   return jit_key_end(&state, arena, &build->keys[m]);
 }
 
-/* Modules that the cache lacks are listed in `missing`. */
+/* Lists the modules that the cache lacks in `missing`. */
 static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
   for (int m = 0; m < build->module_count; m++) HR_TRY(make_module_key(build, arena, m));
   HR_TRY(
@@ -156,7 +156,8 @@ static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
   return NULL;
 }
 
-/* Others may wait for what is missing, also if it could not be made. */
+/* Stores compiled modules. Other processes may wait for the missing modules, so their locks are
+ * released also after a failure. */
 static void store_missing(build_t *build) {
   jit_cache_t *cache = build->jit->options.cache;
   for (int i = 0; i < build->missing_count; i++) {

@@ -1,5 +1,5 @@
 /* Generated code for fusions, and for single instructions that op_can_codegen: requested while a
- * plan is made; emitted, compiled and loaded together by jit_finish.
+ * plan is made, then emitted, compiled and loaded together by jit_finish.
  *
  *   jit_t *jit;
  *   jit_create(&options, &jit);
@@ -7,7 +7,7 @@
  *   jit_finish(jit);
  *   jit_native.run(...)
  *
- * Kernels that are equal but for names and for where their arrays are share one function.
+ * Kernels that differ only in names and in the addresses of their arrays share one function.
  * Thread: one at a time, but for jit_native.run. */
 #ifndef JIT_JIT_H
 #define JIT_JIT_H
@@ -35,7 +35,8 @@ void jit_destroy(jit_t *jit);
 extern const op_native_t jit_native;
 /* Hash of the kernels of a plan of jit_native. */
 uint64_t jit_plan_hash(const void *plan);
-/* What keeps the largest kernel of such a plan from its limits; NULL: no reason is known. */
+/* Reason why the largest kernel of such a plan stays below the limits of memory and arithmetic;
+ * NULL: no reason is known. */
 const char *jit_plan_bottleneck(const void *plan);
 /* Native kernel of the regions that jit_find_regions found. */
 extern const op_native_t jit_region_native;

@@ -1,4 +1,4 @@
-/* A single instruction as the body of a fusion. */
+/* A single instruction wrapped as the body of a fusion. */
 #include "base/vec.h"
 #include "jit/jit_parts.h"
 

@@ -1,4 +1,4 @@
-/* What the files of jit.h share. */
+/* Types and functions shared by the files of jit.h. */
 #ifndef JIT_JIT_PARTS_H
 #define JIT_JIT_PARTS_H
 
@@ -15,7 +15,7 @@ struct jit {
   HR_VEC(jit_kernel_t *) pending;
   HR_VEC(jit_object_t *) objects;
   jit_counts_t counts;
-  const hlo_computation_t *entry; /* whose results are known; NULL: none */
+  const hlo_computation_t *entry; /* computation whose results are known; NULL: none */
   bool *is_result;                /* by instruction id: see jit_leaves_caches */
 };
 
@@ -60,7 +60,7 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
 /* Bytes of all arrays of a shape. */
 double jit_shape_bytes(const hlo_shape_t *shape);
-/* Is the instruction's value a result of the program that nobody reads while it is in a cache? */
+/* Is the instruction's value a result of the program that leaves the caches before it is read? */
 hr_status_t jit_leaves_caches(jit_t *jit, const hlo_instr_t *instr, bool *out_leaves);
 /* A fusion body that consists of a single instruction and its scalar constant operands. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr,

@@ -1,9 +1,10 @@
-/* Which instructions make results of the program that leave the caches before anybody reads them:
- * stores past the caches then save reading what is overwritten. The program's parameters and
- * results are larger than the caches, and nothing but the result's tuple reads the instruction. */
+/* Finds the instructions whose values are results of the program and leave the caches before
+ * anybody reads them. Nontemporal stores to such results save reading the lines that they
+ * overwrite. Conditions: the program's parameters and results are larger than the caches, and only
+ * the result's tuple reads the instruction. */
 #include "jit/jit_parts.h"
 
-#define PROGRAM_BYTES ((double)(32 << 20)) /* a last-level cache */
+#define PROGRAM_BYTES ((double)(32 << 20)) /* size of a last-level cache */
 
 static bool exceeds_caches(const hlo_computation_t *entry) {
   double bytes = jit_shape_bytes(entry->root->shape);
@@ -12,12 +13,12 @@ static bool exceeds_caches(const hlo_computation_t *entry) {
   return bytes >= PROGRAM_BYTES;
 }
 
-/* Its value is its operand's, or a part of that. */
+/* Is the instruction's value its operand's, or a part of it? */
 static bool is_view(const hlo_instr_t *instr) {
   return instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_BITCAST || instr->op == HLO_RESHAPE;
 }
 
-/* Users come behind operands, so that they are known when these are asked for. */
+/* Users follow their operands, so a walk from the end knows the users of each instruction. */
 static void find_results(const hlo_computation_t *entry, bool *is_result) {
   for (size_t i = 0; i < entry->instrs.count; i++) is_result[i] = true;
   for (size_t i = entry->instrs.count; i-- > 0;) {

@@ -13,7 +13,7 @@
 #include "jit/jit_parts.h"
 #include "ops/query/codegen_support.h"
 
-#define CHUNK_NS 10000.0 /* for one worker at a time */
+#define CHUNK_NS 10000.0 /* least work of a chunk, taken by one worker at a time */
 
 /* --- planning --------------------------------------------------------------------------------- */
 
@@ -62,7 +62,8 @@ static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *s
     plan->ns += (double)kernel->schedule.phases[p].units * kernel->schedule.phases[p].unit_ns;
 }
 
-/* Does another part, or the instruction by another operand, read what this part may write over? */
+/* Is this memory, which the part may overwrite, also read by another part or through another
+ * operand? */
 static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call, int leaf) {
   for (int k = 0; k < instr->operand_count; k++)
     if (k != leaf && instr->operands[k] == instr->operands[leaf]) return true;
@@ -72,9 +73,8 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   return false;
 }
 
-/* Lets output leaf out[r] take the memory of operand in[k] where the kernel reads each element
- * of it no later than it writes there, and where nothing else of the instruction reads the
- * operand. */
+/* Lets output leaf out[r] reuse the memory of operand in[k]. Conditions: the kernel reads each
+ * element no later than it writes it, and nothing else in the instruction reads the operand. */
 static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse,
                         int words) {
   for (int c = 0; c < plan->call_count; c++) {
@@ -90,7 +90,7 @@ static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64
   }
 }
 
-/* Updates write over their first operand. */
+/* An update is in-place: it overwrites its first operand. */
 static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse, int words) {
   for (int r = 0, leaf = 0; r < form->root_count;
        leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
@@ -104,7 +104,7 @@ static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *r
   }
 }
 
-/* Small steps of loops cost little more than their kernel. */
+/* For small steps of loops, which should cost little more than their kernel. */
 static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   const jit_call_t *call = &plan->calls[0];
   const jit_kernel_t *kernel = call->kernel;
@@ -196,13 +196,14 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
   return plan_body(target, step->instr, body, NULL, out);
 }
 
-/* --- behind another step ---------------------------------------------------------------------- */
+/* --- consumers of tiles ----------------------------------------------------------------------- */
 
 static void release_uses(const jit_plan_t *plan) {
   for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->state.uses--;
 }
 
-/* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
+/* Dependence of each call and phase on the leaf. ALL: a plan with several phases or calls cannot
+ * run in parts. */
 static jit_dependence_t leaf_dependence(const jit_plan_t *plan, int leaf) {
   const jit_call_t *call = &plan->calls[0];
   if (plan->call_count != 1 || !plan->is_flat) return JIT_DEPENDS_ON_ALL;
@@ -211,7 +212,7 @@ static jit_dependence_t leaf_dependence(const jit_plan_t *plan, int leaf) {
   return JIT_DEPENDS_ON_ALL;
 }
 
-/* A plan for this grid, if it reads the leaf there only. */
+/* Makes a plan for this grid; none if a unit reads more of the leaf than its tile. */
 static hr_status_t plan_consumer(const op_native_target_t *target, const op_step_t *step, int leaf,
                                  const op_native_grid_t *grid, op_native_step_t *out) {
   const hlo_computation_t *body;
@@ -308,8 +309,7 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Chunks take about CHUNK_NS each: units times CHUNK_NS divided by the expected time of all of
- * them. */
+/* Chunks take about CHUNK_NS each: units * CHUNK_NS / expected time of all units. */
 static void run_parallel(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units,
                          double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);

@@ -18,7 +18,7 @@
 
 #if defined(__x86_64__)
 
-/* The leaves of cpuid that name the processor and its features; LLVM looks at the same. */
+/* the cpuid leaves that name the processor and its features; LLVM reads the same leaves */
 static const struct {
   unsigned leaf, part;
   bool with_eax; /* else eax holds no features */
@@ -32,8 +32,8 @@ static const struct {
               {0x80000008u, 0, false},
               {13, 1, true}};
 
-/* In leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a
- * feature. */
+/* In leaf 1, ebx has the number of the executing core, and bit 27 of ecx is set by the operating
+ * system; neither is a feature. */
 static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) return 0;
@@ -79,7 +79,7 @@ static void describe_host(char *text, size_t size) {
            (unsigned long long)digest);
 }
 
-/* Vectors of 64 bytes want F, DQ, BW and VL; those of 32 want AVX2 and FMA. */
+/* 64-byte vectors require F, DQ, BW and VL; 32-byte vectors require AVX2 and FMA. */
 static void find_features(jit_target_t *target) {
   __builtin_cpu_init();
   bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -92,7 +92,8 @@ static void find_features(jit_target_t *target) {
   target->divides_slowly = __builtin_cpu_is("intel");
 }
 
-/* Narrower vectors go with an older processor, so that what is tested is what would run there. */
+/* Narrower vectors come with an older processor's features, so that tests run the code of such a
+ * processor. */
 static void narrow(jit_target_t *target, int vector_bytes) {
   if (vector_bytes < target->vector_bytes) target->vector_bytes = vector_bytes;
   if (target->vector_bytes < 32) {
@@ -138,7 +139,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 
 #endif
 
-/* The width is part of the text, as code differs by it. */
+/* The width is part of the text because code depends on it. */
 jit_target_t jit_target_narrowed(int vector_bytes) {
   jit_target_t target = {0};
   find_features(&target);
@@ -151,7 +152,7 @@ jit_target_t jit_target_narrowed(int vector_bytes) {
 
 static jit_target_t host;
 
-/* HLORUN_VECTOR below 16 means nothing. */
+/* Values of HLORUN_VECTOR below 16 are ignored. */
 static void find_host(void) {
   const char *wanted = getenv("HLORUN_VECTOR");
   int vector_bytes = wanted ? atoi(wanted) : 0;

@@ -20,8 +20,8 @@ typedef struct jit_target {
 /* This machine; HLORUN_VECTOR=16|32|64 makes vectors narrower, with the features that go with them.
  * Thread: any. */
 const jit_target_t *jit_target_host(void);
-/* The same machine with vectors of no more than so many bytes, for tests: what an older processor
- * would run. */
+/* The same machine with vectors of at most `vector_bytes`, for tests: the code of an older
+ * processor. */
 jit_target_t jit_target_narrowed(int vector_bytes);
 
 #endif

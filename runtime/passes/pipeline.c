@@ -15,7 +15,7 @@
 
 enum {
   MAX_ROUNDS = 12
-}; /* rounds of neighbouring REPEAT passes, which end by themselves much earlier */
+}; /* most rounds of a group of REPEAT passes, which normally converges much earlier */
 
 typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 
@@ -49,7 +49,7 @@ typedef struct pipeline {
   bool verify, stopped;
 } pipeline_t;
 
-/* The present name of a pass. */
+/* The current name of a pass. */
 static const char *resolve_alias(const char *name) {
   for (const struct pass_alias *alias = aliases; alias->old_name; alias++)
     if (!strcmp(alias->old_name, name)) return alias->name;
@@ -77,7 +77,7 @@ static bool always_verify(void) {
 #endif
 }
 
-/* Numbered, so that a listing of the folder is the story. */
+/* Dump files are numbered, so that a listing of the folder shows the order. */
 static hr_status_t dump(pipeline_t *pipeline, const char *name) {
   hr_strbuf_t text, path;
   if (!pipeline->options->dump_dir) return NULL;
@@ -123,7 +123,7 @@ static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool 
   return NULL;
 }
 
-/* Passes first up to last - 1 together, until they change nothing. */
+/* Runs passes first .. last - 1 as a group, until they change nothing. */
 static hr_status_t run_group(pipeline_t *pipeline, int first, int last) {
   bool changed = true;
   for (int round = 0; round < MAX_ROUNDS && changed; round++) {

@@ -6,10 +6,11 @@
 #include "ir/module.h"
 
 typedef struct pass_options {
-  const char *dump_dir;   /* NULL: none. Gets NN_PASS.hlo after each pass that changed something,
-                             00_read.hlo before */
-  const char *stop_after; /* NULL: all passes; else the name of the last one, in its first round */
-  bool keep_collectives;  /* no PEERS passes: one process, or peers that run other programs */
+  const char *dump_dir; /* folder for dumps: NN_PASS.hlo after each pass that changed something,
+                           00_read.hlo before; NULL: none */
+  const char
+      *stop_after; /* name of the last pass to run, in its first round; NULL: run all passes */
+  bool keep_collectives; /* skip PEERS passes: there is one process, or peers run other programs */
   bool verify; /* after each pass; always in builds with sanitizers, and with HLORUN_VERIFY=1 */
 } pass_options_t;
 
@@ -19,7 +20,7 @@ typedef struct pass_options {
 hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options);
 /* Is there a pass of this name? */
 bool pass_exists(const char *name);
-/* Names of the passes, with ", " between them, for messages. */
+/* Appends the names of the passes, separated by ", ", for messages. */
 void pass_names_print(hr_strbuf_t *text);
 
 #endif

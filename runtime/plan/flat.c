@@ -44,8 +44,8 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
   return NULL;
 }
 
-/* A value that was computed for this result alone moves to the result's storage; others are copied,
- * or referred to if they are arguments or literals. */
+/* A value computed only for this result moves to the result's storage. Other values are copied;
+ * arguments and literals are referred to. */
 static hr_status_t set_result_storage(flat_builder_t *builder, int leaf, flat_ref_t from) {
   flat_result_t *result = &builder->flat->results[leaf];
   size_t bytes;
@@ -147,7 +147,7 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   return NULL;
 }
 
-/* Arena and results together must fit into physical memory, unless the plan is only looked at. */
+/* Arena and results together must fit into physical memory, unless the plan is only inspected. */
 static hr_status_t check_memory(const flat_plan_t *flat) {
   size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
   for (int g = 0; g < flat->shared_count; g++) bytes += 2 * flat->shared[g].size_bytes;
@@ -224,9 +224,8 @@ static bool needs_reference(const flat_builder_t *builder) {
          op_is_split_by_device(module);
 }
 
-/* Signature of op_native_target_t.add_cleanup. What cannot be noted is destroyed at once, as its
- * owner fails with it.
- */
+/* Signature of op_native_target_t.add_cleanup. If the object cannot be recorded, it is destroyed at
+ * once, since its owner fails as well. */
 static hr_status_t add_cleanup(void *context, void (*destroy)(void *object), void *object) {
   flat_plan_t *flat = context;
   flat_cleanup_t *cleanup;

@@ -3,10 +3,10 @@
  * called by while, conditional, call and fusion are laid out inside their callers, so that a
  * program is one list of steps and a lifetime is an interval of step numbers.
  *
- * Boxed values: what is no array of static size (asynchronous states, opaque values) is kept in
- * value slots by the reference kernels. A computation with dynamic sizes runs as one reference step
- * of its caller; if that computation is the entry, or the program is split by device, is_reference
- * is set. Thread: immutable once built; shared by threads and executions. */
+ * Boxed values: values that are not arrays of static size (asynchronous states, opaque values) are
+ * kept in value slots by the reference kernels. A computation with dynamic sizes runs as one
+ * reference step of its caller; if that computation is the entry, or the program is split by
+ * device, is_reference is set. Thread: immutable once built; shared by threads and executions. */
 #ifndef PLAN_FLAT_H
 #define PLAN_FLAT_H
 
@@ -15,26 +15,27 @@
 
 typedef enum flat_storage {
   FLAT_ARENA,   /* offset_bytes of the machine's arena */
-  FLAT_LITERAL, /* bytes of a constant: never written */
-  FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
+  FLAT_LITERAL, /* bytes of a constant, never written */
+  FLAT_PARAM,   /* bytes of argument `index`, written only through flat_result_t.alias_param */
   FLAT_RESULT,  /* bytes of result `index` */
-  FLAT_OVERLAY, /* the same from offset_bytes on, before the result is computed */
-  FLAT_SHARED,  /* the same of memory `index` of the machine's shared arrays */
+  FLAT_OVERLAY, /* bytes of result `index` from offset_bytes on, used before the result is computed
+                 */
+  FLAT_SHARED,  /* bytes of the machine's shared memory `index` from offset_bytes on */
   FLAT_VIEW     /* a range of the bytes of buffer `view_of`, set by the view step `index` */
 } flat_storage_t;
 
 /* Storage of one array, or of several with disjoint lifetimes. */
 typedef struct flat_buffer {
   flat_storage_t storage;
-  int index; /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: of the view; SHARED: in
-                flat_plan_t.shared */
-  int view_of;                /* VIEW: the buffer that holds the bytes */
+  int index;   /* PARAM, RESULT, OVERLAY: number of the flattened leaf; VIEW: number of the view;
+                  SHARED: index in flat_plan_t.shared */
+  int view_of; /* VIEW: the buffer that holds the bytes */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
-  int start, end;     /* first and last step that touches it; the whole loop for a carried value */
+  int start, end;     /* first and last step that accesses it; for a carried value the whole loop */
   int coalesced_into; /* the buffer that it was merged into; -1: none */
   bool is_carried;    /* holds state of a loop or conditional */
-  bool is_unused;     /* no step touches it */
+  bool is_unused;     /* no step accesses it */
 } flat_buffer_t;
 
 /* Location of an array leaf; buffer -1: a leaf without bytes (a token). */
@@ -43,15 +44,15 @@ typedef struct flat_ref {
   size_t offset_bytes;
 } flat_ref_t;
 
-/* A step's kind is the tag of flat_step_t: it tells which of the parts `native`, `reference`,
- * `copy` and `control` holds data. The others are zero, except for an out_slot of -1. A view has
- * the kernel of its dynamic-slice in `native`. */
+/* A step's kind is the tag of flat_step_t: it says which of the members `native`, `reference`,
+ * `copy` and `control` is used. The others are zero, except for an out_slot of -1. A view has the
+ * kernel of its dynamic-slice in `native`. */
 typedef enum flat_kind {
   FLAT_NATIVE,     /* a native kernel, or generated code */
-  FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
+  FLAT_REFERENCE,  /* a reference kernel on values that wrap the addresses */
   FLAT_COPY,       /* in[0] to out[0] */
   FLAT_SET_VIEW,   /* out[0] becomes the bytes of in[0] from the offset that start indices give */
-  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
+  FLAT_WHILE,      /* condition: steps starts[0].., with result in[0]; body: steps starts[1].. */
   FLAT_CONDITIONAL /* in[0] selects the branch that runs: steps starts[i].. */
 } flat_kind_t;
 
@@ -59,11 +60,12 @@ typedef enum flat_kind {
 typedef struct flat_native_step {
   const op_native_t *kernel;
   const void *plan;         /* the kernel's own data; lives in the plan's arena */
-  const plan_step_t *first; /* instruction fused into the step as producer of `source`, or NULL */
-  uint64_t nondeterministic_results;  /* result leaves; see op_native_step_t */
-  op_native_parts_t tiles;            /* how the step can be fused; see op_native_step_t */
-  const op_native_prepack_t *prepack; /* operand form worth hoisting out of loops, or NULL */
-  double flops, bytes;                /* cost: operations, memory traffic */
+  const plan_step_t *first; /* producer instruction fused into the step of `source`; NULL: none */
+  uint64_t nondeterministic_results; /* result leaves; see op_native_step_t */
+  op_native_parts_t tiles;           /* how the step can be fused; see op_native_step_t */
+  const op_native_prepack_t
+      *prepack;        /* packed form of an operand worth hoisting out of loops; NULL: none */
+  double flops, bytes; /* cost: operations; bytes of memory traffic */
 } flat_native_step_t;
 
 /* A reference kernel, which works on values. A transfer is two such steps: its start and its end.
@@ -74,9 +76,9 @@ typedef struct flat_reference_step {
   uint64_t may_overwrite; /* operands that the kernel may update if they share the result's bytes */
   bool owns_operands;     /* copies of the operands are passed: the result may retain them */
   bool has_out_buffers;   /* a transfer that writes its results directly into `out` */
-  const hlo_instr_t *begins; /* transfer that this step starts, or NULL */
-  const hlo_instr_t *ends;   /* transfer that this step waits for, or NULL */
-  uint64_t pinned_operands;  /* operands of `begins` that stay unchanged until its end */
+  const hlo_instr_t *begins; /* transfer started by this step; NULL: none */
+  const hlo_instr_t *ends;   /* transfer that this step waits for; NULL: none */
+  uint64_t pinned_operands;  /* operands of `begins` that stay unchanged until its end, a mask */
 } flat_reference_step_t;
 
 typedef struct flat_copy_step {
@@ -88,14 +90,14 @@ typedef struct flat_copy_step {
 typedef struct flat_control_step {
   const int *starts;  /* first step of condition and body, or of each branch */
   int start_count;    /* 2, or the number of branches */
-  int64_t trip_count; /* trip count of a while; -1: decided by the condition. Else there are no
+  int64_t trip_count; /* trip count of a while; -1: the condition decides. If known, there are no
                          condition steps and no in[0] */
 } flat_control_step_t;
 
 typedef struct flat_step {
   flat_kind_t kind;
-  int end;                   /* number of the next step after this one and all nested in it */
-  const plan_step_t *source; /* instruction; for a copy, the one that needs it */
+  int end; /* number of the first step after this one and the steps nested in it */
+  const plan_step_t *source; /* instruction; for a copy, the instruction that needs it */
   int in_count, out_count;   /* leaves */
   const flat_ref_t *in;
   flat_ref_t *out;
@@ -122,50 +124,51 @@ typedef struct flat_result {
   const hlo_shape_t *shape;
   int param;                  /* FROM_PARAM */
   const hlo_value_t *literal; /* FROM_LITERAL */
-  int alias_param; /* COMPUTED: argument of equal shape whose bytes it uses if the caller gives it
-                      away; -1: none */
-  size_t overlay_bytes; /* COMPUTED: bytes from its beginning that overlays take before */
+  int alias_param; /* COMPUTED: argument of equal shape whose bytes the result uses if the caller
+                      donates it; -1: none */
+  size_t overlay_bytes; /* COMPUTED: bytes from the result's start that overlays use before the
+                           result is computed */
 } flat_result_t;
 
-/* Memory for gathered arrays that the members of a group read at one place. */
+/* Memory for gathered arrays that all members of a group read at one address. */
 typedef struct flat_shared {
   const hlo_instr_t *gather; /* one of the all-gathers, which names the group */
-  size_t size_bytes;         /* size of one of the two that executions use in turn */
-  uint64_t key;              /* hash of the gathers and the places of their arrays */
+  size_t size_bytes;         /* bytes of one of the two arrays that executions use alternately */
+  uint64_t key;              /* hash of the gathers and of the offsets of their arrays */
 } flat_shared_t;
 
-/* An object of a kernel's plan that the arena cannot free. */
+/* An object in a kernel's plan that the arena cannot free. */
 typedef struct flat_cleanup {
   void (*destroy)(void *object);
   void *object;
   struct flat_cleanup *next;
 } flat_cleanup_t;
 
-/* Generated code for a computation by which collectives combine elements: FLAT_COMBINED elements
- * per call, and at most FLAT_COMBINER_SCRATCH_BYTES of scratch memory. */
+/* Generated code for a computation with which collectives combine elements: FLAT_COMBINED elements
+ * per call, at most FLAT_COMBINER_SCRATCH_BYTES of scratch memory. */
 #define FLAT_COMBINED 1024
 #define FLAT_COMBINER_SCRATCH_BYTES 1024
 typedef struct flat_combiner {
   const struct flat_combiner *next;
   const hlo_computation_t *computation;
-  const op_native_t
-      *native; /* code for two operands of FLAT_COMBINED elements; the result may be the first */
+  const op_native_t *native; /* code for two operands of FLAT_COMBINED elements; the result may
+                                overwrite the first */
   const void *plan;
   size_t element_bytes;
 } flat_combiner_t;
 
 typedef struct flat_plan {
   hr_arena_t arena;
-  flat_cleanup_t *cleanups;         /* the last one first */
-  const flat_combiner_t *combiners; /* the last one first */
+  flat_cleanup_t *cleanups;         /* last one first */
+  const flat_combiner_t *combiners; /* last one first */
   const plan_t *plan;
-  bool is_reference; /* the reference machine runs all of it: nothing below is set */
+  bool is_reference; /* the reference machine runs the whole program; the members below are unset */
   int step_count, buffer_count, slot_count; /* slots: boxed values */
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
   int view_count;
-  int workers; /* number that kernels were prepared for */
+  int workers; /* number of workers that kernels were prepared for */
   int shared_count;
   flat_shared_t *shared;
   int param_count, result_count; /* flattened */
@@ -189,7 +192,7 @@ void flat_plan_destroy(flat_plan_t *flat); /* accepts NULL */
 /* Steps, and buffers with storage, size and lifetime, as text. */
 void flat_plan_print(hr_strbuf_t *text, const flat_plan_t *flat);
 
-/* The buffer that `buffer` was finally merged into; itself if it was not. */
+/* The buffer that `buffer` was finally merged into; itself if it was not merged. */
 static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
   while (buffers[buffer].coalesced_into >= 0) buffer = buffers[buffer].coalesced_into;
   return buffer;

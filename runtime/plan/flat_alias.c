@@ -19,7 +19,7 @@ static bool has_equal_element_count(const hlo_instr_t *instr) {
   return hlo_shape_elements(instr->shape) == hlo_shape_elements(instr->operands[0]->shape);
 }
 
-/* Types below a byte, and predicates, have bits that do not count. */
+/* Types below a byte, and predicates, have padding bits, which differ. */
 static bool has_equal_bits(const hlo_instr_t *instr) {
   hr_dtype_t from = instr->operands[0]->shape->dtype, to = instr->shape->dtype;
   if (from == to) return true;
@@ -27,7 +27,7 @@ static bool has_equal_bits(const hlo_instr_t *instr) {
          hr_dtype_table[from].bits >= 8;
 }
 
-/* Only dimensions of size 1 change their places. */
+/* Do only dimensions of size 1 change their positions? */
 static bool keeps_order(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
@@ -39,7 +39,7 @@ static bool keeps_order(const hlo_instr_t *instr) {
   return true;
 }
 
-/* A broadcast that only adds dimensions of size 1. */
+/* Is it a broadcast that only adds dimensions of size 1? */
 static bool adds_only_unit_dims(const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   const hlo_shape_t *in = instr->operands[0]->shape;

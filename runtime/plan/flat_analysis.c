@@ -11,7 +11,7 @@ int flat_leaf_start(const hlo_shape_t *shape, int index) {
   return start;
 }
 
-/* Opaque values and buffers have no bytes of known size: they stay boxed as values. */
+/* Opaque values and buffers have no known size in bytes, so they stay boxed. */
 static bool has_boxed_leaf(const hlo_shape_t *shape) {
   for (int i = 0; i < shape->element_count; i++)
     if (has_boxed_leaf(shape->elements[i])) return true;
@@ -50,8 +50,8 @@ static bool needs_boxing(const hlo_instr_t *instr, const bool *is_boxed,
   return false;
 }
 
-/* Moves from a leaf of a value to the leaf of an operand that it is a copy of. False at its origin.
- */
+/* Moves from a leaf of a value to the operand's leaf that it copies. False: the leaf originates
+ * here. */
 static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t **instr,
                              int *leaf) {
   const hlo_instr_t *at = *instr;
@@ -86,7 +86,7 @@ static int trace_to_param(const flat_analysis_t *analysis, const hlo_computation
   return leaf;
 }
 
-/* Computations come in an order in which called ones are first, so that their facts are known. */
+/* Callees are listed before callers, so their facts are known. */
 static hr_status_t analyse_computation(hr_arena_t *arena, const plan_t *plan,
                                        const hlo_computation_t *computation,
                                        flat_analysis_t *analysis) {

@@ -241,7 +241,7 @@ static hr_status_t assign_by_sweep(hr_arena_t *scratch, flat_item_t *items, int 
 
 /* --- by weight --- */
 
-#define MAX_WEIGHED 1024 /* items; more are left as the sweep has placed them */
+#define MAX_WEIGHED 1024 /* most items; more keep the offsets of the sweep */
 
 typedef struct weighed {
   double weight;
@@ -268,8 +268,8 @@ static bool live_together(const flat_item_t *a, const flat_item_t *b) {
   return a->start <= b->end && b->start <= a->end;
 }
 
-/* The start of the smallest gap that fits, else the end of all that live together with the item.
- * `placed` are items in order of their offsets. */
+/* Offset of the smallest gap that fits, else the end of all items that live together with the item.
+ * `placed`: items in order of their offsets. */
 static size_t find_gap(const flat_item_t *items, const int *placed, int count,
                        const flat_item_t *item) {
   size_t at = 0, best = 0, smallest = SIZE_MAX;
@@ -313,7 +313,7 @@ static hr_status_t assign_by_weight(hr_arena_t *scratch, flat_item_t *items, int
 
 /* --- both --- */
 
-/* The most bytes that are alive at a time: no arena is smaller. */
+/* The most bytes alive at a time, a lower bound for the arena. */
 static hr_status_t most_alive(hr_arena_t *scratch, const flat_item_t *items, int count,
                               int step_count, size_t *out_bytes) {
   size_t *begun, *ended, alive = 0;

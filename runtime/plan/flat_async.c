@@ -68,8 +68,8 @@ hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* The collective that an async-start wraps, if its computation does that on its parameters and
- * nothing else. */
+/* The collective that an async-start wraps, if its computation only applies the collective to its
+ * parameters. */
 static const hlo_instr_t *find_wrapped_collective(const hlo_instr_t *start) {
   const hlo_instr_t *inner = op_wrapped_collective(start);
   if (!inner || inner != start->called[0]->root || inner->operand_count != start->operand_count)
@@ -90,7 +90,7 @@ static bool is_pairable_start(const hlo_instr_t *instr) {
   return collective && flat_fills_out_buffers(collective);
 }
 
-/* The done that is the only user of a start; NULL: there are other users, or no done. */
+/* The done that is the only user of a start; NULL: there are other users, or there is no done. */
 static const hlo_instr_t *find_only_done(const hlo_instr_t *instr, const int *uses,
                                          hlo_instr_t *const *user) {
   const hlo_instr_t *done = uses[instr->id] == 1 ? user[instr->id] : NULL;
@@ -125,7 +125,7 @@ hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan,
 
 /* --- laying out --- */
 
-/* The step of the collective itself. */
+/* The plan step of the collective itself. */
 static const plan_step_t *find_source_step(const flat_builder_t *builder,
                                            const plan_step_t *start) {
   const hlo_instr_t *collective = find_collective(start->op.instr);
@@ -180,7 +180,8 @@ hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const pl
 
 /* --- pinned operands --- */
 
-/* The nearest start before a done belongs to it, as a computation is laid out once per use. */
+/* The start of a done is the nearest one before it, since a computation is laid out once per
+ * use. */
 static flat_step_t *find_start_step(flat_builder_t *builder, int end, int *out_number) {
   const hlo_instr_t *start = builder->steps.data[end].reference.ends;
   int s = end - 1;

@@ -1,13 +1,13 @@
-/* Layout of a computation: each instruction becomes a step, or only a name for bytes that exist
- * already (tuples, get-tuple-elements, constants, views). Called computations are laid out at each
- * use, inside their callers; MAX_STEPS and MAX_DEPTH bound the expansion. */
+/* Layout of a computation: each instruction becomes a step, or refers to existing bytes (tuples,
+ * get-tuple-elements, constants, views). Called computations are laid out at each use, inside their
+ * callers; MAX_STEPS and MAX_DEPTH bound the expansion. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
-#define MAX_STEPS 20000000 /* uses multiply when computations call each other */
-#define MAX_DEPTH 2000     /* depth of nested uses */
+#define MAX_STEPS 20000000 /* most steps; uses multiply when computations call each other */
+#define MAX_DEPTH 2000     /* most nested uses */
 
 static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
                                   const flat_ref_t **out_leaves) {
@@ -39,7 +39,7 @@ static hr_status_t tuple_leaves(flat_builder_t *builder, const flat_frame_t *fra
   return NULL;
 }
 
-/* Bytes that no step writes; perhaps none reads them either. */
+/* Leaves with bytes that no step writes. */
 static hr_status_t unwritten_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
                                     const flat_ref_t **out_leaves) {
   flat_ref_t *leaves;

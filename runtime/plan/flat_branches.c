@@ -1,5 +1,5 @@
 /* Conditionals, laid out inside their callers: the branches one after the other, each of which
- * brings its result to the same buffers.
+ * stores its result in the same buffers.
  *
  * A leaf of the result that some branch passes through from its argument is treated like a carried
  * value of a loop: the argument is copied to the result's buffer before the conditional, which
@@ -14,7 +14,7 @@ typedef struct branches {
   const plan_step_t *source;
   const flat_ref_t **arguments; /* arguments of each branch */
   int count;                    /* leaves of the result */
-  flat_ref_t *result, *carried; /* carried: as result, buffer -1 where it is not */
+  flat_ref_t *result, *carried; /* carried: as result, buffer -1 for leaves that are not carried */
   const flat_ref_t *root;       /* root of the branch being laid out */
   int first_buffer, end_buffer; /* buffers of the result */
 } branches_t;
@@ -27,7 +27,7 @@ static bool same_ref(flat_ref_t a, flat_ref_t b) {
   return a.buffer == b.buffer && a.offset_bytes == b.offset_bytes;
 }
 
-/* The value that some branch passes on as leaf `leaf`: buffer -1: none does. */
+/* The argument that some branch passes through as leaf `leaf`; buffer -1: none. */
 static flat_ref_t find_passed(const branches_t *branches, int leaf) {
   const flat_builder_t *builder = branches->builder;
   const hlo_instr_t *instr = branches->source->op.instr;
@@ -43,7 +43,7 @@ static flat_ref_t find_passed(const branches_t *branches, int leaf) {
   return (flat_ref_t){-1, 0};
 }
 
-/* All branches see the value in its new place. */
+/* Replaces an argument's location in all branches. */
 static void redirect_argument(branches_t *branches, flat_ref_t from, flat_ref_t to) {
   const hlo_instr_t *instr = branches->source->op.instr;
   for (int b = 0; b < instr->called_count; b++) {
@@ -53,8 +53,8 @@ static void redirect_argument(branches_t *branches, flat_ref_t from, flat_ref_t 
   }
 }
 
-/* A result that a branch passes through from an argument shares the argument's buffer from
- * before the branches on: the copy is made once, in front. */
+/* A result leaf that a branch passes through from an argument is kept in the result's buffer during
+ * the branches; the argument is copied there before them. */
 static hr_status_t carry_passed(branches_t *branches) {
   flat_builder_t *builder = branches->builder;
   for (int i = 0; i < branches->count; i++) {
@@ -72,7 +72,7 @@ static hr_status_t carry_passed(branches_t *branches) {
   return NULL;
 }
 
-/* A value that the branch made for itself becomes the result; another is copied there. */
+/* A value computed only in the branch is moved to the result's storage; others are copied. */
 static hr_status_t copy_to_buffers(branches_t *branches, int leaf, int branch_start) {
   flat_builder_t *builder = branches->builder;
   flat_ref_t to = branches->result[leaf], from = branches->root[leaf];
@@ -89,8 +89,8 @@ static hr_status_t copy_to_buffers(branches_t *branches, int leaf, int branch_st
   return flat_copy_add(builder, branches->source, from, to, bytes);
 }
 
-/* The branch's steps, then copies of its root into the result's buffers. These may exchange
- * places, so they are one parallel copy. */
+/* Adds the branch's steps, then a parallel copy of its root to the result's buffers, which may
+ * permute values. */
 static hr_status_t add_branch(branches_t *branches, int branch) {
   flat_builder_t *builder = branches->builder;
   flat_parallel_copy_t moves = {.source = branches->source,
@@ -108,7 +108,7 @@ static hr_status_t add_branch(branches_t *branches, int branch) {
   return flat_parallel_copy_add(builder, &moves);
 }
 
-/* Arguments of all branches are kept apart, as each branch may redirect its own. Buffers of the
+/* Copies the arguments of each branch, since each branch may redirect its own. Buffers of the
  * result live from the end of the branches on. */
 static hr_status_t open_branches(branches_t *branches, const flat_frame_t *frame) {
   flat_builder_t *builder = branches->builder;

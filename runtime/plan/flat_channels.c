@@ -1,8 +1,8 @@
-/* Sends and receives on laid-out arrays: a send reads its data where it lies, which stays unchanged
- * until the send-done, and a recv writes to the buffer of the recv-done's result.
+/* Sends and receives on laid-out arrays: a send reads its data in place, unchanged until the
+ * send-done; a recv writes to the buffer of the recv-done's result.
  *
  * The state of a start is (data, context, token); only the data has bytes. A start is laid out if
- * its done is its only user, get-tuple-elements of the token aside. Others stay boxed. */
+ * its done is its only user apart from get-tuple-elements of the token. Other starts stay boxed. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
@@ -12,7 +12,7 @@ static const flat_ref_t no_buffer = {-1, 0};
 
 static const hlo_shape_t *data_shape(const hlo_instr_t *start) { return start->shape->elements[0]; }
 
-/* Arrays of static sizes. */
+/* Is it an array of static size? */
 static bool is_plain(const hlo_shape_t *shape) {
   if (hlo_shape_is_array(shape)) return !hlo_shape_is_dynamic(shape);
   for (int i = 0; i < shape->element_count; i++)
@@ -50,7 +50,7 @@ hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *
   return NULL;
 }
 
-/* Data, context and token of a start; only the data has a place. */
+/* Leaves of a start's state: data, context and token; only the data has a buffer. */
 static hr_status_t set_start_leaves(flat_builder_t *builder, flat_frame_t *frame,
                                     const hlo_instr_t *start, const flat_ref_t *data) {
   int count = hlo_shape_leaf_count(data_shape(start));
@@ -62,7 +62,7 @@ static hr_status_t set_start_leaves(flat_builder_t *builder, flat_frame_t *frame
   return NULL;
 }
 
-/* The leaves of the operands, one after the other. */
+/* The leaves of all operands, concatenated. */
 static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *frame,
                                   const hlo_instr_t *instr, flat_step_t *step) {
   flat_ref_t *in;
@@ -96,7 +96,7 @@ hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame,
   return flat_step_add(builder, &step);
 }
 
-/* The step touches the data, which keeps it alive and unchanged until here. */
+/* The step accesses the data, which keeps it alive and unchanged until here. */
 hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
                                   const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr, *start = instr->operands[0];
@@ -114,8 +114,8 @@ hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame,
     step.out = data;
     step.out_count = count;
   }
-  /* A token, or data and a token: neither context nor token has a place, so one is as good as the
-   * other. */
+  /* The result is a token, or data and a token. Neither context nor token has a buffer, so either
+   * may stand for the other. */
   frame->leaves[instr->id] = start->op == HLO_SEND ? data + count : data;
   return flat_step_add(builder, &step);
 }

@@ -15,7 +15,7 @@
  * chains. */
 #include "plan/flat_build.h"
 
-#define MAX_PAIRS 4000000 /* pairs of arguments and results: with more, not all are tried */
+#define MAX_PAIRS 4000000 /* most pairs of arguments and results that are tried */
 
 static int root_buffer(const flat_builder_t *builder, int buffer) {
   return flat_root(builder->buffers.data, buffer);
@@ -33,15 +33,15 @@ void flat_coalesce(flat_builder_t *builder, int from, int into) {
   source->coalesced_into = into;
 }
 
-/* The result leaf of the step that first writes the buffer; -1 if it is another step's. */
+/* The result leaf by which the step first writes the buffer; -1: the step does not. */
 static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
   for (int i = 0; i < step->out_count; i++)
     if (step->out[i].buffer >= 0 && root_buffer(builder, step->out[i].buffer) == buffer) return i;
   return -1;
 }
 
-/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there
- * must be the whole. */
+/* May result leaf `leaf` share the buffer, which the step reads? All reads of the buffer must start
+ * at offset 0 and allow it. */
 static bool may_overwrite_buffer(const flat_builder_t *builder, const flat_step_t *step, int leaf,
                                  int buffer) {
   if (!step->reuse) return false;
@@ -53,9 +53,9 @@ static bool may_overwrite_buffer(const flat_builder_t *builder, const flat_step_
   return true;
 }
 
-/* --- what loops carry --- */
+/* --- carried values --- */
 
-/* Can the buffer take the place of the carried one from its first write on? */
+/* Can the buffer be merged with the carried one, from its first write on? */
 static bool can_share_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   const flat_buffer_t *value = &builder->buffers.data[buffer];
   int carried = root_buffer(builder, carry->buffer);
@@ -68,8 +68,8 @@ static bool can_share_carry(const flat_builder_t *builder, const flat_carry_t *c
   return leaf >= 0 && may_overwrite_buffer(builder, step, leaf, carried);
 }
 
-/* An operand that dies with the step which first writes `buffer`, and which could start in the
- * carried bytes. */
+/* An operand that dies with the step that first writes `buffer`, and that could share the carried
+ * buffer itself. */
 static int find_reusable_operand(const flat_builder_t *builder, const flat_carry_t *carry,
                                  int buffer) {
   int step_number = builder->buffers.data[buffer].start;
@@ -96,7 +96,7 @@ static void coalesce_carry(flat_builder_t *builder, const flat_carry_t *carry) {
   flat_coalesce(builder, value, root_buffer(builder, carry->buffer));
 }
 
-/* --- results in the places of operands --- */
+/* --- results over operands --- */
 
 static bool can_coalesce(const flat_builder_t *builder, int number, int leaf, int operand,
                          int result) {
@@ -106,7 +106,7 @@ static bool can_coalesce(const flat_builder_t *builder, int number, int leaf, in
          may_overwrite_buffer(builder, &builder->steps.data[number], leaf, operand);
 }
 
-/* Is another result of the step in this buffer already? */
+/* Is another result of the step already in this buffer? */
 static bool holds_result(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
   return first_written_leaf(builder, step, buffer) >= 0;
 }
@@ -135,10 +135,10 @@ void flat_coalesce_buffers(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++) coalesce_step(builder, s);
 }
 
-/* --- results in the places of arguments --- */
+/* --- results over arguments --- */
 
-/* Does the result begin after the last use of the argument, or with it if the kernel allows that?
- */
+/* Does the result start after the last use of the argument, or with that use if the kernel allows
+ * it? */
 static bool can_alias_param(const flat_builder_t *builder, int param_buffer, int result_buffer) {
   const flat_buffer_t *param = &builder->buffers.data[param_buffer],
                       *result = &builder->buffers.data[result_buffer];
@@ -159,7 +159,7 @@ static void try_alias_param(flat_builder_t *builder, int param, int result_buffe
   builder->param_is_taken[param] = true;
 }
 
-/* First the arguments that a step updates, then any that are not needed any more. */
+/* Pairs first the arguments that a step updates, then those whose last use is over. */
 void flat_pair_results(flat_builder_t *builder) {
   const flat_plan_t *flat = builder->flat;
   for (int b = 0; b < (int)builder->buffers.count; b++) {

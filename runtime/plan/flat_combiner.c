@@ -1,6 +1,6 @@
-/* Generated code for the computations by which collectives combine elements (to_apply). The scalar
- * computation is turned into a fusion over two arrays of FLAT_COMBINED elements, so that the code
- * generator needs to know nothing of collectives:
+/* Generated code for the computations with which collectives combine elements (to_apply). The
+ * scalar computation becomes a fusion over two arrays of FLAT_COMBINED elements, so that the code
+ * generator is independent of collectives:
  *
  *   (a, b) -> max(a, b) on f32[]   ->   fusion of f32[1024]: max(a, b), written over a
  *
@@ -61,7 +61,7 @@ static void append(hlo_computation_t *body, hlo_instr_t *instr) {
   body->instrs.data[body->instrs.count++] = instr;
 }
 
-/* `computation` for the elements of arrays. */
+/* Copies `computation`, lifted to arrays. */
 static hr_status_t vectorise_body(hr_arena_t *arena, const hlo_computation_t *computation,
                                   hlo_computation_t **out_body) {
   size_t count = computation->instrs.count;
@@ -119,7 +119,8 @@ static bool has_combiner(const flat_plan_t *flat, const hlo_computation_t *compu
   return false;
 }
 
-/* Usable code may overwrite its first operand, and fits into the callers' scratch memory. */
+/* Is the code usable: may it overwrite its first operand, and does its scratch memory fit the
+ * callers'? */
 static bool is_usable(const op_native_step_t *prepared) {
   return prepared->plan && prepared->reuse && (prepared->reuse[0] & 1) &&
          prepared->scratch_bytes <= FLAT_COMBINER_SCRATCH_BYTES;

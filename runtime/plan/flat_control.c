@@ -33,7 +33,7 @@ typedef struct loop {
   int first_buffer, buffer_count; /* consecutive buffers of the carried leaves */
 } loop_t;
 
-/* Is the leaf an element of the state whose initial value is never read? */
+/* Is the leaf a state element whose initial value is never read? */
 static bool is_overwritten(const loop_t *loop, int leaf) {
   const hlo_instr_t *instr = loop->source->op.instr;
   const hlo_shape_t *shape = instr->shape;
@@ -43,7 +43,7 @@ static bool is_overwritten(const loop_t *loop, int leaf) {
   return flat_is_overwritten(instr, &loop->trip_count, leaf);
 }
 
-/* A buffer for each leaf that changes, and a copy of its initial value. */
+/* Adds a buffer for each leaf that changes, and a copy of its initial value. */
 static hr_status_t add_state(loop_t *loop, const flat_ref_t *initial, const int *passed) {
   flat_builder_t *builder = loop->builder;
   const hlo_shape_t *shape = loop->source->op.instr->shape;

@@ -1,17 +1,18 @@
-/* Overlays: arrays that are needed for long lie in the memory of results that are computed later,
- * their hosts: what a training step keeps for its backward pass, in what becomes the new weights.
+/* Overlays: long-lived arrays are stored in the memory of results that are computed later, their
+ * hosts. A training step thus keeps the values for its backward pass in the memory of the new
+ * weights.
  *
  *   steps       0 . . . . . . . . . . . . n
  *   result        [ a ][  b     ]  [ result ]      a, b and c: overlays
  *                 [   c         ]
  *
- * Only arrays that live for some steps are moved: shorter ones share addresses in the arena that
- * are in the caches, which fresh memory is not. Scratch memory and all arrays of programs with
- * reference steps, transfers among them, stay in the arena, whose address is fixed. Where a result
- * takes the bytes of an argument that the caller gives away, the engine has memory of its own for
- * its overlays. The largest hosts come first, and each takes the largest arrays first, at the
- * lowest offset that is free for as long as they live. Cost: pairs of hosts and arrays, at most
- * MAX_PAIRS, times the overlays of a host. */
+ * Only arrays that live for some steps are moved: short-lived ones share arena addresses that are
+ * in the caches, while fresh memory is not. Scratch memory stays in the arena, whose address is
+ * fixed, and so do all arrays of programs with reference steps, including transfers. If a result
+ * takes the bytes of a donated argument, the engine provides separate memory for its overlays. The
+ * largest hosts come first, and each takes the largest arrays first, at the lowest offset that is
+ * free for as long as they live. Cost: pairs of hosts and arrays, at most MAX_PAIRS, times the
+ * overlays of a host. */
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -19,8 +20,8 @@
 #include "plan/flat_build.h"
 
 #define MIN_BYTES (64 << 10)  /* least size of a host and of an overlay */
-#define MIN_STEPS 8           /* that an array lives, at least */
-#define LARGE_BYTES (4 << 20) /* an array that no cache keeps may live shorter */
+#define MIN_STEPS 8           /* least lifetime of an overlay, in steps */
+#define LARGE_BYTES (4 << 20) /* size from which an overlay may live shorter: no cache keeps it */
 #define MAX_PAIRS 1000000
 
 /* Buffers of one kind, by number. */
@@ -35,8 +36,8 @@ typedef struct host {
   int count;
 } host_t;
 
-/* Programs whose steps find all arrays by relocation. Marks scratch memory, which is not found so.
- */
+/* May the program have overlays: do all its steps get their addresses by relocation? Marks scratch
+ * memory, which does not. */
 static bool may_overlay(const flat_builder_t *builder, bool *is_scratch) {
   for (int s = 0; s < flat_now(builder); s++) {
     const flat_step_t *step = &builder->steps.data[s];
@@ -77,7 +78,7 @@ static hr_status_t list_buffers(flat_builder_t *builder, bool (*is_wanted)(const
   return NULL;
 }
 
-/* The lowest offset that is free while `buffer` lives, and the number of overlays before it. */
+/* The lowest offset free during the lifetime of `buffer`, and the number of overlays before it. */
 static bool find_gap(const host_t *host, const flat_buffer_t *buffer, size_t *out_offset,
                      int *out_place) {
   size_t at = 0;
@@ -106,7 +107,7 @@ static void add_overlay(flat_plan_t *flat, host_t *host, flat_buffer_t *buffer, 
     result->overlay_bytes = offset + buffer->size_bytes;
 }
 
-/* All overlays of one result. */
+/* Places the overlays of one result. */
 static void fill_host(flat_plan_t *flat, const buffer_list_t *candidates, host_t *host) {
   for (int i = 0; i < candidates->count; i++) {
     flat_buffer_t *buffer = &flat->buffers[candidates->numbers[i]];

@@ -1,16 +1,15 @@
-/* Stacks that a loop fills, row after row, as lax.scan gathers its results: nothing reads their
- * initial value.
+/* Stacks that a loop fills row by row, such as the results of lax.scan, whose initial value is
+ * never read.
  *
  *   s = broadcast(0)            not computed
  *   while (i < n) {             s is not copied to the loop's state
  *     s[i] = x
  *   }
  *
- * Element k of the state is one if the body's only use of it is to update one row of it, and the
- * rows of all iterations are all rows. Rows are numbered by i or by constants plus or minus i. A
- * row that is updated before all others are may be part of a copy of the stack: what is in the
- * others does not matter. Cost: linear in the body for each element, in the size of the caller for
- * each broadcast. */
+ * Element k of the state is such a stack if its only use in the body is the update of one row, and
+ * the iterations together update all rows. The row number is i, or a constant plus or minus i. A
+ * copy of a partly filled stack is allowed: the contents of the other rows do not matter. Cost:
+ * linear in the body for each element, in the size of the caller for each broadcast. */
 #include "plan/flat_build.h"
 
 #define EXPRESSION_DEPTH 8
@@ -50,8 +49,8 @@ static bool find_affine(const rows_t *rows, flat_body_value_t value, int depth, 
          !__builtin_add_overflow(a.constant, b.constant, &out->constant);
 }
 
-/* Is the number of the row, over all iterations, that of each of `count` rows? Indices of 32 or 64
- * bits wrap around to the same number, as it is in range. */
+/* Do the iterations visit each of `count` rows? Indices of 32 or 64 bits may wrap around, but give
+ * the same row number, since it is in range. */
 static bool visits_all(const rows_t *rows, flat_body_value_t index, int64_t count) {
   affine_t at;
   int64_t first, step;
@@ -72,7 +71,7 @@ static bool is_row_of(const hlo_shape_t *row, const hlo_shape_t *stack) {
 
 /* --- uses --- */
 
-/* Is `next`, which becomes element k, read by nothing else? */
+/* Is `next`, the new value of element k, used only there? */
 static bool is_next_alone(const hlo_computation_t *body, const hlo_instr_t *next) {
   if (flat_count_uses(body, next) != 1) return false;
   if (next->op != HLO_GET_TUPLE_ELEMENT) return true;
@@ -86,7 +85,7 @@ static bool is_next_alone(const hlo_computation_t *body, const hlo_instr_t *next
   return true;
 }
 
-/* Is element k read once, and the state as a whole not at all? */
+/* Is element k read once, and the state never as a whole? */
 static bool is_read_once(const hlo_computation_t *body, int k) {
   int count = 0;
   for (size_t i = 0; i < body->instrs.count; i++) {
@@ -99,7 +98,8 @@ static bool is_read_once(const hlo_computation_t *body, int k) {
   return count == 1;
 }
 
-/* Is the update all that a fusion does with the stack, its parameter or result? */
+/* Does the fusion use the stack, its parameter, only for the update, and the update only as a
+ * result? */
 static bool is_fused_alone(flat_body_value_t update) {
   if (!update.fusion) return true;
   const hlo_computation_t *fused = update.fusion->called[0];
@@ -129,7 +129,7 @@ bool flat_is_overwritten(const hlo_instr_t *loop, const flat_trip_count_t *trips
 
 /* --- initial values --- */
 
-/* Is the tuple nothing but the initial state of a loop that overwrites each element that is
+/* Is the tuple used only as the initial state of a loop that overwrites every element equal to
  * `value`? */
 static bool is_overwritten_state(const hlo_instr_t *tuple, const hlo_instr_t *value) {
   const hlo_instr_t *loop = NULL;

@@ -61,8 +61,8 @@ static hr_status_t emit_copy(copies_t *copies, copy_t *copy) {
   return NULL;
 }
 
-/* All pending copies are in cycles: saves one target to a temporary, which its readers read
- * instead. */
+/* All pending copies form cycles: saves one target in a temporary buffer, from which its readers
+ * then read. */
 static hr_status_t break_cycle(copies_t *copies, const copy_t *copy) {
   flat_builder_t *builder = copies->builder;
   int temporary, old = copy->to;

@@ -1,11 +1,11 @@
-/* Hoisting of prepacking out of loops. A kernel that would rearrange the same operand in every
- * iteration (weights of a product, op_native_prepack_t) reads a packed copy instead:
+/* Hoisting of prepacking out of loops. A kernel that would pack the same operand in every iteration
+ * (weights of a product, op_native_prepack_t) reads a packed copy instead:
  *
  *   while { y = dot(x, w) }   ->   p = pack(w);  while { y = dot(x, p) }
  *
- * The packing step goes before the outermost loop that does not write the operand. Loops that run
- * once gain nothing. Cost: steps times loops around them. The packed copy lives as long as the
- * loop. */
+ * The packing step is inserted before the outermost loop that does not write the operand. Loops
+ * with one iteration are skipped. The packed copy lives as long as the loop. Cost: steps times loop
+ * depth. */
 #include "plan/flat_build.h"
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
@@ -23,8 +23,8 @@ static bool is_written(const flat_builder_t *builder, int buffer, int begin, int
   return false;
 }
 
-/* The outermost loop around the step that does not write the buffer; -1: none. Loops of one
- * iteration are not profitable. */
+/* The outermost loop around the step that does not write the buffer; -1: none. Loops with one
+ * iteration are skipped. */
 static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   for (int s = 0; s < number; s++) {
     const flat_step_t *step = get_step(builder, s);

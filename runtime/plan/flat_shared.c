@@ -1,16 +1,16 @@
-/* Results of all-gathers that the processes of a machine read at one place: each puts its part
- * there, and none has a copy of its own.
+/* Results of all-gathers in memory shared by the processes of a machine: each process writes its
+ * part there, and no process has a copy of its own.
  *
  *   steps        0    1     2    3    4    5     6
  *   g = gather   put  wait  use  use
  *   h = gather             put  .    .    wait  use        after step 5 g's place is free
  *
- * A place may be written anew when all members have read what was there. A member knows that once
- * it has waited for a later gather of the same group that all of them begin after their last use:
- * g's place is kept up to that step. Without such a gather it is kept to the end of the program,
- * and the next execution takes other memory: two arrays are used in turn, so that an execution
- * writes what the last but one has read. That is why only steps that every execution runs take
- * part, and no loops and branches. Nothing but the gather may write the array. Cost: steps times
+ * An offset may be reused when all members have read the array there. A member knows this once it
+ * has waited for a later gather of the same group that all members begin after their last use: g's
+ * offset is reserved up to that step. Without such a gather it is reserved to the end of the
+ * program. Executions use two arrays alternately, so an execution writes the array that the
+ * execution before the previous one has read. Therefore only steps that every execution runs are
+ * considered, no loops and branches. Only the gather may write the array. Cost: steps times
  * gathers. */
 #include "base/log.h"
 #include "base/map.h"
@@ -19,9 +19,9 @@
 
 #define MIN_BYTES (32 << 10) /* smaller arrays are copied as fast */
 
-/* A gather with a result that is shared. */
+/* A gather with a shared result. */
 typedef struct gather {
-  int begin, done; /* the steps that write its parts and wait for all */
+  int begin, done; /* steps that write the gather's parts and wait for all parts */
   int group;       /* number of its flat_shared_t */
 } gather_t;
 
@@ -75,14 +75,15 @@ static bool same_members(const hlo_instr_t *a, const hlo_instr_t *b) {
          op_groups_equal(hlo_attr_groups(a), hlo_attr_groups(b));
 }
 
-/* The number of the gather's group, which may be the first free one. */
+/* Number of the gather's group; a new group gets the next number. */
 static int find_group(const flat_plan_t *flat, const hlo_instr_t *gather) {
   int group = 0;
   while (group < flat->shared_count && !same_members(flat->shared[group].gather, gather)) group++;
   return group;
 }
 
-/* Plans of the same program may share results of other gathers, at the same places. */
+/* Adds the gather to the key: plans of one program may share results of other gathers at the same
+ * offsets. */
 static void add_to_key(flat_shared_t *shared, const hlo_instr_t *gather, int result) {
   shared->key = hr_hash_bytes(gather->name.data, gather->name.size, shared->key);
   shared->key = hr_hash_bytes(&result, sizeof result, shared->key);
@@ -109,7 +110,7 @@ static void share_results(flat_builder_t *builder, int step, gather_list_t *list
   if (gather.group == flat->shared_count) flat->shared_count++;
 }
 
-/* The step after which a place that is read until `end` is free for all. */
+/* The step after which memory that is read until `end` may be reused by all members. */
 static int free_after(const flat_builder_t *builder, const gather_list_t *list, int group,
                       int end) {
   for (int i = 0; i < list->count; i++)
@@ -146,7 +147,7 @@ static hr_status_t assign_places(flat_builder_t *builder, const gather_list_t *l
   return NULL;
 }
 
-/* Steps of loops and branches lie before the `end` of theirs. */
+/* The next step outside loops and branches: skips to their `end`. */
 static int next_step(const flat_builder_t *builder, int step) {
   int end = builder->steps.data[step].end;
   return end > step ? end : step + 1;

@@ -15,7 +15,7 @@
 #include "ops/query/fusion_form.h"
 #include "plan/flat_build.h"
 
-#define SMALL_ARRAY_ELEMENTS 256 /* elements */
+#define SMALL_ARRAY_ELEMENTS 256 /* most elements of a small array */
 
 hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes,
                             int *out_buffer) {
@@ -91,7 +91,7 @@ static bool has_boxed_operand(const flat_frame_t *frame, const hlo_instr_t *inst
   return false;
 }
 
-/* Concatenated leaves of all operands that are not boxed. */
+/* The leaves of all operands that are not boxed, concatenated. */
 static hr_status_t collect_operand_leaves(flat_builder_t *builder, const flat_frame_t *frame,
                                           flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
@@ -139,15 +139,15 @@ static hr_status_t try_prepare(flat_builder_t *builder, const op_native_t *nativ
   return flat_step_prepared(builder, &prepared, step);
 }
 
-/* Small arrays in loops, and small updates of arrays: generated code joins the loop's function, and
- * its values stay in registers. */
+/* Is the op on small arrays in a loop, or a small update of an array? Generated code then joins the
+ * loop's function, and its values stay in registers. */
 static bool is_small_in_loop(const flat_builder_t *builder, const hlo_instr_t *instr) {
   const hlo_shape_t *shape =
       instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
   return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ARRAY_ELEMENTS;
 }
 
-/* What a step is computed by, and why not by anything faster. */
+/* Logs the kernel of a step, and why no faster one is used. */
 static void log_kernel(const flat_frame_t *frame, const flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   const char *reason = "its native kernel and the code generator decline it";
@@ -169,14 +169,14 @@ static hr_status_t select_kernel(flat_builder_t *builder, const flat_frame_t *fr
   if (instr->op == HLO_WHILE) return NULL;
   const op_native_t *emitter = op_can_codegen(instr) ? builder->options->emitter : NULL;
   if (is_small_in_loop(builder, instr)) HR_TRY(try_prepare(builder, emitter, step));
-  /* In loops the cost of a step counts more than the order of its roundings. */
+  /* In loops the cost of a step matters more than its order of rounding. */
   bool is_ordered = !builder->loops && op_has_few_terms(&step->source->op);
   if (!is_ordered) HR_TRY(try_prepare(builder, op_natives[instr->op], step));
   if (instr->op == HLO_FUSION) HR_TRY(try_prepare(builder, &native_transpose_reverse, step));
   return try_prepare(builder, emitter, step);
 }
 
-/* Mask of operands that are one array each, in a buffer that no other operand reads. */
+/* Mask of operands that are single arrays in buffers that no other operand reads. */
 static uint64_t overwritable_operands(const flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   uint64_t mask = 0;
@@ -190,15 +190,15 @@ static uint64_t overwritable_operands(const flat_step_t *step) {
   return mask;
 }
 
-/* May the operands be read after the step has ended? Probes and transfers in flight do that, also
+/* May the operands be read after the end of the step? Probes and transfers in flight do that, also
  * in called computations. */
 static bool may_retain_operands(const hlo_instr_t *instr, bool is_boxed) {
   if (is_boxed || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
   return instr->op == HLO_CUSTOM_CALL && hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
 }
 
-/* A reference kernel's result is complete before it is copied to its buffer, so that it may
- * overwrite any operand. */
+/* A reference kernel's result is complete before it is copied to its buffer, so it may overwrite
+ * any operand. */
 static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, flat_step_t *step) {
   static const uint64_t any[1] = {UINT64_MAX};
   const hlo_instr_t *instr = step->source->op.instr;

@@ -43,7 +43,7 @@ static bool is_passed_through(const hlo_computation_t *body, int k) {
   return flat_element_read(body->root->operands[k]) == k;
 }
 
-/* The integer that an instruction of body or condition is before the loop. */
+/* The integer value that an instruction of body or condition has before the loop. */
 static bool constant_at_start(const hlo_instr_t *loop, const hlo_instr_t *instr,
                               int64_t *out_value) {
   int k = flat_element_read(instr);
@@ -73,7 +73,7 @@ static bool find_step(const hlo_instr_t *loop, int k, int64_t *out_step) {
   return false;
 }
 
-/* State as a tuple that is read by its elements; a condition that is one comparison. */
+/* Is the state a tuple that is only read by element, and the condition a single comparison? */
 static bool is_plain(const hlo_instr_t *loop) {
   const hlo_computation_t *condition = loop->called[0], *body = loop->called[1];
   if (!hlo_shape_is_tuple(loop->shape) || body->root->op != HLO_TUPLE ||
@@ -128,7 +128,7 @@ static bool is_read_after(const hlo_instr_t *loop, int k) {
   return false;
 }
 
-/* Does an instruction of the body, but for `next`, read element k, or the whole state? */
+/* Does an instruction of the body other than `next` read element k, or the whole state? */
 static bool is_read_by(const hlo_instr_t *instr, const hlo_instr_t *next, int k) {
   for (int j = 0; j < instr->operand_count; j++) {
     const hlo_instr_t *operand = instr->operands[j];

@@ -1,13 +1,14 @@
-/* Dynamic slices that are read in place: the weights of one layer out of a stack that a scan walks.
+/* Dynamic slices that are read in place, such as one layer's weights in the stack that a scan
+ * walks.
  *
  *   w = dynamic-slice(stack, i);  y = dot(x, w)   ->   w = view(stack, i);  y = dot(x, w)
  *
  * The view step sets the address of w, in all steps that read it, to the block inside the stack, so
  * that nothing is copied. A slice becomes a view if its block is contiguous, nothing writes the
- * stack as long as the view is read, and only kernels that get their addresses from the machine
- * read it. Generated code is none of them: inside a loop's function it keeps addresses of its own,
- * and where it reads a slice that slice is fused into it. Transfers and copies of carried values
- * are not readers either. Lifetimes: the stack lives until the step after the last reader, so that
+ * stack while the view is read, and all readers are kernels that get their addresses from the
+ * machine. Generated code may not be a reader: inside a loop's function it keeps its own addresses,
+ * and slices that it reads are usually fused into it. Transfers and copies of carried values may
+ * not be readers either. Lifetimes: the stack lives until the step after the last reader, so that
  * no reader's result takes its place. Cost: steps times readers. */
 #include "plan/flat_build.h"
 
@@ -19,7 +20,7 @@ static int root_of(const flat_builder_t *builder, flat_ref_t ref) {
   return ref.buffer < 0 ? -1 : flat_root(builder->buffers.data, ref.buffer);
 }
 
-/* Full in all dimensions after the first one of more than one element. */
+/* Is the block full in all dimensions after the first one with more than one element? */
 static bool is_contiguous(const hlo_shape_t *from, const hlo_shape_t *block) {
   bool has_extent = false;
   for (int d = 0; d < block->rank; d++) {
@@ -35,15 +36,15 @@ static bool mentions(const flat_builder_t *builder, const flat_ref_t *refs, int 
   return false;
 }
 
-/* May the step read a view, or does it not read this one? */
+/* May the step read this view? True also if it does not read it. */
 static bool accepts_view(const flat_builder_t *builder, const flat_step_t *step, int view) {
   if (!mentions(builder, step->in, step->in_count, view)) return true;
   return step->kind == FLAT_SET_VIEW ||
          (step->kind == FLAT_NATIVE && step->native.kernel != builder->options->emitter);
 }
 
-/* Do the steps from `first` to `last` read the view as they may, and leave the bytes behind it
- * alone? */
+/* Do all steps in [first, last] read the view only in allowed ways, and leave the stack's bytes
+ * unchanged? */
 static bool is_view_of(const flat_builder_t *builder, int first, int last, int view, int stack) {
   for (int s = first; s <= last; s++) {
     const flat_step_t *step = get_step(builder, s);
@@ -71,7 +72,7 @@ static bool can_be_view(const flat_builder_t *builder, int number) {
   return is_view_of(builder, number + 1, buffer->end, view, root_of(builder, step->in[0]));
 }
 
-/* The bytes of `buffer` must stay what they are until step `last` has ended. */
+/* Keeps the bytes of `buffer` unchanged until step `last` has ended. */
 static void keep_bytes(flat_builder_t *builder, int buffer, int first, int last) {
   flat_touch(builder, (flat_ref_t){buffer, 0}, last + 1);
   for (size_t c = 0; c < builder->carries.count; c++) {

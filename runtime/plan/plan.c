@@ -1,5 +1,5 @@
 /* The plan of a module: per computation an order of instructions, a slot for each value, lifetimes
- * and prepared kernels. Computations that nothing runs get no plan. Lifetimes come from one
+ * and prepared kernels. Computations that are never run get no plan. Lifetimes come from one
  * backward walk: a value dies with the step that reads it last, and that step may overwrite it.
  * Linear in the module. */
 #include "plan/plan.h"
@@ -16,11 +16,11 @@ typedef struct planner {
   plan_t *plan;
   hr_arena_t *arena;
   const bool *has_effect;
-  bool is_split; /* by device */
+  bool is_split; /* split by device */
 } planner_t;
 
-/* Is the kernel prepared at run time, when actual sizes are known? Ops that forward values never
- * are. */
+/* Is the kernel prepared at run time, when actual sizes are known? Never for ops that forward
+ * values. */
 static bool needs_actual_sizes(const hlo_instr_t *instr) {
   if (hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_IDENTITY) ||
       instr->op == HLO_TUPLE || instr->op == HLO_GET_TUPLE_ELEMENT)
@@ -127,7 +127,7 @@ static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int
   return NULL;
 }
 
-/* Each computation once, in the order of its effects and dependences. */
+/* Plans each computation once, in the order of its effects and dependences. */
 static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *computation) {
   if (planner->plan->bodies[computation->id]) return NULL;
   plan_body_t *body;
@@ -153,7 +153,7 @@ static hr_status_t fill_plan(plan_t *plan) {
   return NULL;
 }
 
-/* Owner of everything is plan->arena; the module must outlive the plan. */
+/* Everything is owned by plan->arena; the module must outlive the plan. */
 hr_status_t plan_create(const hlo_module_t *module, plan_grid_t grid, plan_t **out_plan) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(plan_t), &memory));
@@ -228,7 +228,7 @@ static hr_status_t comm_line(plan_t *plan, const hlo_instr_t *instr, const char 
   return st;
 }
 
-/* One line of text for each communication of the program: what processes compare before they
+/* One line of text per communication instruction; processes compare these lines before they
  * start. */
 hr_status_t plan_comm_lines(plan_t *plan, const char *const **out_lines, int *out_count) {
   int count = 0, capacity = 0;

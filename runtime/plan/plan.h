@@ -11,13 +11,13 @@ typedef struct plan_step {
   op_step_t op; /* prepared, unless `dynamic` */
   const op_kernel_t *kernel;
   bool dynamic;   /* prepared at run time, when sizes are known */
-  int64_t device; /* the device that runs a program split by device, others get zeros; -1:
+  int64_t device; /* device that runs the step in a program split by device; others get zeros; -1:
                      all */
   int out_slot;
   int in_count;
   const int *in_slots; /* one per operand */
   int free_count;
-  const int *free_slots; /* values that die with this step */
+  const int *free_slots; /* slots of values that die with this step */
 } plan_step_t;
 
 /* One computation: a list of steps over numbered slots. Parameters are in slots 0, 1, ... at the
@@ -29,7 +29,7 @@ typedef struct plan_body {
   int step_count;
   plan_step_t *steps;
   int root_slot;
-  int unused_count; /* parameters that no step uses: freed at the start, unless they are the root */
+  int unused_count; /* parameters without uses: freed at the start, unless they are the root */
   const int *unused_slots;
 } plan_body_t;
 
@@ -41,7 +41,7 @@ typedef struct plan {
   hr_arena_t arena;
   const hlo_module_t *module;
   plan_grid_t grid;
-  plan_body_t **bodies; /* by computation id; NULL: nothing runs it */
+  plan_body_t **bodies; /* by computation id; NULL: never run */
   const plan_body_t *entry;
   bool communicates;      /* some reachable instruction communicates */
   bool has_dynamic_sizes; /* some value's sizes are known only at run time */
@@ -58,8 +58,8 @@ hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_valu
 
 /* The plan as text: per computation its steps, slots and lifetimes. */
 void plan_print(hr_strbuf_t *text, const plan_t *plan);
-/* One line per communication instruction, in the order of computations and steps. Processes compare
- * them to find out whether they run the same plan.
+/* One line per communication instruction, in the order of computations and steps, by which
+ * processes compare their plans.
  * Owner: the lines live in the plan's arena. */
 hr_status_t plan_comm_lines(plan_t *plan, const char *const **out_lines, int *out_count);
 

@@ -10,7 +10,7 @@ static bool op_has_effect(const hlo_instr_t *instr) {
   return hlo_op_is(instr->op, OP_EFFECT);
 }
 
-/* Does the instruction have an effect, itself or in what it calls? */
+/* Does the instruction, or a computation that it calls, have an effect? */
 static bool has_effect_with(const hlo_instr_t *instr, const bool *has_effect) {
   if (op_has_effect(instr)) return true;
   for (int i = 0; i < instr->called_count; i++)
@@ -83,8 +83,8 @@ static hr_status_t link_elements(hr_arena_t *arena, order_t *order) {
   return NULL;
 }
 
-/* The list may be shorter than the computation. An element comes directly after its tuple, so that
- * a tuple whose elements are all taken apart can die at once. */
+/* The list may be shorter than the computation. An element directly follows its tuple, so that a
+ * tuple dies at once if only its elements are used. */
 hr_status_t plan_order(hr_arena_t *arena, const hlo_computation_t *computation,
                        const bool *has_effect, hlo_instr_t *const **out_order, int *out_count) {
   order_t order = {.computation = computation};

@@ -50,7 +50,7 @@ static void print_ranks(hr_strbuf_t *text, hr_ints_t ranks) {
 
 static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth);
 
-/* One statement as the reader takes it; the channel is left out where it has the name of the
+/* Prints one statement as the reader accepts it. The channel is omitted if it has the name of the
  * value. */
 static void print_step(hr_strbuf_t *text, const schedule_step_t *step, int depth) {
   const char *word = schedule_kind_name(step->kind);
@@ -96,7 +96,7 @@ static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int de
     print_step(text, step, depth);
 }
 
-/* The text reads back as the same schedule. */
+/* The printed text reads back as the same schedule. */
 void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
   hr_strbuf_printf(text, "ranks %d\nshape %s\n", schedule->rank_count, schedule->shape);
   for (int r = 0; r < schedule->rank_count; r++) {
@@ -107,8 +107,8 @@ void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
 
 /* --- channels --- */
 
-/* Equal (sender, receiver, channel name) get equal numbers, counted from 1 in the order of their
- * first use over all ranks, so that both ends find the same channel_id. */
+/* Numbers channels from 1 in the order of their first use over all ranks. Equal (sender, receiver,
+ * name) get equal numbers, so that both ends have the same channel_id. */
 static hr_status_t number_block(schedule_t *schedule, int rank, schedule_block_t *block,
                                 hr_map_t *numbers) {
   for (schedule_step_t *step = block->first; step; step = step->next) {

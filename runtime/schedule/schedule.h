@@ -1,6 +1,6 @@
-/* Schedules: what a few processes compute and communicate, in a small language, for trying out
- * communication patterns and for tests of runtimes and checkers. A schedule becomes one HLO program
- * per rank (schedule_hlo.c), and is recovered from such programs (schedule_from_hlo.c).
+/* Schedules: the computation and communication of a few processes, in a small language, for trying
+ * out communication patterns and for tests of runtimes and checkers. A schedule is converted to one
+ * HLO program per rank (schedule_hlo.c), and recovered from such programs (schedule_from_hlo.c).
  *
  *   ranks 2                          # a comment
  *   shape f32[4]                     # of every value; this is the default
@@ -50,11 +50,11 @@ struct schedule_step {
   const char *value;   /* name of the value defined, sent or received */
   const char *channel; /* transfers: name of the channel */
   int peer;
-  int64_t
-      channel_id;    /* transfers: id of (sender, receiver, channel), by schedule_number_channels */
-  hlo_opcode_t op;   /* COMPUTE */
-  const char *a, *b; /* COMPUTE, COPY (a only) */
-  const char *number; /* CONST: as written */
+  int64_t channel_id; /* transfers: id of (sender, receiver, channel), set by
+                         schedule_number_channels */
+  hlo_opcode_t op;    /* COMPUTE */
+  const char *a, *b;  /* COMPUTE, COPY (a only) */
+  const char *number; /* CONST: as written in the text */
   hr_ints_t ranks;    /* ALL_REDUCE: members; empty: all */
   int64_t count;      /* REPEAT */
   schedule_block_t body;
@@ -85,7 +85,7 @@ hr_status_t schedule_read(const hr_source_t *source, schedule_t *out_schedule);
 void schedule_print(hr_strbuf_t *text, const schedule_t *schedule);
 const char *schedule_kind_name(schedule_kind_t kind);
 
-/* The program of one rank as HLO text, scheduled in the order of the steps.
+/* Writes the program of one rank as HLO text, scheduled in the order of the steps.
  * Errors: INVALID with the line of what makes no sense: a value that was not given, a done without
  *         its start. */
 hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text);
@@ -98,8 +98,8 @@ hr_status_t schedule_number_channels(schedule_t *schedule);
 hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
                               schedule_t *out_schedule);
 
-/* Generators of known patterns. `expected`: results by rank and in order; all elements of a value
- * are equal. */
+/* Generators of known patterns. `expected`: results by rank, in order; all elements of a value are
+ * equal. */
 typedef struct schedule_gen_options {
   int ranks, microbatches, chunks, steps;
 } schedule_gen_options_t;

@@ -9,13 +9,13 @@
 #include "plan/plan_order.h"
 #include "schedule/schedule.h"
 
-typedef struct ends { /* ends of a channel that names no pairs: -1: not found */
+typedef struct ends { /* ends of a channel without pairs; -1: not found */
   int sender, receiver;
 } ends_t;
 
 typedef struct walk {
   schedule_t *schedule;
-  hr_arena_t *arena; /* while walking */
+  hr_arena_t *arena; /* memory of the walk */
   const hlo_module_t *module;
   const bool *has_effect;
   int rank;
@@ -30,7 +30,7 @@ static hr_str_t key_of(const hlo_instr_t *const *instr) {
   return (hr_str_t){(const char *)instr, sizeof *instr};
 }
 
-/* Values are looked up by the instruction's address. */
+/* Records the name of an instruction's value. */
 static hr_status_t name_value(walk_t *walk, const hlo_instr_t *instr, const char *name) {
   const hlo_instr_t **key;
   void *old;
@@ -39,7 +39,7 @@ static hr_status_t name_value(walk_t *walk, const hlo_instr_t *instr, const char
   return hr_map_put(&walk->values, key_of(key), (void *)name, &old);
 }
 
-/* The instruction's own name, or one like it: loops may have instructions of the same names. */
+/* The instruction's own name, or a variant of it: loops may have instructions of the same name. */
 static hr_status_t new_name(walk_t *walk, const hlo_instr_t *instr, const char **out_name) {
   const char *name;
   HR_TRY(hr_arena_printf(&walk->schedule->arena, &name, "%.*s", HR_STR_ARGS(instr->name)));
@@ -58,7 +58,7 @@ static hr_status_t add_step(walk_t *walk, schedule_kind_t kind, const char *valu
   return NULL;
 }
 
-/* A new name for the instruction's value, and a step that gives it. */
+/* Adds a step that defines the instruction's value under a new name. */
 static hr_status_t give(walk_t *walk, const hlo_instr_t *instr, schedule_kind_t kind,
                         schedule_step_t **out_step) {
   const char *name;
@@ -69,7 +69,7 @@ static hr_status_t give(walk_t *walk, const hlo_instr_t *instr, schedule_kind_t 
 
 /* --- values --- */
 
-/* The number of a constant, through broadcasts; "0" for anything else. */
+/* The number of a constant, through broadcasts; "0" for other instructions. */
 static hr_status_t number_of(walk_t *walk, const hlo_instr_t *instr, const char **out_number) {
   while (instr->op == HLO_BROADCAST) instr = instr->operands[0];
   *out_number = "0";
@@ -83,8 +83,8 @@ static hr_status_t number_of(walk_t *walk, const hlo_instr_t *instr, const char 
   return st;
 }
 
-/* The name of the value that an instruction computes. What the schedule cannot compute becomes a
- * constant of its kind. */
+/* The name of the value that an instruction computes. A value that the schedule cannot compute
+ * becomes a constant of the right kind. */
 static hr_status_t value_of(walk_t *walk, const hlo_instr_t *instr, const char **out_name) {
   while (instr->op == HLO_ADD_DEPENDENCY || instr->op == HLO_COPY) instr = instr->operands[0];
   const char *name = hr_map_get(&walk->values, key_of(&instr));
@@ -98,14 +98,13 @@ static hr_status_t value_of(walk_t *walk, const hlo_instr_t *instr, const char *
   return NULL;
 }
 
-/* Ops that the language of schedules has. */
+/* Does the language of schedules have the op? */
 static bool has_word(hlo_opcode_t op) {
   return op == HLO_ADD || op == HLO_SUBTRACT || op == HLO_MULTIPLY || op == HLO_MAXIMUM ||
          op == HLO_MINIMUM;
 }
 
-/* True if an array has the one shape of the schedule; others (counters, predicates) are left
- * out. */
+/* Does the array have the schedule's shape? Others (counters, predicates) are omitted. */
 static bool is_value(const walk_t *walk, const hlo_shape_t *shape) {
   char text[HLO_SHAPE_TEXT];
   return hlo_shape_is_array(shape) && !strcmp(hlo_shape_text(shape, text), walk->schedule->shape);
@@ -126,8 +125,8 @@ static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
 
 /* --- transfers --- */
 
-/* The peer is the other end that the instruction's pairs name, or the only other program with
- * the channel. A rank that takes no part in the pairs has no statement. */
+/* The peer is the other end in the instruction's pairs, or the only other program with the channel.
+ * A rank outside the pairs has no statement. */
 static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const hlo_instr_t *start,
                                  const char *value, schedule_kind_t kind) {
   const comm_participants_t *site;
@@ -151,7 +150,7 @@ static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const h
   return hr_arena_printf(&walk->schedule->arena, &step->channel, "c%ld", (long)site->channel);
 }
 
-/* Both halves of a transfer share one name: that of the value sent, or of the value received. */
+/* Both halves of a transfer share one name: the name of the value sent or received. */
 static hr_status_t walk_channel(walk_t *walk, const hlo_instr_t *instr) {
   const char *value;
   if (instr->op == HLO_SEND) {
@@ -173,7 +172,7 @@ static hr_status_t walk_channel(walk_t *walk, const hlo_instr_t *instr) {
                        instr->op == HLO_SEND_DONE ? SCHEDULE_SEND_DONE : SCHEDULE_RECV_DONE);
 }
 
-/* The members of the all-reduce's group that this rank belongs to, in listed order. */
+/* The members of the all-reduce's group that contains this rank, in listed order. */
 static hr_status_t group_of(walk_t *walk, const hlo_instr_t *instr, hr_ints_t *out_ranks) {
   op_members_t members;
   int64_t *ranks;
@@ -184,7 +183,7 @@ static hr_status_t group_of(walk_t *walk, const hlo_instr_t *instr, hr_ints_t *o
   return hr_arena_ints(&walk->schedule->arena, ranks, members.size, out_ranks);
 }
 
-/* The language reduces in place: the result gets a copy first. */
+/* The language reduces in place, so the value is copied first. */
 static hr_status_t walk_all_reduce(walk_t *walk, const hlo_instr_t *instr) {
   const char *value;
   schedule_step_t *step;
@@ -218,14 +217,15 @@ static bool int_constant(const hlo_instr_t *instr, int64_t *out_value) {
   return true;
 }
 
-/* True for element *out_index of an instruction of op `of`. */
+/* Is it a get-tuple-element, *out_index, of an instruction of op `of`? */
 static bool is_element(const hlo_instr_t *instr, hlo_opcode_t of, int64_t *out_index) {
   if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != of) return false;
   *out_index = hlo_attr_int(instr, HLO_ATTR_INDEX);
   return true;
 }
 
-/* Loops that count: compare(element k, constant) LT, element k + constant, from a constant. */
+/* Iterations of a counting loop: compare(element k, constant) LT, element k + constant, from a
+ * constant. */
 static bool count_iterations(const hlo_instr_t *loop, int64_t *out_count) {
   const hlo_instr_t *test = loop->called[0]->root, *body = loop->called[1]->root,
                     *init = loop->operands[0];
@@ -245,8 +245,8 @@ static bool count_iterations(const hlo_instr_t *loop, int64_t *out_count) {
 
 static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *computation);
 
-/* Values that the loop carries have one name throughout: copies before the loop and at the end of
- * each iteration. */
+/* Values carried by a loop have one name throughout: they are copied before the loop and at the end
+ * of each iteration. */
 static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from) {
   const char *value;
   schedule_step_t *step;
@@ -257,7 +257,7 @@ static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from
   return NULL;
 }
 
-/* Gives the elements of a tuple the names that the loop's values have. */
+/* Gives the elements of a tuple the names of the loop's values. */
 static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computation,
                                  const hlo_instr_t *of, const char *const *names) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -269,8 +269,8 @@ static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computat
   return NULL;
 }
 
-/* The body once, then the copies that make its results the next iteration's values. Results that
- * another carried value still needs are copied to fresh names first, as parallel copies in SSA
+/* Walks the body once, then copies its results to the next iteration's values. Results that another
+ * carried value still needs are first copied to fresh names, as in parallel copies of SSA
  * destruction. */
 static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, int count,
                                   const char *const *names) {
@@ -278,7 +278,7 @@ static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, i
   HR_TRY(HR_NEW_ARRAY(walk->arena, count, &results));
   HR_TRY(name_elements(walk, body, body->params.data[0], names));
   HR_TRY(walk_computation(walk, body));
-  /* All are read before the first is written, for they may change places. */
+  /* all are read before the first is written, since they may be permuted */
   for (int i = 0; i < count; i++) {
     const char *value, *fresh;
     schedule_step_t *step;
@@ -303,8 +303,8 @@ static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, i
   return NULL;
 }
 
-/* Only values of the schedule's shape are carried by name; counters and tokens follow from the
- * repeat. */
+/* Only values of the schedule's shape are carried by name; counters and tokens follow from
+ * `repeat`. */
 static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
   const hlo_instr_t *init = loop->operands[0];
   int64_t iterations;
@@ -332,7 +332,7 @@ static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
 
 static bool communicates(const hlo_instr_t *instr) { return hlo_op_is(instr->op, OP_COMM); }
 
-/* Also in computations that it calls, at any depth. */
+/* Does the computation, or one that it calls at any depth, communicate? */
 static bool any_communicates(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -343,7 +343,7 @@ static bool any_communicates(const hlo_computation_t *computation) {
   return false;
 }
 
-/* What neither communicates nor computes values of the schedule has no statement. */
+/* Instructions that neither communicate nor compute values of the schedule have no statement. */
 static hr_status_t walk_instr(walk_t *walk, const hlo_instr_t *instr) {
   if (op_is_channel_end(instr) || instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE)
     return walk_channel(walk, instr);
@@ -366,7 +366,7 @@ static hr_status_t walk_instr(walk_t *walk, const hlo_instr_t *instr) {
   return has_word(instr->op) ? walk_compute(walk, instr) : NULL;
 }
 
-/* In the order of the plan, which is that in which a process runs the instructions. */
+/* Walks the instructions in planned order, in which a process runs them. */
 static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *computation) {
   hlo_instr_t *const *order;
   int count;
@@ -375,7 +375,7 @@ static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *compu
   return NULL;
 }
 
-/* The elements of the entry's result that are values of the schedule. */
+/* Outputs the elements of the entry's result that are values of the schedule. */
 static hr_status_t add_outputs(walk_t *walk, const hlo_instr_t *root) {
   const char *name;
   int count = root->op == HLO_TUPLE ? root->operand_count : 1;
@@ -403,7 +403,7 @@ static hr_status_t walk_program(walk_t *walk) {
 
 /* --- channels and shape --- */
 
-/* Remembers which program has the sending and which the receiving end of a channel. */
+/* Records the programs with the sending and the receiving end of a channel. */
 static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_instr_t *instr,
                             int rank) {
   int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), *key;
@@ -419,7 +419,7 @@ static hr_status_t note_end(hr_arena_t *arena, hr_map_t *channels, const hlo_ins
   return NULL;
 }
 
-/* The values of a schedule have one shape: that of the first message. */
+/* All values of a schedule have one shape: the shape of the first message. */
 static hr_status_t note_shape(schedule_t *schedule, const hlo_shape_t *shape) {
   char text[HLO_SHAPE_TEXT];
   if (schedule->shape || !hlo_shape_is_array(shape)) return NULL;
@@ -442,7 +442,7 @@ static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t
   return NULL;
 }
 
-/* All programs are noted first, as a channel's name must not depend on the rank that is walked. */
+/* Visits all programs first, since a channel's name must not depend on the rank being walked. */
 hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count,
                               schedule_t *out_schedule) {
   hr_arena_t arena;

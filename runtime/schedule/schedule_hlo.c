@@ -1,25 +1,25 @@
 /* Schedules as HLO: the writer.
  *
- *  All communication of a program hangs on one chain of tokens and control dependencies, in the
- *  order of the statements, so that every runtime keeps that order:
+ * All communication of a program is in one chain of tokens and control dependencies, in the order
+ * of the statements, so that every runtime keeps that order:
  *
  *    send VALUE PEER      (value, token) -> send -> token -> send-done
  *    recv VALUE PEER      token -> recv -> (value, token) of recv-done
  *    all-reduce VALUE     add-dependency(value, token) -> all-reduce -> after-all, control edge
  *
- *  A repeat is a while over (counter, token, values); values that first appear inside it end with
- *  the iteration. Values of a schedule are variables: a binding names the instruction that holds a
- *  value now. One writer serves one rank's program; a scope is one computation of it. */
+ * A repeat is a while over (counter, token, values); values that first appear inside it end with
+ * the iteration. Values of a schedule are variables: a binding has the instruction that holds the
+ * current value. One writer serves one rank's program; a scope is one computation of it. */
 #include <string.h>
 
 #include "schedule/schedule.h"
 
-/* A value and the instruction that holds it now. */
+/* A variable and the instruction that holds its current value. */
 typedef struct binding {
   const char *name;
   const char *now;
 } binding_t;
-/* A transfer that has started and not ended in its block. */
+/* A transfer that has started and has not ended in its block. */
 typedef struct transfer {
   const char *channel;
   int peer;             /* -1: an all-reduce */
@@ -33,14 +33,14 @@ typedef struct writer {
   const schedule_t *schedule;
   hr_arena_t *arena;
   int rank, inputs;
-  long names;        /* names given so far */
+  long names;        /* number of names in use */
   hr_strbuf_t *done; /* finished computations */
   bool has_sum;
   const char *scalar; /* element type of all values, such as "f32" */
   HR_VEC(binding_t) outputs;
 } writer_t;
 
-/* One computation being written. */
+/* State of one computation. */
 typedef struct scope {
   writer_t *writer;
   hr_strbuf_t *text;
@@ -55,8 +55,7 @@ static hr_status_t step_error(const schedule_step_t *step, int rank, const char 
                   schedule_kind_name(step->kind), step->value ? step->value : "", what);
 }
 
-/* A fresh instruction name of this program: BASE.N, N counting through all computations of a
- * rank. */
+/* A fresh instruction name: BASE.N, where N counts through all computations of a rank. */
 static hr_status_t new_name(scope_t *scope, const char *base, const char **out_name) {
   return hr_arena_printf(scope->writer->arena, out_name, "%s.%ld", base, ++scope->writer->names);
 }
@@ -69,8 +68,8 @@ static binding_t *find_value(scope_t *scope, const char *name) {
   return NULL;
 }
 
-/* From here on `name` means the instruction `now`; names of a schedule are variables, those of
- * HLO are not. */
+/* Binds `name` to the instruction `now`: names of a schedule are variables, those of HLO are
+ * not. */
 static hr_status_t bind(scope_t *scope, const char *name, const char *now) {
   binding_t *found = find_value(scope, name);
   if (found)
@@ -80,7 +79,7 @@ static hr_status_t bind(scope_t *scope, const char *name, const char *now) {
   return NULL;
 }
 
-/* A scalar constant, broadcast to the shape that all values of the schedule have. */
+/* A scalar constant, broadcast to the shape of all values of the schedule. */
 static hr_status_t write_const(scope_t *scope, const char *value, const char *number) {
   const char *scalar, *name;
   HR_TRY(new_name(scope, "number", &scalar));
@@ -92,8 +91,7 @@ static hr_status_t write_const(scope_t *scope, const char *value, const char *nu
   return bind(scope, value, name);
 }
 
-/* The instruction that holds a value now. Errors: INVALID if no statement before it gives the
- * value. */
+/* The instruction that holds a value. Errors: INVALID if no earlier statement defines the value. */
 static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const char *name,
                              const char **out_now) {
   binding_t *found = find_value(scope, name);
@@ -102,8 +100,8 @@ static hr_status_t use_value(scope_t *scope, const schedule_step_t *step, const 
   return NULL;
 }
 
-/* The same for values that are sent or reduced without having been given: they are rank + 1
- * then, so that results tell which rank contributed. */
+/* The same for values that are sent or reduced. An undefined one is rank + 1, so that results show
+ * which rank contributed. */
 static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step,
                                      const char **out_now) {
   char number[16];
@@ -112,7 +110,7 @@ static hr_status_t use_or_make_value(scope_t *scope, const schedule_step_t *step
   return use_value(scope, step, step->value, out_now);
 }
 
-/* A copy needs no instruction: it is a second name of the same one. */
+/* A copy needs no instruction: it is a second name of the same instruction. */
 static hr_status_t write_compute(scope_t *scope, const schedule_step_t *step) {
   const char *a, *b, *name;
   HR_TRY(use_value(scope, step, step->a, &a));
@@ -140,7 +138,7 @@ static bool is_send(const schedule_step_t *step) { return step->kind <= SCHEDULE
 
 /* --- the chain of tokens --- */
 
-/* Token `index` of a state tuple becomes the end of the chain. */
+/* Makes token `index` of a state tuple the end of the chain. */
 static hr_status_t advance_token(scope_t *scope, const char *tuple, int index) {
   HR_TRY(new_name(scope, "token", &scope->token));
   hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token,
@@ -148,8 +146,8 @@ static hr_status_t advance_token(scope_t *scope, const char *tuple, int index) {
   return NULL;
 }
 
-/* send takes (value, token), recv the token alone; the token of the state is element 2. The
- * transfer stays in scope->transfers until its done. */
+/* send takes (value, token), recv only the token; the state's token is element 2. The transfer
+ * stays in scope->transfers until its done. */
 static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   const char *value = NULL, *name, *shape = scope->writer->schedule->shape;
   bool sends = is_send(step);
@@ -168,7 +166,7 @@ static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   return advance_token(scope, name, 2);
 }
 
-/* Takes the oldest transfer of this kind out of the list. */
+/* Removes the oldest transfer of this kind from the list. */
 static bool match_transfer(scope_t *scope, schedule_kind_t kind, const char *channel, int peer,
                            transfer_t *out_transfer) {
   for (size_t i = 0; i < scope->transfers.count; i++) {
@@ -182,8 +180,8 @@ static bool match_transfer(scope_t *scope, schedule_kind_t kind, const char *cha
   return false;
 }
 
-/* The done of the oldest open start of this channel and peer. A control edge from the chain's
- * token keeps its place among the statements, as the operand of a done is the start alone. */
+/* Writes the done of the oldest open start of this channel and peer. Its only operand is the start,
+ * so a control edge from the chain's token keeps its position among the statements. */
 static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   transfer_t transfer;
@@ -212,7 +210,7 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
 
 /* --- all-reduce --- */
 
-/* What comes later waits for this instruction, which gives no token. */
+/* Later instructions wait for this one, which has no token. */
 static hr_status_t chain(scope_t *scope, const char *instr) {
   const char *token;
   HR_TRY(new_name(scope, "token", &token));
@@ -229,7 +227,7 @@ static bool is_among(hr_ints_t ranks, int64_t rank) {
   return false;
 }
 
-/* HLO wants every process in some group: those that take no part are in groups of their own. */
+/* HLO requires every process in some group: processes that take no part form groups of one. */
 static hr_status_t write_groups(scope_t *scope, const schedule_step_t *step) {
   int world = scope->writer->schedule->rank_count;
   hr_strbuf_add_str(scope->text, ", replica_groups={{");
@@ -248,8 +246,8 @@ static hr_status_t write_groups(scope_t *scope, const schedule_step_t *step) {
   return NULL;
 }
 
-/* An all-reduce takes no token: add-dependency ties its operand to the chain, `chain` ties what
- * follows to it. `whole` writes the synchronous op. */
+/* An all-reduce takes no token: add-dependency ties its operand to the chain, and `chain` ties
+ * later instructions to it. `whole`: the synchronous op. */
 static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *step, bool whole) {
   const char *value, *ordered, *name, *shape = scope->writer->schedule->shape;
   HR_TRY(use_or_make_value(scope, step, &value));
@@ -270,7 +268,7 @@ static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *ste
   return NULL;
 }
 
-/* Ends the oldest open all-reduce of this value and binds the value to its result. */
+/* Ends the oldest open all-reduce of this value and binds the value to the result. */
 static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step) {
   transfer_t transfer;
   const char *name;
@@ -288,8 +286,7 @@ static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block);
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step);
 
-/* One statement; those that name a value output it. A send or recv without start and done is
- * written as both halves at once. */
+/* Writes one statement. A send or recv without start and done is written as both halves. */
 static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
   switch (step->kind) {
     case SCHEDULE_SEND:
@@ -327,7 +324,7 @@ static hr_status_t write_step(scope_t *scope, const schedule_step_t *step) {
   return NULL;
 }
 
-/* Transfers must end in the block in which they start, as no while carries their states. */
+/* Transfers must end in the block in which they start, since no while carries their states. */
 static hr_status_t write_block(scope_t *scope, const schedule_block_t *block) {
   for (const schedule_step_t *step = block->first; step; step = step->next)
     HR_TRY(write_step(scope, step));
@@ -356,7 +353,7 @@ static void add_tuple(scope_t *scope, const char *name, const char *counter, siz
   hr_strbuf_add_str(scope->text, ")\n");
 }
 
-/* The token and the first `count` values become the elements of `state`. */
+/* Binds the token and the first `count` values to the elements of `state`. */
 static hr_status_t unpack_state(scope_t *scope, const char *state, size_t count) {
   HR_TRY(advance_token(scope, state, 1));
   for (size_t i = 0; i < count; i++) {
@@ -381,8 +378,8 @@ static void write_condition(scope_t *scope, const char *name, int64_t iterations
                    (long)iterations);
 }
 
-/* Unpacks the state, writes the statements, packs the values that the loop carries. `count` are
- * the values that existed before the loop. */
+/* Unpacks the state, writes the statements, packs the carried values. `count`: number of values
+ * that exist before the loop. */
 static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step,
                               size_t count) {
   const char *iteration, *one, *next, *state;
@@ -405,8 +402,8 @@ static hr_status_t write_body(scope_t *inner, const char *name, const schedule_s
   return NULL;
 }
 
-/* The body is written to a text of its own first, as the loop's computations must precede the
- * entry computation; nested loops do the same with theirs. */
+/* The body is written to a separate text first, since the loop's computations must precede the
+ * entry computation; nested loops do likewise. */
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   const char *zero, *state, *condition, *body, *after;
   size_t count = scope->values.count;
@@ -437,12 +434,12 @@ static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
 
 /* --- programs --- */
 
-/* "f32" of "f32[4]" */
+/* The element type of a shape: "f32" of "f32[4]". */
 static hr_status_t scalar_of(hr_arena_t *arena, const char *shape, const char **out_scalar) {
   return hr_arena_cstr(arena, (hr_str_t){shape, strcspn(shape, "[")}, out_scalar);
 }
 
-/* The result is a tuple of the outputs, in the order of their statements. */
+/* The program's result: a tuple of the outputs in the order of their statements. */
 static void write_root(scope_t *scope) {
   const writer_t *writer = scope->writer;
   hr_strbuf_add_str(scope->text, "  ROOT results = (");
@@ -463,7 +460,7 @@ static hr_status_t write_entry(scope_t *scope, const schedule_block_t *block) {
   return NULL;
 }
 
-/* Finished computations come before the entry, so that names are defined before their uses. */
+/* Finished computations precede the entry, so that names are defined before their uses. */
 hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text) {
   hr_arena_t arena;
   hr_strbuf_t done, entry;

@@ -25,7 +25,7 @@ static inline char *make_name2(char into[MAKE_NAME], const char *base, int a, in
 }
 
 hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number);
-/* name = op(a, b); b NULL: a copy of a. */
+/* Appends name = op(a, b); b NULL: a copy of a. */
 hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
                                    const char *a, const char *b);
 hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind,

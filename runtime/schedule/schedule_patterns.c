@@ -1,11 +1,11 @@
-/* Exchange patterns among equal ranks. Values are small numbers, so that the results are exact in
- * every float type. */
+/* Exchange patterns of equal ranks. Values are small numbers, so that results are exact in every
+ * float type. */
 #include <ctype.h>
 #include <string.h>
 
 #include "schedule/schedule_make.h"
 
-/* --- making steps --- */
+/* --- construction of steps --- */
 
 hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number) {
   schedule_step_t *step;
@@ -14,7 +14,7 @@ hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, do
   return hr_arena_printf(&writer->schedule->arena, &step->number, "%.17g", number);
 }
 
-/* name = a op b; without b a copy of a. */
+/* Appends name = a op b; b NULL: a copy of a. */
 hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op,
                                    const char *a, const char *b) {
   schedule_step_t *step;
@@ -36,7 +36,7 @@ hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t k
   return hr_arena_cstr(&writer->schedule->arena, hr_str_from(channel), &step->channel);
 }
 
-/* The expected result goes with the output, in the order of outputs. */
+/* Records the expected result with the output, in the order of outputs. */
 hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected) {
   schedule_step_t *step;
   HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_OUTPUT, &step));
@@ -44,7 +44,7 @@ hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, d
   return hr_arena_cstr(&writer->schedule->arena, hr_str_from(name), &step->value);
 }
 
-/* Both neighbours at once: none waits for the other. */
+/* Exchanges with both neighbours at once, so that neither waits for the other. */
 static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, int to,
                                  const char *received, int from, const char *channel) {
   HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, sent, to, channel));
@@ -53,10 +53,10 @@ static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, in
 }
 
 /* --- ring all-reduce: reduce-scatter, then all-gather, a chunk at a time ---
- * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k -
- * 1; it ends with all of chunk r + 1, which the second half passes round. */
+ * In round k of the first half, rank r sends chunk r - k and adds the received chunk to its chunk
+ * r - k - 1. It ends with the sum of chunk r + 1, which the second half sends around the ring. */
 
-/* 2 (ranks - 1) exchanges with the neighbours: the first half adds chunks up, the second half
+/* 2 (ranks - 1) exchanges with the neighbours: the first half accumulates chunks, the second half
  * passes the sums on. Chunk j of rank r is (r + 1) (j + 1). */
 static hr_status_t ring_rank(schedule_writer_t *writer, int ranks) {
   char chunk[MAKE_NAME], other[MAKE_NAME];
@@ -92,7 +92,7 @@ hr_status_t pattern_ring_all_reduce(const schedule_gen_options_t *options, sched
 
 /* --- all-to-all --- */
 
-/* All sends are started before the first receive, so that no order of ranks can deadlock. */
+/* All sends start before the first receive, so that no order of ranks can deadlock. */
 static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
   char sent[MAKE_NAME], got[MAKE_NAME];
   for (int j = 0; j < ranks; j++)
@@ -129,9 +129,8 @@ hr_status_t pattern_all_to_all(const schedule_gen_options_t *options, schedule_t
 /* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros
  * beyond the ends --- */
 
-/* One step of a stencil: u = u / 2 + (left + right) / 4, neighbours exchanging u. Sends are
- * started before receives, so that no order of the ranks can block; at the ends of the line the
- * missing neighbour's value stays 0. */
+/* One step of a stencil: u = u / 2 + (left + right) / 4; neighbours exchange u. Sends start before
+ * receives, so that no order of ranks can deadlock. Missing neighbours at the ends count as 0. */
 static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   bool has_left = writer->rank > 0, has_right = writer->rank + 1 < ranks;
   if (has_left)
@@ -152,8 +151,8 @@ static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
   return schedule_write_compute(writer, "u", HLO_ADD, "u", "sides");
 }
 
-/* The exchange computed on one rank: each rank's value is half its own and a quarter of each
- * neighbour's, with zeros at the ends. */
+/* The expected result, computed on one rank: half the rank's own value and a quarter of each
+ * neighbour's, with zeros beyond the ends. */
 static double halo_expected(const schedule_gen_options_t *options, int rank) {
   double u[MAKE_MAX_RANKS] = {0}, next[MAKE_MAX_RANKS];
   for (int r = 0; r < options->ranks; r++) u[r] = 16 * (r + 1);
@@ -205,7 +204,7 @@ const schedule_pattern_t schedule_patterns[] = {
 };
 const size_t schedule_pattern_count = sizeof schedule_patterns / sizeof *schedule_patterns;
 
-/* Dashes and case are a matter of taste: "1F1B", "ring-allreduce". */
+/* Dashes and case are ignored: "1F1B", "ring-allreduce". */
 static bool is_called(const char *name, const char *given) {
   do {
     while (*name == '-') name++;
@@ -222,7 +221,7 @@ static hr_status_t unknown_pattern(const char *name) {
   return st;
 }
 
-/* Options are checked after the pattern's name, so that a wrong name is what is reported first. */
+/* The pattern's name is checked before the options, so that a wrong name is reported first. */
 hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
                               schedule_t *out_schedule, schedule_results_t *out_expected) {
   const schedule_pattern_t *found = NULL;

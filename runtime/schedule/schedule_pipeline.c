@@ -2,10 +2,10 @@
  * the loss, and the way back gives g(v) = g(v+1) * w(v) and the weight's gradient dw(v) = sum of
  * g(v+1) * h(v). Weights are 2 and 1/2 in turn, microbatch m starts as m + 1.
  *
- * The order of each rank comes from playing the pipeline: every task takes one unit of time, and
- * each rank picks the first task that is ready by its rule. An order that could be played
- * completes. Sends are started and waited for only when the answer has come, or at the end, so that
- * no rank waits for another's receive. */
+ * The order of each rank comes from a simulation of the pipeline: every task takes one unit of
+ * time, and each rank picks the first ready task by its rule. A simulated order completes. A send
+ * is waited for only when the answer has arrived, or at the end, so that no rank waits for
+ * another's receive. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,9 +16,9 @@ typedef enum task_kind { FORWARD, BACKWARD, WEIGHT, TASK_KINDS } task_kind_t;
 typedef struct pipeline {
   int ranks, stages, microbatches;
   bool all_forward_first; /* gpipe */
-  bool split_backward;    /* zero-bubble: weight gradients are tasks of their own */
-  int *when;      /* by kind, stage, microbatch: 1 + the time at which it was done; 0: not yet */
-  int *in_flight; /* per rank: forward tasks whose backward task is still to come */
+  bool split_backward;    /* zero-bubble: weight gradients are separate tasks */
+  int *when;              /* by kind, stage, microbatch: 1 + completion time; 0: not done */
+  int *in_flight;         /* per rank: forward tasks whose backward task is outstanding */
   long left;
 } pipeline_t;
 
@@ -39,7 +39,7 @@ static bool is_ready(const pipeline_t *p, task_kind_t kind, int stage, int m, in
   return stage + 1 == p->stages || done_before(p, BACKWARD, stage + 1, m, now);
 }
 
-/* How many microbatches a rank takes in before it waits for gradients. */
+/* Most microbatches that a rank takes in before it waits for gradients. */
 static int most_in_flight(const pipeline_t *p, int rank) {
   int chunks = p->stages / p->ranks;
   if (p->all_forward_first) return chunks * p->microbatches;
@@ -54,8 +54,8 @@ static bool backward_may_start(const pipeline_t *p, int rank) {
   return true;
 }
 
-/* The first ready task of a kind: microbatches in groups of as many as there are ranks, within a
- * group stage by stage, the last stage first on the way back. */
+/* The first ready task of a kind. Microbatches are taken in groups as large as the number of ranks;
+ * within a group stage by stage, backward tasks from the last stage. */
 static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, int *out_stage,
                       int *out_m) {
   int chunks = p->stages / p->ranks;
@@ -71,8 +71,8 @@ static bool find_task(const pipeline_t *p, int rank, task_kind_t kind, int now, 
   return false;
 }
 
-/* Backward first, which frees an activation; then forward while there is room for one more in
- * flight; weight gradients fill the gaps. hurry ignores the limit. */
+/* Backward tasks first, which free an activation; then forward tasks within the limit in flight;
+ * weight gradients fill the gaps. hurry: ignores the limit. */
 static bool choose_task(const pipeline_t *p, int rank, int now, bool hurry, task_kind_t *out_kind,
                         int *out_stage, int *out_m) {
   *out_kind = BACKWARD;
@@ -91,13 +91,14 @@ static double weight_of(int stage) { return stage % 2 ? 0.5 : 2; }
 
 static int rank_of(const pipeline_t *p, int stage) { return stage % p->ranks; }
 
-/* Stages on one rank hand values on without a transfer. */
+/* Do the stage's neighbours differ in rank? Stages on one rank pass values on without a
+ * transfer. */
 static bool crosses(const pipeline_t *p, int stage) {
   return stage >= 0 && stage + 1 < p->stages && p->ranks > 1;
 }
 
-/* h(stage + 1) = h(stage) * w(stage) of microbatch m: received before and sent on where the
- * stages' ranks differ. The last stage's value is added to the loss. */
+/* h(stage + 1) = h(stage) * w(stage) of microbatch m, received before and sent on where the ranks
+ * of stages differ. The last stage's value is added to the loss. */
 static hr_status_t make_forward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char h[MAKE_NAME], next[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(h, "h", stage, m);
@@ -122,7 +123,7 @@ static hr_status_t make_weight(schedule_writer_t *writer, int stage, int m) {
   return schedule_write_compute(writer, dw, HLO_ADD, dw, "part");
 }
 
-/* g(stage) = g(stage + 1) * w(stage), in the other direction; g after the last stage is 1. */
+/* g(stage) = g(stage + 1) * w(stage), in the opposite direction; g after the last stage is 1. */
 static hr_status_t make_backward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char g[MAKE_NAME], next[MAKE_NAME], h[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(g, "g", stage + 1, m);
@@ -132,7 +133,7 @@ static hr_status_t make_backward(schedule_writer_t *writer, const pipeline_t *p,
   else if (crosses(p, stage))
     HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, g, rank_of(p, stage + 1),
                                    make_name(channel, "g", stage + 1)));
-  /* The answer tells that what was sent has arrived. */
+  /* The answer shows that the send has arrived. */
   if (crosses(p, stage))
     HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(h, "h", stage + 1, m),
                                    rank_of(p, stage + 1), make_name(channel, "h", stage + 1)));
@@ -181,9 +182,9 @@ static hr_status_t end_rank(schedule_writer_t *writer, const pipeline_t *p) {
   return NULL;
 }
 
-/* --- playing --- */
+/* --- simulation --- */
 
-/* One unit of time: each rank does one task, out of what was done before. */
+/* Simulates one unit of time: each rank does one task whose inputs were ready before. */
 static hr_status_t play_tick(pipeline_t *p, schedule_writer_t *makes, int now, bool hurry,
                              bool *out_moved) {
   *out_moved = false;

@@ -9,18 +9,19 @@
 #define MAX_RANKS (1 << 16)
 #define MAX_DEPTH 64
 
-/* The text and the word at which it stands. */
+/* The text and the current position. */
 typedef struct reader {
   const hr_source_t *source;
   const char *at, *end, *line_start;
   uint32_t line;
-  hr_str_t word; /* the one being looked at: empty at the end; ";" also for the end of a line */
+  hr_str_t
+      word; /* the current word: empty at the end of the text; ";" also for the end of a line */
   uint32_t word_line, word_column;
   schedule_t *schedule;
   int rank, depth;
 } reader_t;
 
-/* INVALID at the current word, which is quoted, with what was wanted in its place. */
+/* INVALID at the current word, which is quoted; `what` was expected instead. */
 static hr_status_t reader_error(const reader_t *reader, const char *what) {
   hr_pos_t pos = {reader->source, reader->word_line, reader->word_column};
   if (!reader->word.size) return hr_error_at(HR_INVALID, &pos, "the text ends, want %s", what);
@@ -32,7 +33,7 @@ static hr_status_t reader_error(const reader_t *reader, const char *what) {
 /* --- words --- */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-/* Marks are words of their own; so is the end of a line. */
+/* Marks are separate words; so is the end of a line. */
 static bool is_mark(char c) { return strchr(";{}:=\n", c) != NULL; }
 
 /* Moves to the next word, mark or end of line. Comments run from '#' to the end of the line. */
@@ -63,7 +64,7 @@ static void next_word(reader_t *reader) {
 static bool is_word(const reader_t *reader, const char *text) {
   return hr_str_is(reader->word, text);
 }
-/* A block's closing brace ends the statement before it. */
+/* Does the statement end here? A block's closing brace ends it, too. */
 static bool is_end_of_statement(const reader_t *reader) {
   return !reader->word.size || strchr(";\n}", reader->word.data[0]);
 }
@@ -80,7 +81,7 @@ static hr_status_t read_integer(reader_t *reader, long low, long high, const cha
   return NULL;
 }
 
-/* Names become names of HLO instructions. */
+/* Names must be valid names of HLO instructions. */
 static hr_status_t read_name(reader_t *reader, const char **out_name) {
   hr_str_t word = reader->word;
   bool fits = word.size && word.size < 200 && !strchr("0123456789-.", word.data[0]);
@@ -96,7 +97,7 @@ static hr_status_t read_name(reader_t *reader, const char **out_name) {
 
 typedef HR_VEC(int64_t) rank_list_t;
 
-/* 0-3,5 */
+/* A list of ranks such as 0-3,5. */
 static hr_status_t read_ranks(const reader_t *reader, rank_list_t *ranks) {
   char *end;
   const char *text, *stop;
@@ -118,7 +119,7 @@ static hr_status_t read_ranks(const reader_t *reader, rank_list_t *ranks) {
 
 /* --- statements --- */
 
-/* A rank, or +N and -N relative to the own rank, around the ends. */
+/* A rank, or +N and -N relative to the own rank, modulo the number of ranks. */
 static hr_status_t read_peer(reader_t *reader, int *out_peer) {
   bool relative = reader->word.size > 1 && strchr("+-", reader->word.data[0]);
   int count = reader->schedule->rank_count;
@@ -130,7 +131,7 @@ static hr_status_t read_peer(reader_t *reader, int *out_peer) {
   return NULL;
 }
 
-/* VALUE PEER [on CHANNEL]; the channel is called like the value unless it is named. */
+/* VALUE PEER [on CHANNEL]; the default channel has the name of the value. */
 static hr_status_t read_transfer(reader_t *reader, schedule_step_t *step) {
   HR_TRY(read_name(reader, &step->value));
   HR_TRY(read_peer(reader, &step->peer));
@@ -140,7 +141,7 @@ static hr_status_t read_transfer(reader_t *reader, schedule_step_t *step) {
   return read_name(reader, &step->channel);
 }
 
-/* VALUE [among RANKS]; without ranks all take part. */
+/* VALUE [among RANKS]; by default all ranks take part. */
 static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
   HR_TRY(read_name(reader, &step->value));
   if (!is_word(reader, "among")) return NULL;
@@ -159,7 +160,7 @@ static hr_status_t read_all_reduce(reader_t *reader, schedule_step_t *step) {
 
 static hr_status_t read_block(reader_t *reader, schedule_block_t *block, bool in_braces);
 
-/* COUNT { statements }. The depth is bounded, as blocks are read recursively. */
+/* COUNT { statements }. The depth is limited, since blocks are read recursively. */
 static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
   long count;
   HR_TRY(read_integer(reader, 0, INT32_MAX, "how often", &count));
@@ -173,7 +174,7 @@ static hr_status_t read_repeat(reader_t *reader, schedule_step_t *step) {
   return NULL;
 }
 
-/* VALUE ...: one step each. Only outside of loops, where a value has one final state. */
+/* VALUE ...: one step each. Allowed only outside loops, where a value has one final state. */
 static hr_status_t read_outputs(reader_t *reader, schedule_block_t *block, schedule_step_t *step) {
   if (reader->depth) return reader_error(reader, "outputs outside of loops");
   HR_TRY(read_name(reader, &step->value));
@@ -214,7 +215,7 @@ static hr_status_t read_number(reader_t *reader, schedule_step_t *step) {
   return NULL;
 }
 
-/* NAME = ..., from the '=' on. */
+/* The rest of NAME = ..., from '=' on. */
 static hr_status_t read_value(reader_t *reader, schedule_block_t *block, const char *name) {
   schedule_step_t *step;
   hlo_opcode_t op;
@@ -239,14 +240,14 @@ static hr_status_t read_value(reader_t *reader, schedule_block_t *block, const c
   return kind == SCHEDULE_COMPUTE ? read_name(reader, &step->b) : NULL;
 }
 
-/* SCHEDULE_CONST stands for a word that begins no statement: the name of an assignment. */
+/* SCHEDULE_CONST: the word starts no statement and is the name in an assignment. */
 static schedule_kind_t find_kind(hr_str_t word) {
   schedule_kind_t kind = 0;
   while (kind < SCHEDULE_CONST && !hr_str_is(word, schedule_kind_name(kind))) kind++;
   return kind;
 }
 
-/* One statement; assignments begin with the name that they give. */
+/* One statement; an assignment starts with the name that it defines. */
 static hr_status_t read_statement(reader_t *reader, schedule_block_t *block) {
   schedule_kind_t kind = find_kind(reader->word);
   schedule_step_t *step;
@@ -268,7 +269,7 @@ static bool is_separator(const reader_t *reader) {
   return is_word(reader, ";") || is_word(reader, "\n");
 }
 
-/* Up to '}', or to the next section. */
+/* Reads up to '}', or to the next section. */
 static hr_status_t read_block(reader_t *reader, schedule_block_t *block, bool in_braces) {
   for (;;) {
     while (is_separator(reader)) next_word(reader);
@@ -310,7 +311,7 @@ static hr_status_t read_header(reader_t *reader) {
   return NULL;
 }
 
-/* A section for several ranks is read once for each, since peers may be relative. */
+/* A section for several ranks is read once per rank, since peers may be relative. */
 static hr_status_t read_for(reader_t *reader, const rank_list_t *ranks) {
   reader_t start = *reader;
   for (size_t i = 0; i < ranks->count; i++) {

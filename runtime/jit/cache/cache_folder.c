@@ -16,14 +16,14 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-#define NAME_BYTES 48         /* longest name of a file here: 32 digits and an ending */
-#define LEFTOVER_SECONDS 3600 /* a temporary file or a lock this old has no owner */
+#define NAME_BYTES 48         /* size of the longest file name: 32 digits and an ending */
+#define LEFTOVER_SECONDS 3600 /* age from which a temporary file or a lock has no owner */
 
 bool cache_is_private(const struct stat *info) {
   return info->st_uid == geteuid() && !(info->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* "" as text of a variable counts as not set. */
+/* Value of an environment variable; NULL if unset or empty. */
 static const char *variable(const char *name) {
   const char *text = secure_getenv(name);
   return text && *text ? text : NULL;
@@ -33,7 +33,7 @@ static const char *asked_for(const char *given) {
   return given && *given ? given : variable("HLORUN_CACHE");
 }
 
-/* NULL: nowhere. A home that is not there is not made. */
+/* NULL: no folder. A missing home directory is not created. */
 static char *choose_path(const char *given) {
   const char *base, *asked = asked_for(given);
   char *path = NULL;
@@ -45,7 +45,7 @@ static char *choose_path(const char *given) {
   return NULL;
 }
 
-/* Failures show when the folder is opened. */
+/* Failures show up when the folder is opened. */
 static void make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
@@ -96,8 +96,7 @@ static int is_older(const void *a, const void *b) {
   return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* Entries go to the list, what was left behind goes away. Names that are not the cache's are let
- * alone. */
+/* Lists an entry; removes a leftover. Files with other names are ignored. */
 static hr_status_t list_file(cache_list_t *list, int folder, const char *name) {
   const char *ending = strrchr(name, '.');
   struct stat info;
@@ -141,7 +140,7 @@ static void list_files(cache_list_t *list, int folder) {
   closedir(names);
 }
 
-/* To nine tenths, so that not each start has something to remove. */
+/* Trims to nine tenths of the limit, so that not every start has to trim. */
 uint64_t cache_folder_trim(int folder, uint64_t limit_bytes) {
   cache_list_t list = {.now = time(NULL)};
   list_files(&list, folder);

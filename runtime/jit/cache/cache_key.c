@@ -10,7 +10,7 @@
 
 #include "jit/cache/object_cache.h"
 
-/* The size comes first, so that pieces are kept apart. */
+/* The size precedes each piece, so that the encoding is injective. */
 void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes) {
   uint64_t size = size_bytes;
   hr_strbuf_add(&state->bytes, (const char *)&size, sizeof size);
@@ -32,8 +32,8 @@ static bool holds_this_code(const struct dl_phdr_info *info) {
   return false;
 }
 
-/* The notes of the file that this code was linked into, in which the linker has left a hash of it
- * all. */
+/* Adds the notes of the file that contains this code; they hold the linker's hash of the file
+ * (build id). */
 static int add_notes(struct dl_phdr_info *info, size_t size, void *context) {
   build_search_t *search = context;
   (void)size;

@@ -1,10 +1,10 @@
 /* On-disk cache of compiled objects, content-addressed by the key of a module.
  *
- * An entry is one file: header, key, object. Files are written under a temporary name and
- * renamed, so that readers see all or nothing; the checksum finds what a crash of the machine may
- * leave. Processes that miss the same entries elect one compiler by flock on a file named by the
- * first missing key; the others wait, at most wait_ms, and read the result. Trimming by last use
- * keeps the folder near its limit. Every failure is a miss: the caller compiles. */
+ * An entry is one file: header, key, object. Files are written under a temporary name and renamed,
+ * so that readers see all or nothing; the checksum detects files damaged by a crash of the machine.
+ * Processes that miss the same entries elect one compiler by flock on a file named by the digest of
+ * the missing keys; the others wait, at most wait_ms, and read the result. Trimming by last use
+ * keeps the folder within its limit. Every failure is a miss: the caller compiles. */
 #include "jit/cache/object_cache.h"
 
 #include <errno.h>
@@ -22,15 +22,16 @@
 #include "jit/cache/cache_folder.h"
 
 #define LIMIT_BYTES ((uint64_t)512 << 20)
-#define TRIM_PART 64 /* of the limit: what is stored on average from one trimming to the next */
-#define WAIT_MS                                                                     \
-  5000 /* compiling takes less; a process that was stopped may hold a lock for ever \
-        */
+/* Part of the limit that is stored on average from one trimming to the next, as a divisor. */
+#define TRIM_PART 64
+/* Longer than any compilation. A stopped process may hold a lock for ever. */
+#define WAIT_MS 5000
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
 #define NAME_BYTES 48
-#define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */
+/* Uses within this time count as one, which saves updates of the file's time. */
+#define TOUCH_SECONDS 600
 
-/* A file: this, then the key, then the object. */
+/* Header of a file; the key and the object follow. */
 typedef struct entry_header {
   char magic[8];
   uint64_t key_bytes, size_bytes;
@@ -44,7 +45,7 @@ struct jit_cache {
   char *path;
   uint64_t limit_bytes;
   uint32_t wait_ms;
-  int lock; /* held while something is compiled; -1 */
+  int lock; /* held while missing objects are compiled; -1: not held */
   char lock_name[NAME_BYTES];
   bool is_to_trim;
   jit_cache_counts_t counts;
@@ -113,7 +114,7 @@ static bool is_plausible(const entry_header_t *header, uint64_t file_bytes) {
 
 typedef enum entry_state { ENTRY_GOOD, ENTRY_DAMAGED, ENTRY_OF_ANOTHER_KEY } entry_state_t;
 
-/* Is the key that comes next in the file this one? */
+/* Does the file continue with this key? */
 static bool has_key(int file, const entry_header_t *header, jit_key_t key) {
   char part[1024];
   if (header->key_bytes != key.size) return false;
@@ -124,7 +125,7 @@ static bool has_key(int file, const entry_header_t *header, jit_key_t key) {
   return true;
 }
 
-/* *out_object stays NULL unless the entry is good. */
+/* *out_object stays NULL unless the entry is valid. */
 static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes,
                               entry_state_t *out_state, hr_buffer_t **out_object) {
   entry_header_t header;
@@ -165,7 +166,7 @@ static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit
     note_use(file, &info);
   }
   if (state != ENTRY_DAMAGED)
-    return NULL; /* one of another key is replaced when this key's is stored */
+    return NULL; /* the entry of another key is replaced when this key's is stored */
   cache->counts.damaged++;
   hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s/%s is damaged and will be made again", cache->path, name);
   unlinkat(cache->folder, name, 0);
@@ -183,10 +184,9 @@ static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_
   return st;
 }
 
-/* --- waiting for others ----------------------------------------------------------------------- */
+/* --- waiting for other processes -------------------------------------------------------------- */
 
-/* Those who lack the same entries meet at a lock of this name, and hold no other, so that nobody
- * waits in a circle. */
+/* Names the lock by all missing keys. A process holds no other lock, so there is no deadlock. */
 static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects,
                       char name[NAME_BYTES]) {
   hr_digest_state_t state;
@@ -205,8 +205,8 @@ static void sleep_ms(uint32_t ms) {
   nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
 }
 
-/* The system gives a lock free when its process ends, however that comes. Where there are no locks,
- * nobody waits. */
+/* The system releases a lock when its process ends in any way. Without support for locks, nobody
+ * waits. */
 static void take_lock(jit_cache_t *cache) {
   cache->lock =
       openat(cache->folder, cache->lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -291,7 +291,7 @@ static bool write_whole(int file, const void *bytes, size_t size) {
   return true;
 }
 
-/* What a crash of the machine may leave of a file after its rename, the checksum finds. */
+/* If a crash leaves a renamed file incomplete, the checksum detects it. */
 static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size) {
   entry_header_t header = {
       .key_bytes = key.size, .size_bytes = size, .checksum = hr_digest_of(bytes, size)};

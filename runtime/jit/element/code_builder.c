@@ -25,7 +25,7 @@ int jit_lanes(const kir_type_t *type) { return kir_is_vector(type) ? (int)type->
 
 kir_type_t *jit_scalar_type(kir_type_t *type) { return kir_is_vector(type) ? type->element : type; }
 
-/* A vector of one lane stays a vector, so that all values of a computation are of one form. */
+/* The result is a vector even for one lane, so that all values of a computation have one form. */
 kir_type_t *jit_type_like(kir_type_t *element, const kir_type_t *like) {
   return kir_type_like(like, element);
 }
@@ -58,7 +58,7 @@ kir_value_t *jit_int(kir_type_t *type, int64_t value) {
   return jit_splat_constant(type, kir_const_int(jit_scalar_type(type), (unsigned long long)value));
 }
 
-/* Insert and shuffle: back ends know the pair as a broadcast. */
+/* Emits insert and shuffle, which back ends recognise as a broadcast. */
 kir_value_t *jit_splat(jit_code_t *code, kir_type_t *type, kir_value_t *scalar) {
   if (!kir_is_vector(type)) return scalar;
   if (kir_is_constant(scalar)) return jit_splat_constant(type, scalar);
@@ -74,7 +74,7 @@ kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
   return kir_intrinsic(code->builder, op, type, arguments, count);
 }
 
-/* *out_inner has a builder of its own that stands in the function's entry. */
+/* *out_inner has a builder of its own, positioned at the function's entry. */
 kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
                                 jit_code_t *out_inner) {
   kir_value_t *function = kir_add_function(code->module, name, signature);
@@ -85,7 +85,7 @@ kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *
   return function;
 }
 
-/* --- vectors that registers have -------------------------------------------------------------- */
+/* --- vectors of register size ----------------------------------------------------------------- */
 
 static unsigned power_of_two_ceil(unsigned count) {
   unsigned power = 1;
@@ -93,7 +93,7 @@ static unsigned power_of_two_ceil(unsigned count) {
   return power;
 }
 
-/* `lanes` of x from `first` on; those that it lacks are its last one. */
+/* Takes `lanes` lanes of x from `first` on; lanes beyond the end repeat the last one. */
 static kir_value_t *take_lanes(jit_code_t *code, kir_value_t *x, unsigned first, unsigned lanes) {
   kir_type_t *i32 = kir_int_type(code->module, 32), *type = kir_type_of(x);
   unsigned all = type->lanes;
@@ -112,7 +112,7 @@ static kir_value_t *concatenate(jit_code_t *code, kir_value_t *low, kir_value_t 
   return kir_shuffle(code->builder, low, high, kir_const_vector(order, lanes));
 }
 
-/* A power of two of lanes: by halves, until they fit. */
+/* Splits a power of two of lanes into halves until they fit a register. */
 static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
                                    kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
@@ -127,7 +127,7 @@ static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const vo
   return concatenate(code, halves[0], halves[1]);
 }
 
-/* Counts that are no power of two are padded with unspecified lanes, which are cut off again. */
+/* Pads other counts to a power of two with unspecified lanes, which are removed again. */
 kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
                             kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);

@@ -8,9 +8,9 @@
  *     f32, f64          float         float
  *     c64, c128         integer pair  interleaved real and imaginary lanes
  *
- * jit_element_supports is the list of what has code; everything else is left to native and
- * reference kernels. The meaning of each op is that of ops/kernels/elementwise/scalar.h, to the
- * bit where the reference is exact. */
+ * jit_element_supports lists the ops with code; all others are left to native and reference
+ * kernels. The meaning of each op is that of ops/kernels/elementwise/scalar.h, to the bit where the
+ * reference is exact. */
 #include "jit/element/element.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static kir_type_t *integer_type(jit_code_t *code, size_t bytes) {
   return kir_int_type(code->module, (unsigned)(8 * bytes));
 }
 
-/* f16 and bf16 are integers in memory: not every target computes in them. */
+/* f16 and bf16 are integers in memory: not every target has arithmetic on them. */
 kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
@@ -60,7 +60,7 @@ static kir_value_t *bf16_bits_to_float(jit_code_t *code, kir_value_t *bits) {
   return kir_bitcast(code->builder, word, like(kir_float_type(code->module), bits));
 }
 
-/* The parts of complex numbers side by side, of which memory has the pairs as integers. */
+/* Splits complex numbers, which memory has as integers of two parts each, into adjacent parts. */
 static kir_value_t *complex_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_type_t *part = jit_memory_type(code, hr_dtype_real(dtype));
   unsigned count = 2 * (unsigned)jit_lanes(kir_type_of(value));
@@ -72,7 +72,7 @@ static kir_value_t *complex_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_va
   return kir_bitcast(code->builder, value, type);
 }
 
-/* Memory has the element's own format; registers have the type that is computed in. */
+/* Converts from the element's own format to the type of its arithmetic. */
 kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_type_t *type = kir_type_of(value);
   if (jit_is_narrow_float(dtype)) return jit_narrow_decode(code, dtype, value);
@@ -92,7 +92,7 @@ kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *va
   }
 }
 
-/* The value was rounded to the type already, so bf16 cuts off zeros only. */
+/* The value has been rounded to the type, so truncation to bf16 cuts off only zeros. */
 kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   if (jit_is_narrow_float(dtype)) return jit_narrow_encode(code, dtype, value);
   if (hr_dtype_is_complex(dtype)) return complex_to_memory(code, dtype, value);
@@ -139,7 +139,7 @@ kir_value_t *jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void
   return kir_const_int(type, bits);
 }
 
-/* To nearest even in the upper half of the word; NaN keeps its sign only. */
+/* Rounds to nearest even in the upper half of the word. A NaN keeps only its sign. */
 static kir_value_t *round_bf16(jit_code_t *code, kir_value_t *value) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(value), *word = jit_integer_like(type);
@@ -153,7 +153,7 @@ static kir_value_t *round_bf16(jit_code_t *code, kir_value_t *value) {
   return kir_bitcast(b, kir_select(b, is_nan, nan, rounded), type);
 }
 
-/* The low bits of an integer that is held in a wider one, extended. */
+/* Wraps an integer held in a wider one: keeps the low bits and extends them. */
 static kir_value_t *wrap(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_type_t *type = kir_type_of(value);
   int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
@@ -175,8 +175,8 @@ kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
-/* Signed integers in the total order of the floats: negative numbers have all bits but the sign
- * flipped. */
+/* Integer key whose signed order is the total order of floats: negative numbers have all bits
+ * except the sign flipped. */
 static kir_value_t *total_order_key(jit_code_t *code, kir_value_t *value) {
   kir_type_t *word = jit_integer_like(kir_type_of(value));
   int bits = jit_element_bits(word);
@@ -186,7 +186,7 @@ static kir_value_t *total_order_key(jit_code_t *code, kir_value_t *value) {
   return kir_xor(code->builder, plain, flip);
 }
 
-/* The same, where -0 equals +0 (adding 0 makes it +0) and all NaNs are equal and above infinity. */
+/* The same with -0 equal to +0 (adding 0 makes it +0), and all NaNs equal and above infinity. */
 static kir_value_t *weak_order_key(jit_code_t *code, kir_value_t *value) {
   kir_type_t *type = kir_type_of(value), *word = jit_integer_like(type);
   kir_value_t *key = total_order_key(code, kir_fadd(code->builder, value, jit_real(type, 0)));
@@ -224,10 +224,10 @@ static kir_value_t *bitcast_convert(jit_code_t *code, const jit_element_op_t *op
   kir_type_t *type = like(jit_memory_type(code, op->to), memory);
   value = jit_from_memory(code, op->to, kir_bitcast(code->builder, memory, type));
   return hr_dtype_is_integer(op->to) ? jit_round(code, op->to, value)
-                                     : value; /* extended as its type is */
+                                     : value; /* registers hold other types extended */
 }
 
-/* maximum, then minimum, so that a lower limit above the upper one gives the upper. */
+/* maximum, then minimum: if the lower limit exceeds the upper one, the result is the upper one. */
 static kir_value_t *clamp(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   jit_element_op_t step = *op;
   step.op = HLO_MAXIMUM;
@@ -275,7 +275,7 @@ kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_
                                      : jit_integer_emit(code, op, args);
 }
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- supported ops ---------------------------------------------------------------------------- */
 
 static bool supports_type(const jit_target_t *target, hr_dtype_t dtype) {
   return op_can_codegen_dtype(dtype) && (dtype != HR_F16 || target->has_f16);

@@ -1,9 +1,9 @@
-/* Ops on complex numbers, as ops/kernels/elementwise/complex_math.h means them.
+/* Ops on complex numbers, as ops/kernels/elementwise/complex_math.h defines them.
  *
  *   joined value   lanes re0 im0 re1 im1 ...       pair   re0 re1 ... and im0 im1 ...
  *
- * Ops on parts are written on pairs; values that were joined last are split by taking the parts
- * back, so that chains of ops shuffle at their ends only. */
+ * Ops on parts work on pairs. Splitting a value that was just joined returns its parts, so chains
+ * of ops shuffle only at their ends. */
 #include "jit/element/element_complex.h"
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -12,7 +12,7 @@ static kir_value_t *number(jit_code_t *code, int value) {
   return kir_const_int(kir_int_type(code->module, 32), (uint64_t)value);
 }
 
-/* The lanes first, first + step, ... of a, followed by b. */
+/* Lanes first, first + step, ... of a followed by b. */
 static kir_value_t *take(jit_code_t *code, kir_value_t *a, kir_value_t *b, int first, int step,
                          int count) {
   kir_value_t *order[1024];
@@ -20,7 +20,7 @@ static kir_value_t *take(jit_code_t *code, kir_value_t *a, kir_value_t *b, int f
   return kir_shuffle(code->builder, a, b, kir_const_vector(order, (unsigned)count));
 }
 
-/* Is it what jit_complex_join wrote of vectors: a0 b0 a1 b1 ...? */
+/* Was the value made by jit_complex_join from vectors: a0 b0 a1 b1 ...? */
 static bool is_joined_vector(kir_value_t *value) {
   if (!(value->op == KIR_SHUFFLE)) return false;
   int count = (int)value->type->lanes;
@@ -70,7 +70,7 @@ int jit_element_lanes(hr_dtype_t dtype, kir_value_t *value) {
   return jit_lanes(kir_type_of(value)) / (hr_dtype_is_complex(dtype) ? 2 : 1);
 }
 
-/* One number in all lanes. */
+/* Broadcasts one number to all lanes. */
 kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, kir_value_t *scalar) {
   if (lanes == 1) return scalar;
   if (!hr_dtype_is_complex(dtype))
@@ -81,15 +81,14 @@ kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, ki
       code, (jit_pair_t){jit_splat(code, type, parts.re), jit_splat(code, type, parts.im)});
 }
 
-/* Lanes [first, first + lanes) of a value; a complex number has two of the vector's. */
+/* Lanes [first, first + lanes) of a value; a complex number takes two lanes of the vector. */
 kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
                               int lanes) {
   int each = hr_dtype_is_complex(dtype) ? 2 : 1;
   return take(code, value, value, first * each, 1, lanes * each);
 }
 
-/* A mask has one lane per number. c64 is chosen as integers of 64 bits, so that nothing is
- * split. */
+/* A mask has one lane per number. c64 is selected as 64-bit integers, so that nothing is split. */
 kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition,
                                 kir_value_t *a, kir_value_t *b) {
   kir_builder_t *builder = code->builder;
@@ -110,7 +109,7 @@ kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t 
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
-/* What does the same to both parts, on the vector of all. */
+/* An op that treats both parts alike, on the vector of all parts. */
 static kir_value_t *by_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **args) {
   switch (op) {
     case HLO_ADD:
@@ -122,7 +121,8 @@ static kir_value_t *by_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **ar
   }
 }
 
-/* Ops that treat both parts alike work on joined values, too. */
+/* Ops that treat both parts alike: on the parts if an operand was just joined, else on the
+ * vectors. */
 static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **args, int count) {
   bool joined = is_joined(args[0]) || (count > 1 && is_joined(args[1]));
   if (!joined) return by_parts(code, op, args);
@@ -133,7 +133,7 @@ static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **
   return jit_complex_join(code, result);
 }
 
-/* The textbook formula, as in the reference. */
+/* The textbook formula, as the reference engine has it. */
 static kir_value_t *multiply(jit_code_t *code, jit_pair_t a, jit_pair_t b) {
   kir_builder_t *builder = code->builder;
   kir_value_t *rr = kir_fmul(builder, a.re, b.re), *ii = kir_fmul(builder, a.im, b.im);
@@ -141,7 +141,7 @@ static kir_value_t *multiply(jit_code_t *code, jit_pair_t a, jit_pair_t b) {
   return jit_complex_join(code, (jit_pair_t){kir_fsub(builder, rr, ii), kir_fadd(builder, ri, ir)});
 }
 
-/* A condition on the real parts joined with one on the imaginary parts. */
+/* Conditions on parts, and their combinations. */
 static kir_value_t *test(jit_code_t *code, kir_fcmp_t is, kir_value_t *a, kir_value_t *b) {
   return kir_fcmp(code->builder, is, a, b);
 }
@@ -155,8 +155,8 @@ static kir_value_t *has_nan(jit_code_t *code, jit_pair_t a) {
   return test(code, KIR_FCMP_UNO, a.re, a.im);
 }
 
-/* In the order of real parts, then of imaginary ones; an operand with a NaN wins, the first before
- * the second. */
+/* Ordered by real parts, then by imaginary parts. An operand with a NaN wins, the first before the
+ * second. */
 static kir_value_t *extreme(jit_code_t *code, hlo_opcode_t op, jit_pair_t a, jit_pair_t b) {
   kir_fcmp_t order = op == HLO_MAXIMUM ? KIR_FCMP_OGT : KIR_FCMP_OLT;
   kir_value_t *tie =
@@ -168,7 +168,7 @@ static kir_value_t *extreme(jit_code_t *code, hlo_opcode_t op, jit_pair_t a, jit
                                              kir_select(code->builder, takes_a, a.im, b.im)});
 }
 
-/* Equal or not: there is no order of them. */
+/* Equality only: complex numbers are not ordered. */
 static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pair_t a,
                             jit_pair_t b) {
   bool equal = JIT_DETAIL_DIRECTION(op->detail) == HLO_DIRECTION_EQ;

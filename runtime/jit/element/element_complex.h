@@ -1,8 +1,6 @@
-/* Complex numbers in generated code. In registers they are vectors of their parts, two for each
- * lane: re, im, re, im,
- * ...; also one number is such a vector. As memory has them, too, so that sums need no other form;
- * what treats the parts differently takes them apart and puts them together. Taking apart what was
- * just put together costs nothing. */
+/* Complex numbers in generated code. In registers and in memory alike, they are vectors of their
+ * parts, two per number: re, im, re, im, ...; so sums need no other form. Ops that treat the parts
+ * differently split the value and join the results; splitting a value just joined costs nothing. */
 #ifndef JIT_ELEMENT_COMPLEX_H
 #define JIT_ELEMENT_COMPLEX_H
 
@@ -15,17 +13,17 @@ typedef struct jit_pair {
 jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value);
 kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts);
 
-/* An op of which the operands or the result are complex, but select. */
+/* An op with complex operands or a complex result, except select. */
 kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
-/* Cost of an op on one element, in additions of the type of the parts. */
+/* Cost of an op per element, in additions of the parts' type. */
 double jit_complex_cost(hlo_opcode_t op);
 
 /* --- functions (math_complex.c) --- */
 
 bool jit_complex_is_function(hlo_opcode_t op);
-/* The function on x (and y, for power and divide): a joined value, for ABS a real one. The builder
- * stays in its block. */
+/* The function of x (and of y, for power and divide): a joined value, for ABS a real one. The
+ * builder stays in its block. */
 kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
 
 #endif

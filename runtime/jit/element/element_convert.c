@@ -7,21 +7,21 @@ static kir_type_t *like(kir_type_t *element, kir_value_t *value) {
   return jit_type_like(element, kir_type_of(value));
 }
 
-/* A float that is held in a wider one. */
+/* Is it a float type held in a wider one? */
 static bool is_narrow(hr_dtype_t dtype) {
   return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute != dtype;
 }
 
-/* f64 to f32, rounded to odd: what is inexact gets an odd mantissa, so that rounding it once more
- * is right. */
+/* f64 to f32, rounded to odd: an inexact result gets an odd mantissa, so that rounding it once more
+ * is correct. */
 static kir_value_t *f64_to_odd(jit_code_t *code, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *f64 = kir_type_of(x), *f32 = like(kir_float_type(code->module), x);
   kir_type_t *word = jit_integer_like(f32);
   kir_value_t *nearest = kir_fptrunc(b, x, f32), *back = kir_fpext(b, nearest, f64);
   kir_value_t *bits = kir_bitcast(b, nearest, word);
-  /* Outward if |x| is above |nearest|; an infinity from a finite number is one step too far as
-   * well. */
+  /* An inexact, even result moves by one ulp: outward if |x| exceeds |nearest|, else inward, also
+   * from infinity. */
   kir_value_t *size = jit_intrinsic(code, KIR_FABS, f64, &x, 1);
   kir_value_t *back_size = jit_intrinsic(code, KIR_FABS, f64, &back, 1);
   kir_value_t *outward = kir_fcmp(b, KIR_FCMP_OGT, size, back_size);
@@ -37,8 +37,8 @@ static kir_value_t *integer_to_float(jit_code_t *code, kir_value_t *x, kir_type_
   return is_signed ? kir_sitofp(code->builder, x, type) : kir_uitofp(code->builder, x, type);
 }
 
-/* Unsigned 64 bits to f32, rounded to odd: bits beyond the 24 of a mantissa are cut off and leave a
- * mark. */
+/* u64 to f32, rounded to odd: bits beyond the 24 mantissa bits are cut off; if any was set, the
+ * lowest remaining bit is set. */
 static kir_value_t *u64_to_odd(jit_code_t *code, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(x);
@@ -63,7 +63,7 @@ static kir_value_t *s64_to_odd(jit_code_t *code, kir_value_t *x) {
   return kir_select(b, negative, kir_fneg(b, odd), odd);
 }
 
-/* To a float that is then rounded to a narrower one without rounding twice. */
+/* Integer to f32, rounded to odd, so that rounding to a narrower float afterwards is correct. */
 static kir_value_t *integer_to_odd(jit_code_t *code, hr_dtype_t from, kir_value_t *x) {
   kir_type_t *f32 = like(kir_float_type(code->module), x);
   bool is_signed = hr_dtype_class(from) == HR_CLASS_SIGNED;
@@ -73,8 +73,8 @@ static kir_value_t *integer_to_odd(jit_code_t *code, hr_dtype_t from, kir_value_
   return f64_to_odd(code, integer_to_float(code, x, f64, is_signed));
 }
 
-/* The number of a float type that is nearest to an integer type's largest, and not above it;
- * `above`: the next integer. */
+/* The largest value of a float type that does not exceed an integer type's maximum. `above`: that
+ * maximum + 1. */
 static double largest_within(kir_type_t *type, int value_bits, double *out_above) {
   int mantissa = jit_element_bits(type) == 64 ? 53 : 24;
   *out_above = ldexp(1, value_bits);
@@ -88,8 +88,8 @@ static kir_value_t *limited(jit_code_t *code, kir_value_t *x, double low, double
   return kir_select(code->builder, kir_fcmp(code->builder, KIR_FCMP_OGT, x, most), most, x);
 }
 
-/* To the nearest integer that there is, and 0 from what is no number. LLVM's own saturating
- * conversion takes lane by lane. */
+/* Saturates to the integer type; NaN gives 0. LLVM's own saturating conversion works lane by
+ * lane. */
 static kir_value_t *float_to_integer(jit_code_t *code, hr_dtype_t to, kir_value_t *x) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(x), *result = like(jit_memory_type(code, to), x),
@@ -136,7 +136,7 @@ static kir_value_t *to_pred(jit_code_t *code, hr_dtype_t from, kir_value_t *x) {
                                  : kir_icmp(code->builder, KIR_ICMP_NE, x, zero);
 }
 
-/* bf16 has all integers of eight bits, and f16 more: nothing is rounded. */
+/* Is the conversion exact? bf16 represents all 8-bit integers, and f16 more. */
 static bool is_exact(hr_dtype_t from, hr_dtype_t to) {
   return hr_dtype_is_float(to) && hr_dtype_bytes(to) == 2 && hr_dtype_table[from].bits <= 8;
 }

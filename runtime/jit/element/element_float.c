@@ -5,7 +5,7 @@
 #include "jit/element/element.h"
 #include "jit/math/jit_math.h"
 
-/* Exact results of numbers of a type are numbers of the type. */
+/* Is the op's result on values of a narrow type exactly representable in the type? */
 static bool is_exact(hlo_opcode_t op) {
   switch (op) {
     case HLO_NEGATE:
@@ -26,7 +26,7 @@ static bool is_exact(hlo_opcode_t op) {
   }
 }
 
-/* To `mantissa` bits, to nearest even, then to the exponents of a format of `exponent` bits; see
+/* Rounds to `mantissa` bits, to nearest even, then to the range of `exponent` bits; see
  * scalar.h. */
 static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int exponent, int mantissa) {
   kir_builder_t *b = code->builder;
@@ -58,8 +58,8 @@ static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int expon
   return kir_select(b, is_nan, a, result);
 }
 
-/* The denormals of a narrow type are normal in f32: rounded first to the unit that the mantissa
- * leaves them. */
+/* Denormals of a narrow type are normal in f32, so they are first rounded to the type's smallest
+ * unit. */
 static kir_value_t *reduce_narrow(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, int exponent,
                                   int mantissa) {
   kir_builder_t *b = code->builder;
@@ -117,9 +117,9 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
   }
 }
 
-/* --- functions that are called ---------------------------------------------------------------- */
+/* --- functions in the module ------------------------------------------------------------------ */
 
-#define LONG_COST 12.0 /* cost above which a function is called and not written out */
+#define LONG_COST 12.0 /* cost above which an op becomes a function */
 
 static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t *type, int count,
                                   kir_type_t **out_type) {
@@ -161,7 +161,7 @@ kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_va
   int count = hlo_op_table[op->op].operands;
   kir_value_t *result =
       is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
-  /* The narrowest types lack some zeros and all that is infinite. */
+  /* The narrowest types lack some zeros and infinities. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);
 }

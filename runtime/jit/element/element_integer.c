@@ -17,8 +17,8 @@ static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
   return kir_icmp(code->builder, KIR_ICMP_EQ, a, jit_int(kir_type_of(a), b));
 }
 
-/* Vectors have no instruction for integer division. A quotient of integers of n <= 32 bits,
- * computed in floats of more than twice as many bits and truncated, is exact. */
+/* Vectors have no integer division. The quotient of integers of n <= 32 bits, computed in floats
+ * with more than 2 n bits and truncated, is exact. */
 static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
                                      kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
@@ -33,7 +33,7 @@ static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value
   return kir_fptosi(code->builder, kir_fdiv(code->builder, x, y), type);
 }
 
-/* Constant divisors become products in kir_divide.c, and need no floats. */
+/* Divisions by constants become multiplications in kir_divide.c and need no floats. */
 static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a,
                                  kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
@@ -64,7 +64,7 @@ static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_val
   return kir_select(builder, is_zero, by_zero, result);
 }
 
-/* The bits of the type itself, zero-extended: registers hold narrow types extended by sign. */
+/* The bits of the type itself, zero-extended; registers hold narrow types sign-extended. */
 static kir_value_t *low_bits(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   int bits = hr_dtype_table[dtype].bits;
@@ -72,7 +72,7 @@ static kir_value_t *low_bits(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a)
   return kir_and(code->builder, a, jit_int(type, ((int64_t)1 << bits) - 1));
 }
 
-/* The same bits extended by the sign of the type's highest bit. */
+/* The same bits, extended by the type's sign bit. */
 static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
@@ -81,7 +81,7 @@ static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a
   return kir_ashr(code->builder, high, jit_int(type, unused));
 }
 
-/* Counts are compared unsigned, so negative ones are too large. */
+/* Shift counts are compared as unsigned, so negative ones exceed the width. */
 static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, kir_value_t *a,
                           kir_value_t *b) {
   kir_builder_t *builder = code->builder;
@@ -211,7 +211,7 @@ static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
   return kir_select(b, is_less(code, true, exponent, jit_int(type, 0)), fraction, result);
 }
 
-/* Registers of narrow types have more bits, which are subtracted. */
+/* Registers of narrow types have extra leading bits, which are subtracted. */
 static kir_value_t *leading_zeros(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   kir_value_t *no = kir_const_int(kir_int_type(code->module, 1), 0);

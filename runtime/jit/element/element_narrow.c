@@ -41,14 +41,14 @@ static kir_value_t *choose(jit_code_t *c, kir_value_t *condition, kir_value_t *a
 
 /* --- to f32 ----------------------------------------------------------------------------------- */
 
-/* Powers of two: the exponent is that of f32, but for the least and for NaN. */
+/* Powers of two: the exponent is f32's, except for the least value and for NaN. */
 static kir_value_t *decode_power(jit_code_t *c, kir_value_t *word) {
   kir_value_t *bits = choose(c, is_number(c, word, 0), number(word, 0x00400000), left(c, word, 23));
   return choose(c, is_number(c, word, 0xff), number(word, 0x7fc00000), bits);
 }
 
-/* What the format's largest patterns mean instead of numbers. NaN where there is no -0 is negative:
- * it comes first in the total order. */
+/* Decodes the special patterns of a format. In formats without -0, NaN is negative: it comes first
+ * in the total order. */
 static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest,
                                     kir_value_t *word, kir_value_t *size, kir_value_t *bits) {
   uint64_t sign = UINT64_C(1) << (f->bits - 1);
@@ -94,19 +94,21 @@ kir_value_t *jit_narrow_decode(jit_code_t *c, hr_dtype_t dtype, kir_value_t *bit
 
 /* --- from f32 --------------------------------------------------------------------------------- */
 
-/* To the nearer power of two; a tie goes up. What has none, zero too, is NaN. */
+/* Rounds to the nearest power of two, ties up. Other values, also zero, give NaN. */
 static kir_value_t *encode_power(jit_code_t *c, kir_value_t *word) {
   kir_value_t *half = number(word, 0x400000),
               *rounded = right(c, kir_add(c->builder, word, half), 23);
   kir_value_t *is_tiny = kir_not(c->builder, is_above(c, word, 0x7fffff));
   kir_value_t *of_tiny = choose(c, is_above(c, word, 0x5fffff), number(word, 1), number(word, 0));
   kir_value_t *result = choose(c, is_tiny, of_tiny, rounded);
-  /* Negative numbers, infinity and NaN are all above the largest finite one; zero is below all. */
+  /* Negative numbers, infinity and NaN have patterns above the largest finite one, zero the
+   * lowest. */
   kir_value_t *none = kir_or(c->builder, is_above(c, word, 0x7f7fffff), is_number(c, word, 0));
   return choose(c, none, number(word, 0xff), result);
 }
 
-/* Magnitudes, rounded: adding to a denormal what has its unit in the low bits rounds it. */
+/* Rounded magnitudes. Denormals are rounded by adding a constant whose low bits have the denormals'
+ * unit. */
 static kir_value_t *encode_size(jit_code_t *c, const hr_float_format_t *f, kir_value_t *size) {
   kir_builder_t *b = c->builder;
   kir_type_t *f32 = like(kir_float_type(c->module), size);

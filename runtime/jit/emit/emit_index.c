@@ -1,11 +1,11 @@
 /* Index expressions as instructions.
  *
  * Scalars: each term is computed at the level of its own variables and added to the sum of the
- * outer levels' terms, so that the innermost loop adds only its own. Vectors: an index that
+ * outer levels' terms, so the innermost loop adds only its own terms. Vectors: an index that
  * differs from lane to lane is a splat of lane 0's plus a ramp times the factor of the lanes'
  * variable; quotients and remainders of the lanes' variable are computed on vectors, in 32 bits
- * where the interval allows, since vector division of 64-bit integers has no instruction. Starts
- * of dynamic slices are clamped as StableHLO demands (dynamic_slice, gather). */
+ * where the interval allows, since vector division of 64-bit integers has no instruction. Starts of
+ * dynamic slices are clamped as StableHLO demands (dynamic_slice, gather). */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
@@ -76,7 +76,7 @@ kir_value_t *jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr) {
   return memo->value;
 }
 
-/* Indices that differ from lane to lane are computed in 32 bits where that is enough. */
+/* Indices that differ from lane to lane are computed in 32 bits where their intervals allow. */
 static kir_type_t *lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
   bool is_short = expr->low >= INT32_MIN && expr->high <= INT32_MAX;
   for (int i = 0; i < expr->count && is_short; i++) {
@@ -88,7 +88,7 @@ static kir_type_t *lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
 
 static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element);
 
-/* Starts that differ from lane to lane, each limited. */
+/* Start indices that differ from lane to lane, each clamped. */
 static kir_value_t *lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, kir_type_t *element) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *start = jit_emit_lanes(emit, symbol->node);
@@ -119,7 +119,7 @@ static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, ki
   return kir_int_cast(b, result, type, true);
 }
 
-/* Scalar part in all lanes, and the lanes' own variable as a ramp. */
+/* The affine part: a splat of the scalar part, plus a ramp of the lanes' variable. */
 static kir_value_t *affine_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_exprs_t *exprs = &emit->graph->exprs;
   kir_builder_t *b = emit->code->builder;
@@ -140,8 +140,7 @@ static kir_value_t *affine_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_t
   return kir_add(b, sum, ramp);
 }
 
-/* What is bent is added as vectors. Many indices may have the same quotients in them: each is
- * written once. */
+/* Adds the nonaffine terms as vectors. Values are memoised, since many indices share quotients. */
 static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_expr_t *memo = (jit_expr_t *)expr;
   kir_builder_t *b = emit->code->builder;

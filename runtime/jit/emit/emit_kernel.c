@@ -1,9 +1,9 @@
 /* The function of a kernel, its levels, and its memory accesses.
  *
- * Code placement is by construction, not by a pass: a value that depends on loop variables up to
- * v is emitted in the block of level v + 1, before the deeper loops, so that loop-invariant code
- * is hoisted as it is written. An epoch per level says which emitted values are still valid: it
- * changes whenever a level is entered again.
+ * Code placement is by construction, not by a pass: a value that depends on loop variables up to v
+ * is emitted in the block of level v + 1, before the deeper loops, so loop-invariant code is
+ * hoisted during emission. An epoch per level tells which emitted values are valid: it changes
+ * whenever the level is entered again.
  *
  * Addresses are built the same way: level_pointer splits an index by levels, and each level adds
  * its share to the pointer of the level around it (strength reduction). The latest JIT_ENTRIES
@@ -103,7 +103,8 @@ int jit_emit_depth(const jit_emit_t *emit, uint32_t vars) {
   return depth;
 }
 
-/* The builder at the end of the function's first block, whose values are everywhere. */
+/* Sets the insertion point to the end of the function's entry block, whose values dominate all
+ * others. */
 static void enter_first_block(jit_emit_t *emit) {
   kir_block_t *entry = kir_entry_block(emit->function);
   kir_value_t *last = kir_terminator(entry);
@@ -148,7 +149,7 @@ static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_ty
   return kir_inbounds_gep(emit->code->builder, element, array, index);
 }
 
-/* What was kept of the element's pointer last; NULL: nothing. */
+/* Memo of the pointer to array[index], whatever its epoch; NULL: there is none. */
 static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
                                const jit_expr_t *index) {
   unsigned count = emit->pointers.count < JIT_ENTRIES ? emit->pointers.count : JIT_ENTRIES;
@@ -158,9 +159,9 @@ static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
   return NULL;
 }
 
-/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level
- * adds its own, once for all indices that have it in common. It may lie outside of the array until
- * the constant is added. */
+/* Pointer to array[index] for lane 0. Each level adds its own terms to the pointer of the outer
+ * levels, once for all indices with the same terms. Before the constant is added, the pointer may
+ * lie outside the array. */
 static kir_value_t *level_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
   jit_exprs_t *exprs = &emit->graph->exprs;
@@ -180,14 +181,14 @@ static kir_value_t *level_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
   return pointer;
 }
 
-/* Is it computed before all loops? */
+/* Is the address computed before all loops? */
 static bool is_in_entry_block(const jit_emit_t *emit, kir_value_t *array) {
   return array->block == kir_entry_block(emit->function);
 }
 
-/* The address of lane 0. Constants come last, where they are a part of the instruction: elements
- * that lie at fixed distances share the rest. The address of an array that a part of a region has
- * computed is there from level 0 of the part on; the element's is wanted at `depth`. */
+/* Address of lane 0's element, for use at level `depth`. The constant is added last, as an
+ * instruction's displacement, so that elements at fixed distances share the rest. In a region the
+ * address of an array may be computed after the entry block; it is then valid from level 0 on. */
 static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index, int depth) {
   if (!is_in_entry_block(emit, array)) {
@@ -235,8 +236,8 @@ kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
   return at_index;
 }
 
-/* Memory that is read instead of what `guard` forbids. It holds zeros: what is computed from it is
- * dropped, but processors take a hundred times as long for denormal numbers. */
+/* Memory that is read where a guard forbids a load. It holds zeros: the values are discarded, but
+ * arithmetic on denormal garbage would take a hundred times as long. */
 static kir_value_t *dummy_memory(jit_emit_t *emit) {
   kir_builder_t *b = emit->code->builder;
   kir_type_t *i32 = kir_int_type(emit->code->module, 32), *line = kir_vector_type(i32, 16);
@@ -270,9 +271,8 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
   return jit_intrinsic(emit->code, op, type, arguments, 4);
 }
 
-/* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only
- * where there is no memory, which is far from what the others read: where the loop goes over many
- * pages. */
+/* Is the load needed in any lane? NULL: always allowed. Fully masked loads are slow only at
+ * unmapped addresses far from other loads, that is, in loops over many pages. */
 static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
   if (!lanes || kir_is_constant(lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
@@ -288,7 +288,7 @@ static kir_value_t *load_contiguous(jit_emit_t *emit, kir_type_t *type, kir_valu
               : plain_load(emit, type, pointer, align);
 }
 
-/* Memory of several lanes, that lie apart. */
+/* Loads lanes that lie apart. */
 static kir_value_t *load_gather(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
                                 jit_guard_t guard, unsigned align) {
   kir_type_t *preds =
@@ -299,7 +299,7 @@ static kir_value_t *load_gather(jit_emit_t *emit, kir_type_t *type, kir_value_t 
   return masked_load(emit, KIR_GATHER, type, pointers, mask ? mask : all_lanes(emit), align);
 }
 
-/* Is the lane wanted, by the mask of the loop and by the load's own guard? Both are constants. */
+/* Is the lane active under the loop's mask and the load's guard, both constant? */
 static bool is_lane_wanted(jit_emit_t *emit, jit_guard_t guard, int lane) {
   kir_value_t *one = kir_all_ones(kir_int_type(emit->code->module, 1));
   kir_value_t *const masks[] = {emit->lane.mask, guard.lanes};
@@ -308,7 +308,7 @@ static bool is_lane_wanted(jit_emit_t *emit, jit_guard_t guard, int lane) {
   return true;
 }
 
-/* Offsets of lanes that are not wanted become those of others. */
+/* Inactive lanes get the offset of an active one. */
 static bool find_lane_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard,
                               size_t bytes, int64_t offsets[JIT_MAX_LANES]) {
   int wanted = 0;
@@ -331,13 +331,14 @@ static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value
   return jit_window_load(emit, element, jit_emit_readable(emit, pointer, guard, depth), offsets);
 }
 
-/* Is the load wanted nowhere, as far as that is known? */
+/* Is the load known to be inactive everywhere? */
 static bool is_never(jit_guard_t guard) {
   return (guard.all && kir_is_constant(guard.all) && kir_is_null(guard.all)) ||
          (guard.lanes && kir_is_constant(guard.lanes) && kir_is_null(guard.lanes));
 }
 
-/* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
+/* Loads one element for all lanes. It may be needed in some lanes only, so it is read if any active
+ * lane needs it. */
 static kir_value_t *load_uniform(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
                                  jit_guard_t guard, unsigned align, int depth) {
   kir_value_t *any = guard.lanes ? jit_emit_both(emit, emit->lane.mask, guard.lanes) : NULL;
@@ -347,13 +348,13 @@ static kir_value_t *load_uniform(jit_emit_t *emit, kir_type_t *element, kir_valu
                     align);
 }
 
-/* The real or the imaginary part of a complex number's place. */
+/* Index of the real or the imaginary part of a complex number. */
 static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, int part) {
   return jit_expr_affine(&emit->graph->exprs, index, 2, part);
 }
 
-/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as
- * numbers of their own. */
+/* Vectors have no integers as wide as c128, so parts are loaded as f64 unless they are
+ * contiguous. */
 static kir_value_t *load_c128_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
                                     jit_guard_t guard, int depth) {
   kir_value_t *re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);

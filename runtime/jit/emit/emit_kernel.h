@@ -17,8 +17,9 @@
 
 #define JIT_MAX_CARRIES 64
 #define JIT_MAX_LANES 64
-#define JIT_DUMMY_BYTES 1024 /* memory that is read instead of what a condition forbids */
-#define JIT_MAX_SHORT 4      /* trip count of a last loop that is fully unrolled */
+/* Bytes of the dummy memory that is read where a guard forbids a load. */
+#define JIT_DUMMY_BYTES 1024
+#define JIT_MAX_SHORT 4 /* trip count of a last loop that is fully unrolled */
 #define JIT_MAX_INTERLEAVED 16
 
 /* A small array as an SSA value, a scalar or a vector, in its memory type. */
@@ -28,7 +29,7 @@ typedef struct jit_register {
   kir_value_t *value;
 } jit_register_t;
 
-/* Insertion point of a kernel that is inlined into a larger function (region_write.c). */
+/* Enclosing function of an inlined kernel, and the place in it (region_write.c). */
 typedef struct jit_function_part {
   kir_value_t *function;     /* its entry block has a terminator already */
   kir_block_t *block;        /* block to continue in; afterwards the last block of the kernel */
@@ -41,10 +42,10 @@ typedef struct jit_function_part {
 
 typedef struct jit_level {
   kir_block_t *block;
-  unsigned epoch; /* changes when the level is entered again: memos of other epochs are stale */
+  unsigned epoch; /* changes whenever the level is entered again; memos of other epochs are stale */
 } jit_level_t;
 
-/* Memo of an address: array + index, which deeper levels add their terms to. */
+/* Memo of an address, array + index. Deeper levels add their own terms to it. */
 typedef struct jit_entry {
   kir_value_t *array, *pointer;
   const jit_expr_t *index;
@@ -77,10 +78,10 @@ typedef struct jit_emit {
   int depths[JIT_MAX_LOOPS];             /* level of each variable */
   jit_level_t levels[JIT_MAX_LOOPS + 1]; /* open levels, outermost first */
   int level;                             /* deepest open level */
-  unsigned last_epoch;                   /* epochs given out so far */
+  unsigned last_epoch;                   /* number of epochs used so far */
   struct {
     int var;           /* loop variable that differs from lane to lane; -1: none */
-    int count;         /* lanes of the code that is written now; 1 in scalar loops */
+    int count;         /* lanes of the code being emitted; 1 in scalar loops */
     kir_value_t *mask; /* lanes inside the loop's bounds; NULL: all */
     int phase, period; /* lane 0's variable modulo `period` is `phase`; period 0: not known */
     int64_t from, to;  /* known interval of the variable; equal: not known */
@@ -90,7 +91,7 @@ typedef struct jit_emit {
     int64_t from, to; /* its interval; equal: not known */
   } part;
   struct {
-    jit_entry_t entries[JIT_ENTRIES]; /* ring of the latest */
+    jit_entry_t entries[JIT_ENTRIES]; /* ring buffer of the latest addresses */
     unsigned count;                   /* entries written so far */
   } pointers;                         /* memo of addresses */
   struct {
@@ -98,16 +99,16 @@ typedef struct jit_emit {
     kir_value_t *values[JIT_MAX_CARRIES]; /* set before a loop, read and set in its body */
   } carry; /* loop-carried values of the innermost open loop: they become phis */
   int op_counts[HLO_OPCODE_COUNT]; /* nodes of the graph by opcode */
-  int pass;                        /* kInput: number of the pass that is written */
+  int pass;                        /* kInput: number of the pass being emitted */
   struct {
     /* Value of a LEAF, or of a node that an earlier pass saved; NULL: compute the node. */
     kir_value_t *(*get)(struct jit_emit *emit, jit_node_t *node);
     void *context;
-  } provider; /* source of values other than computation; get may be NULL */
+  } provider; /* source of values that are not computed; get may be NULL */
 } jit_emit_t;
 
 /* Adds the function `name` to the module and opens level 0, or continues code->function_part.
- * in_count, out_count: arrays and roots. Errors: NO_MEMORY. */
+ * in_count, out_count: number of arrays and of roots. Errors: NO_MEMORY. */
 hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name,
                            int in_count, int out_count);
 void jit_emit_end(jit_emit_t *emit);
@@ -127,17 +128,18 @@ kir_value_t *jit_emit_lanes(jit_emit_t *emit, jit_node_t *node);
 kir_value_t *jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr);
 /* Values of an index expression in each lane, as i32 if its interval allows, else i64. */
 kir_value_t *jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
-/* The expression without its terms of level `depth`, the deepest: the part that is emitted in an
- * outer level. */
+/* The part of the expression that outer levels compute: `expr` without the terms of level `depth`,
+ * its deepest level. */
 const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth);
 kir_value_t *jit_emit_in(jit_emit_t *emit, int number);
 kir_value_t *jit_emit_out(jit_emit_t *emit, int number);
 
-/* Condition of a load: both must hold; NULL: always true. Where `all` is false, dummy memory is
- * read. Lanes are masked; they do not fault, but masked accesses to unmapped pages are slow. */
+/* Condition of a load; both members must hold. NULL: always true. If `all` is false, dummy memory
+ * is read instead. `lanes` masks the load: masked-off lanes do not fault, but masked accesses to
+ * unmapped pages are slow. */
 typedef struct jit_guard {
   kir_value_t *all;   /* a scalar */
-  kir_value_t *lanes; /* a vector, if the index differs from lane to lane */
+  kir_value_t *lanes; /* a vector if the index differs from lane to lane */
 } jit_guard_t;
 
 /* Loads or stores the elements at `index` of an array in the active lanes; loads at level `depth`.
@@ -147,10 +149,10 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
                     kir_value_t *value, bool streams);
 
-/* What a condition says: of all lanes, and of each. */
+/* Splits a condition into a part shared by all lanes and a part per lane. */
 jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node);
-/* `pointer`, or memory of JIT_DUMMY_BYTES where `guard` (NULL: none) forbids it; at level `depth`.
- */
+/* `pointer`, or the dummy memory where `guard` is false (NULL: always true). Emitted at level
+ * `depth`. */
 kir_value_t *jit_emit_readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
                                int depth);
 
@@ -160,16 +162,16 @@ kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t d
 /* Stores elements of root `number`, to memory or to its register. */
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
                    kir_value_t *value, bool streams);
-/* Elements of buffer `number`, which is in a register, as jit_emit_load gives them. Lanes beyond
- * the array are unspecified. */
+/* Elements of buffer `number`, which is in a register; otherwise as jit_emit_load. Lanes beyond the
+ * array are unspecified. */
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index);
 
-/* May an array in registers be read, written at such an index, by a kernel whose only loop is that
- * of `lane_var`, which computes `lanes` elements at once? lane_var -1: there is no loop. */
+/* May an array in registers be read or written at this index? The kernel has one loop at most, over
+ * `lane_var` (-1: none), and computes `lanes` elements at once. */
 bool jit_register_can_read(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var);
 bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int count);
 
-/* Both of two conditions of one type; either may be NULL. */
+/* Conjunction of two conditions of one type; either may be NULL. */
 kir_value_t *jit_emit_both(jit_emit_t *emit, kir_value_t *a, kir_value_t *b);
 
 /* --- superword-level parallelism (emit_slp.c) ------------------------------------------------- */
@@ -179,41 +181,40 @@ typedef struct jit_pack {
   jit_node_t *nodes[JIT_MAX_LANES];
 } jit_pack_t;
 
-/* Finds packs in a kernel without lanes and loops, all of whose nodes are valid at one level. */
+/* Finds packs in a kernel without lanes and loops. Requires: all nodes are valid at one level. */
 hr_status_t jit_emit_find_packs(jit_emit_t *emit);
-/* Emits the whole pack of a node, memoises the values of its members, and returns the node's. */
+/* Emits the whole pack of a node and memoises the values of its members. Returns the node's
+ * value. */
 kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op);
 
 /* --- lane offsets known at compile time (emit_lanes.c) -----------------------------------------
  */
 
-/* Lane k's value of an index is lane 0's plus offsets[k]. False: that is not known. */
+/* Lane k's value of an index is lane 0's plus offsets[k]. False: the offsets are unknown. */
 bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr,
                       int64_t offsets[JIT_MAX_LANES]);
-/* Does `divisor` divide the increment of the index for a step of the variable, at every value? */
+/* Is the increment of the index for `step` of the variable always a multiple of `divisor`? */
 bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step,
                       int64_t divisor);
-/* Does the index depend on the variable alone, and monotonically? Then jit_lane_value evaluates it.
- */
+/* Is the index a nondecreasing function of this variable alone? jit_lane_value then evaluates
+ * it. */
 bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
-/* low <= expr < high in each lane, as a constant vector; NULL: not known. */
+/* low <= expr < high in each lane, as a constant vector; NULL: unknown. */
 kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high);
-/* Is low <= expr < high the same for all values from .. to of the variable? *out_inside: that
- * value. */
+/* Is low <= expr < high constant for the variable in [from, to)? *out_inside: its value. */
 bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from,
                       int64_t to, int64_t low, int64_t high, bool *out_inside);
-/* low <= expr < high, as a constant, for an index that is the same in all lanes; NULL: not known.
- */
+/* low <= expr < high, as a constant, for an index that is the same in all lanes; NULL: unknown. */
 kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high);
-/* Does the divisor divide expr, in each lane? As a constant vector; NULL: not known. */
+/* Is expr a multiple of the divisor in each lane? A constant vector; NULL: unknown. */
 kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor);
-/* Does a load at these offsets fit into few enough vectors? */
+/* Can a load at these offsets be assembled from few vectors? */
 bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes);
-/* Loads the elements at constant offsets, the smallest of which is 0, by whole vectors and
- * shuffles. */
+/* Loads the elements at constant offsets by whole vectors and shuffles. Requires: the smallest
+ * offset is 0. */
 kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
                              const int64_t *offsets);
 
@@ -226,8 +227,8 @@ void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count);
  * JIT_MAX_INTERLEAVED. */
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                           const jit_expr_t *index, int count, kir_value_t **values);
-/* Finds bands: loads of neighbouring elements of each lane's row, where lanes are values of
- * variable `var`, that are cheaper to load together and transpose. */
+/* Finds bands: loads of neighbouring elements of each lane's row that are cheaper to load together
+ * and transpose. Lanes are values of variable `var`. */
 hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes);
 /* Provider (jit_emit_t.provider) of the loads that jit_bands_find found. */
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node);
@@ -235,7 +236,7 @@ kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node);
 /* Stack memory of the function, aligned to 64 bytes, allocated in its entry block. */
 kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes);
 kir_value_t *jit_emit_i64(jit_emit_t *emit, int64_t value);
-/* 0, 1, 2, ... of a type, one a lane. */
+/* The vector 0, 1, 2, ... of the element type. */
 kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element);
 
 /* --- loops ------------------------------------------------------------------------------------ */
@@ -246,12 +247,13 @@ typedef struct jit_loop {
   int level;
 } jit_loop_t;
 
-/* Opens a loop over variable `var` from `from`, of at least one iteration, as the next level. */
+/* Opens a loop over variable `var`, starting at `from`, as the next level. Requires: at least one
+ * iteration. */
 void jit_loop_begin(jit_emit_t *emit, int var, kir_value_t *from, jit_loop_t *out_loop);
-/* Closes the loop: next iteration at variable + step while that is below `to`. The outer level is
- * the deepest one then. */
+/* Closes the loop: continues at variable + step while that is below `to`. The enclosing level
+ * becomes the deepest. */
 void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, kir_value_t *to, int64_t step);
-/* The loop over the units of a kernel: none if there is one unit. */
+/* Opens the loop over the units of a kernel; one unit needs no loop. */
 void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop);
 void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop);
 /* Opens a level in which a variable has one value, without a loop. */
@@ -271,18 +273,18 @@ typedef struct jit_lanes {
   int var, lanes;
   int64_t count; /* number of values of the variable; -1: not known at compile time */
   /* Vectors per iteration, at least 1. Vector k uses the carried values k, k + unroll, ...; vector
-   * 0 also computes the remainder of the loop. */
+   * 0 also computes the remainder. */
   int unroll;
   void (*body)(jit_emit_t *emit, void *context, int copy);
   void *context;
   bool is_phased;   /* `from` is a multiple of unroll * lanes */
-  bool is_few;      /* few iterations of one lane: the body may be there once for each */
-  bool is_small;    /* the body may be there once more for each vector of a remainder */
-  bool is_whole;    /* the trip count is a multiple, too: no remainder */
-  int64_t from, to; /* interval of the variable, if known at compile time; else equal */
+  bool is_few;      /* few iterations of one lane: the body may be fully unrolled */
+  bool is_small;    /* small body: may be repeated for each vector of a remainder */
+  bool is_whole;    /* the trip count is a multiple of unroll * lanes: no remainder */
+  int64_t from, to; /* interval of the variable; equal: unknown at compile time */
 } jit_lanes_t;
 
-/* Emits the innermost loop from `from` to `to` (i64, from < to), `lanes` values at a time, the
+/* Emits the innermost loop over [from, to) (i64, from < to), `lanes` values at a time; the
  * remainder under a mask or as a scalar loop. */
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to);
 

@@ -7,13 +7,13 @@
  * time: a condition that holds in all lanes of an interval of the loop needs no code there. */
 #include "jit/emit/emit_kernel.h"
 
-#define WINDOW_BYTES JIT_DUMMY_BYTES /* at most: what a window must not read it reads there */
+/* Most bytes of a window, which may be read from dummy memory instead. */
+#define WINDOW_BYTES JIT_DUMMY_BYTES
 #define MOST_PIECES 8
 
-/* --- how indices change ----------------------------------------------------------------------- */
+/* --- increments of indices -------------------------------------------------------------------- */
 
-/* By how much an index grows with a step of one of its symbols, whatever the values of all are.
- * False: it depends. */
+/* Increment of an index for `step` of one of its symbols, at all values. False: not constant. */
 static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step,
                       int64_t *out_growth) {
   int64_t sum = 0, inner;
@@ -39,7 +39,7 @@ static int64_t floor_rest(int64_t a, int64_t b) {
   return rest < 0 ? rest + b : rest;
 }
 
-/* The index where the lanes' variable is `at` and all other symbols are 0. */
+/* Value of the index for lane variable `at` and all other symbols 0. */
 static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var,
                         int64_t at) {
   int64_t value = expr->constant;
@@ -55,8 +55,8 @@ static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int la
   return value;
 }
 
-/* Does every symbol but the lanes' variable change the index by the same in all lanes, and by a
- * multiple of `unit` (0: by nothing)? Starts that differ from lane to lane do not. */
+/* Does every other symbol than the lanes' variable change the index in all lanes alike, and by a
+ * multiple of `unit` (0: not at all)? Start indices that differ from lane to lane do not. */
 static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in,
                             int64_t unit) {
   const jit_exprs_t *exprs = &emit->graph->exprs;
@@ -73,8 +73,7 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
   return true;
 }
 
-/* Are the lanes' distances the same in all iterations, and all values equal but for multiples of
- * `unit`? */
+/* Are the lanes' offsets the same in all iterations, and all values equal modulo `unit`? */
 static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
   int64_t growth, period = emit->lane.period ? emit->lane.period : 1;
   if (emit->lane.count > JIT_MAX_LANES ||
@@ -171,7 +170,7 @@ static int64_t span_of(int lanes, const int64_t *offsets) {
   return high - low + 1;
 }
 
-/* Elements of a piece: the greatest power of two that fits into both. */
+/* Elements per piece: the greatest power of two that neither `lanes` nor `span` is below. */
 static int64_t piece_of(int lanes, int64_t span) {
   int64_t piece = 1;
   while (2 * piece <= span && 2 * piece <= lanes) piece *= 2;
@@ -191,14 +190,14 @@ static kir_value_t *in_order(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, c
   return kir_shuffle(emit->code->builder, a, b ? b : none, shuffle_mask);
 }
 
-/* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at
- * once. */
+/* Lanes assembled so far: lanes order[k] of `value`. The first two pieces are ordered by one
+ * shuffle. */
 typedef struct window_lanes {
   kir_value_t *value;
   int order[JIT_MAX_LANES];
 } window_lanes_t;
 
-/* Lanes that lie in the piece, which has the elements from `begin` on, come from there. */
+/* Takes the lanes that lie in the piece, which starts at element `begin`. */
 static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *piece,
                        const int64_t *offsets, int64_t begin, int64_t size) {
   int own[JIT_MAX_LANES] = {0};
@@ -223,7 +222,8 @@ kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t 
   int64_t span = span_of(emit->lane.count, offsets), size = piece_of(emit->lane.count, span);
   window_lanes_t lanes = {.value = NULL};
   for (int64_t begin = 0; begin < span; begin += size) {
-    int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */
+    int64_t at =
+        begin + size <= span ? begin : span - size; /* the last piece overlaps its predecessor */
     kir_value_t *index = jit_emit_i64(emit, at);
     kir_value_t *address = kir_inbounds_gep(emit->code->builder, element, first, index);
     kir_type_t *type = kir_vector_type(element, (unsigned)size);

@@ -3,9 +3,9 @@
  *     preheader -> header: i = phi, carried = phi; body; i + step < to ? header : exit
  *
  * Loops are bottom-tested, since the callers guarantee a first iteration. The innermost loop
- * processes `unroll` vectors an iteration; the rest is one masked vector at a time where the
- * target has masks, else scalar. Trip counts that are known at compile time remove loops of one
- * iteration and the test for a rest. */
+ * processes `unroll` vectors per iteration; the remainder is one masked vector at a time where the
+ * target has masks, else scalar. Trip counts known at compile time remove loops of one iteration
+ * and the test for a remainder. */
 #include "jit/emit/emit_kernel.h"
 
 static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
@@ -101,7 +101,7 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-/* is_phased: `copy` tells where the first lane is in an iteration. */
+/* is_phased: `copy` gives the position of lane 0 in an iteration. */
 static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
                       int copy, bool is_phased) {
   emit->lane.var = how->var;
@@ -117,7 +117,7 @@ static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_v
   emit->lane.var = -1;
 }
 
-/* Whole vectors, or one by one. */
+/* The main loop: `lanes` * `unroll` values per iteration. */
 static void emit_vector_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                              kir_value_t *to, int lanes, int unroll, bool is_once) {
   jit_loop_t loop = {.variable = from};
@@ -140,7 +140,7 @@ static void emit_vector_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value
     jit_loop_end(emit, &loop, to, unroll * lanes);
 }
 
-/* What is left, `left` lanes, at once. */
+/* Emits the last `left` values as one masked vector. */
 static void emit_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *left) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   jit_emit_at(emit, emit->level);
@@ -153,8 +153,8 @@ static void emit_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *l
   emit_body(emit, how, how->lanes, mask, 0, false);
 }
 
-/* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by
- * one. */
+/* Emits the remainder, fewer than unroll * lanes values: masked vectors, or a scalar loop without
+ * masks. */
 static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                            kir_value_t *to, int64_t left) {
   kir_builder_t *b = emit->code->builder;
@@ -176,8 +176,8 @@ static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t
     jit_loop_end(emit, &loop, to, how->lanes);
 }
 
-/* The same after whole iterations, so that it is known where each lane is in one: loads that are
- * windows there are windows here. */
+/* The same with known phases, since whole iterations precede it: loads that are windows in the main
+ * loop are windows here. */
 static void emit_phased_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                                   int64_t left) {
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
@@ -232,7 +232,7 @@ static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_val
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-/* One by one; a few without a loop. */
+/* The scalar loop; a few iterations are fully unrolled. */
 static void emit_scalars(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                          kir_value_t *to) {
   jit_lanes_t scalars = *how;

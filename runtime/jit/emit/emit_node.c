@@ -1,20 +1,19 @@
 /* Nodes of the expression graph as instructions.
  *
- * A node is emitted on demand at the level of its variables and memoised by epoch, once as a
- * scalar and once as a vector if it differs from lane to lane. The condition of a load is divided
- * into a part that all lanes share, by which the address of readable memory is selected instead,
- * so that no branch is needed, and a mask for the lanes. Ops that occur often in a graph
- * (INLINE_USES_MAX) become calls of one internal function if they are long, as transcendental
- * functions are, which bounds the size of the code. */
+ * A node is emitted on demand at the level of its variables and memoised by epoch, once as a scalar
+ * and once as a vector if it differs from lane to lane. The condition of a load is divided into a
+ * part that all lanes share and a mask for the lanes. The first part selects dummy memory as the
+ * address, so no branch is needed. Ops that occur often in a graph (INLINE_USES_MAX) become calls
+ * of one internal function if they are long, as transcendental functions are, which bounds the size
+ * of the code. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
-#define PREFETCH_L2_BYTES                                                                   \
-  4096                    /* bytes: not to drive out of the first cache what is read before \
-                           */
-#define INLINE_USES_MAX 3 /* uses of an op in a formula, from which on it is one function */
+/* Longer prefetch distances, in bytes, go to L2 only, so as not to evict L1. */
+#define PREFETCH_L2_BYTES 4096
+#define INLINE_USES_MAX 3 /* uses of an op in a graph above which it becomes a function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
@@ -25,7 +24,7 @@ static bool is_safe_divisor(const jit_node_t *divisor) {
   return value != 0 && value != ones;
 }
 
-/* The chosen one of two values, where the part of the loop that is written leaves no choice. */
+/* The selected operand of a select whose condition is constant in the current part of the loop. */
 static kir_value_t *fold_select(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
   bool is_both =
       node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
@@ -70,8 +69,8 @@ static jit_guard_t leaf_guard(jit_emit_t *emit, jit_node_t *node) {
                                            : (jit_guard_t){value, NULL};
 }
 
-/* Loads further down have the conditions of those above them and more: each is written once, or
- * code would grow by the square of their number. */
+/* Memoised: loads further down have all conditions of loads above them, so code would otherwise
+ * grow with the square of their number. */
 jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node) {
   if (node->kind != JIT_OP || node->op != HLO_AND) return leaf_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
@@ -84,7 +83,7 @@ jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node) {
   return (jit_guard_t){node->condition.all, node->condition.lanes};
 }
 
-/* Asks for what is further on: it need not exist. */
+/* Prefetches ahead; the address need not be valid. */
 static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
   jit_code_t *code = emit->code;
   kir_value_t *address = jit_emit_address(emit, array, node->dtype, node->expr);
@@ -93,7 +92,7 @@ static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t
   jit_emit_at(emit, emit->level);
   address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
   int level = node->prefetch.distance < PREFETCH_L2_BYTES ? 3 : 2;
-  /* To read, how near, data. */
+  /* read, locality, data cache */
   kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
   jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
 }
@@ -118,7 +117,7 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   return jit_element_splat(emit->code, node->dtype, emit->lane.count, value);
 }
 
-/* A number as wide as its indices need, compared or converted. */
+/* Value of an index expression, 32 or 64 bits wide as its interval needs. */
 static kir_value_t *expr_value(jit_emit_t *emit, const jit_expr_t *expr) {
   if (jit_emit_in_lanes(emit, expr->vars)) return jit_emit_lane_expr(emit, expr);
   kir_value_t *value = jit_emit_expr(emit, expr);

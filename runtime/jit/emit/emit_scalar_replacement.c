@@ -1,6 +1,5 @@
 /* Loads and stores of arrays that a region keeps in registers (region_scalar_replacement.c):
- * elements are extracted from, inserted into or taken as the SSA value of the array, instead of
- * memory. */
+ * elements are extracted from or inserted into the SSA value of the array, or are that value. */
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
@@ -30,7 +29,8 @@ static kir_value_t *lane_constant(jit_emit_t *emit, int64_t lane) {
   return kir_const_int(kir_int_type(emit->code->module, 32), (uint64_t)lane);
 }
 
-/* One iteration computes all lanes, so that lane k's variable is k. */
+/* Permutes the register to lane order. One iteration covers all lanes, so lane k's variable is
+ * k. */
 static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
                                  const jit_expr_t *index) {
   kir_value_t *lanes[JIT_MAX_LANES];

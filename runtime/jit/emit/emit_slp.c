@@ -12,7 +12,7 @@
 #include "jit/emit/emit_kernel.h"
 #include "jit/math/jit_math.h"
 
-#define PACKED_COST 4 /* least cost of a function, in additions, that is worth packing */
+#define PACKED_COST 4 /* least cost of a packed function, in additions */
 
 static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
   int height = 0;
@@ -45,7 +45,7 @@ static bool are_alike(const jit_node_t *a, const jit_node_t *b) {
          a->detail == b->detail && a->vars == b->vars;
 }
 
-/* The functions like `first` from it on, up to as many as a vector has lanes, as one pack. */
+/* Packs `first` and similar functions that follow it, at most `most`. */
 static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
   for (jit_node_t *node = first; node && pack->count < most; node = node->next_made)
     if (is_packable(node) && !node->slp.pack && are_alike(node, first)) {
@@ -73,7 +73,7 @@ hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
   return NULL;
 }
 
-/* The arguments number k of all, those that lack as the first one's. */
+/* Vector of argument k of all members; unused lanes repeat the first member's. */
 static kir_value_t *build_vector(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   kir_value_t *values[JIT_MAX_LANES], *vector;

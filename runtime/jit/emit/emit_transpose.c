@@ -14,12 +14,13 @@
 #include "jit/element/element.h"
 #include "jit/emit/emit_kernel.h"
 
-#define SHUFFLE_LANE_BITS 128 /* within which processors move lanes with least effort */
-#define NARROW_SHUFFLES 4     /* instructions that move bytes anywhere in a vector; of words half */
-#define MOST_ROWS 32          /* that are transposed: more do not fit in registers */
+#define SHUFFLE_LANE_BITS 128 /* bits of a lane within which shuffles are cheapest */
+/* Shuffles that move bytes to any place in a vector; 16-bit elements take half. */
+#define NARROW_SHUFFLES 4
+#define MOST_ROWS 32 /* most rows of a transposition, limited by registers */
 
-/* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers
- * from the count of lanes on are b's. */
+/* Replaces each pair of vectors a, b whose numbers differ in this bit: by the lanes `low` and
+ * `high` of a followed by b. */
 static void exchange_lanes(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
                            const int *low, const int *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
@@ -38,9 +39,9 @@ static void exchange_lanes(jit_code_t *code, kir_value_t **vectors, int count, i
   }
 }
 
-/* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of
- * the bits of a lane's number in its run, the highest goes to the vector's, whose own becomes the
- * lowest. */
+/* Interleaves a and b within runs of lanes: a0 b0 a1 b1 ... from the lower halves of runs, then the
+ * same from the upper halves. The highest bit of a lane's number in its run becomes the vector's
+ * bit, which becomes the lowest. */
 static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
                        int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
@@ -51,19 +52,20 @@ static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int l
   exchange_lanes(code, vectors, count, lanes, bit, low, high);
 }
 
-/* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a
- * run's number the lowest goes to the vector's, whose own becomes the highest. */
+/* Collects the even-numbered runs of lanes of a, then of b, and likewise the odd-numbered ones. The
+ * lowest bit of a run's number becomes the vector's bit, which becomes the highest. */
 static void deinterleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
                          int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
-    low[i] = 2 * (i / run) * run + i % run; /* beyond a's lanes those of b go on */
+    low[i] = 2 * (i / run) * run + i % run; /* numbers above a's lanes are b's */
     high[i] = low[i] + run;
   }
   exchange_lanes(code, vectors, count, lanes, bit, low, high);
 }
 
-/* Bits within runs of 16 bytes, and of the runs' numbers: processors do each step at once. */
+/* Exchanges first the bits within runs of 16 bytes, then the bits of the runs' numbers; each step
+ * is one shuffle instruction. */
 void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count) {
   int run = SHUFFLE_LANE_BITS / jit_element_bits(kir_type_of(rows[0]));
   if (run > count) run = count;
@@ -71,13 +73,13 @@ void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count) {
   for (int bit = run; bit < count; bit *= 2) deinterleave(code, rows, count, count, bit, run);
 }
 
-/* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a
- * column's number, which are the low ones of lanes, become those of vectors. */
+/* Turns vectors of several whole rows each, one vector per element of a row, into columns: the low
+ * bits of lane numbers, which are the column, become bits of the vector number. */
 static void transpose_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
   for (int bit = 1; bit < width; bit *= 2) deinterleave(code, vectors, width, lanes, bit, 1);
 }
 
-/* Shuffles of jit_emit_transposed. */
+/* Number of shuffles of jit_emit_transposed. */
 static int transpose_cost(int lanes) { return lanes * (31 - __builtin_clz((unsigned)lanes)); }
 
 static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
@@ -86,9 +88,9 @@ static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_
   return kir_inbounds_gep(emit->code->builder, element, array, offset);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- interleaved stores ----------------------------------------------------------------------- */
 
-/* The first source's lanes wait until there is a second one: one shuffle joins both. */
+/* Delays the first source until there is a second one, so that one shuffle joins both. */
 typedef struct merge {
   kir_value_t *value;
   int first; /* the source that `value` is; -1: lanes are in order */
@@ -102,7 +104,7 @@ static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, co
                      kir_const_vector(order, (unsigned)emit->lane.count));
 }
 
-/* Lane i is lane lane[i] of sources[of[i]]. */
+/* Builds a vector whose lane i is lane lane[i] of sources[of[i]]. */
 static kir_value_t *merge_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of,
                                 const int *lane) {
   merge_t merge = {NULL, -1};
@@ -121,8 +123,8 @@ static kir_value_t *merge_lanes(jit_emit_t *emit, kir_value_t **sources, int cou
   return merge.first < 0 ? merge.value : shuffle(emit, merge.value, merge.value, lane);
 }
 
-/* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of
- * rows have. */
+/* Output vector `number`: element l * count + k of the output is lane l of values[k]. The sources
+ * are columns, or rows if transposed. */
 static kir_value_t *interleaved_vector(jit_emit_t *emit, kir_value_t **sources, int count,
                                        bool is_transposed, int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lane.count;
@@ -157,19 +159,19 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   }
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- bands of loads --------------------------------------------------------------------------- */
 
-/* Loads of one array that differ by a constant, under one condition: columns low .. high of rows
- * that are `jump` apart. */
+/* Loads of one array under one condition whose indices differ by constants: columns low .. high of
+ * rows that are `jump` elements apart. */
 typedef struct jit_band {
   int number, count;
   hr_dtype_t dtype;
   const jit_expr_t *base;
-  jit_node_t *guard; /* the same for all lanes, or NULL */
+  jit_node_t *guard; /* condition common to all lanes; NULL: always true */
   int64_t jump, low, high;
-  int lanes;                      /* lanes of a kernel that is alone: a power of two */
-  bool is_packed;                 /* rows one behind the other, of which a register has several */
-  unsigned epochs[JIT_MAX_LANES]; /* by column */
+  int lanes;                      /* lanes of the kernel, a power of two */
+  bool is_packed;                 /* rows are contiguous, several per register */
+  unsigned epochs[JIT_MAX_LANES]; /* epochs of `columns`, by column */
   kir_value_t *columns[JIT_MAX_LANES];
   struct jit_band *next;
 } jit_band_t;
@@ -212,14 +214,14 @@ static bool is_packed(const jit_band_t *band) {
   return width == band->jump && (width & (width - 1)) == 0 && width < band->lanes;
 }
 
-/* May all of it be read from dummy memory, where the guard forbids it? */
+/* Does the whole band fit into the dummy memory, if it has a guard? */
 static bool is_readable(const jit_band_t *band) {
   int64_t span = (band->lanes - 1) * band->jump + band->high - band->low + 1;
   return !band->guard || span * (int64_t)hr_dtype_bytes(band->dtype) <= JIT_DUMMY_BYTES;
 }
 
-/* What a column costs that is put together from what lies around it: whole vectors and shuffles, a
- * gather, or, of elements that processors do not gather, a load and an insertion for each lane. */
+/* Cost of one column without the transposition: whole vectors and shuffles, a gather, or, for
+ * elements too narrow to gather, a load and an insertion per lane. */
 static int64_t column_cost(const jit_band_t *band) {
   int64_t offsets[JIT_MAX_LANES];
   size_t bytes = hr_dtype_bytes(band->dtype);
@@ -229,7 +231,7 @@ static int64_t column_cost(const jit_band_t *band) {
   return bytes < 4 ? pieces * NARROW_SHUFFLES / (int64_t)bytes : pieces;
 }
 
-/* Is it less to turn whole rows? */
+/* Is it cheaper to transpose whole rows? */
 static bool is_profitable(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1, lanes = band->lanes,
           groups = (width + lanes - 1) / lanes;
@@ -259,8 +261,8 @@ static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_va
   return line;
 }
 
-/* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors
- * that would go on end there, and are moved down in their registers. */
+/* Columns from `from` on, of each lane's row. Nothing beyond the last row's last column is read:
+ * vectors that would extend beyond it end there instead and are shifted down in registers. */
 static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
                       kir_value_t **rows) {
   int64_t last =

@@ -21,7 +21,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-#define EXPANDED_RESULTS_MAX 8 /* operands of a reduction */
+#define EXPANDED_RESULTS_MAX 8 /* most operands of an expanded reduction */
 
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
@@ -133,7 +133,8 @@ jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, i
   return jit_node_make(graph, &node);
 }
 
-/* The condition low <= expr < high as a node, or NULL: it always holds, or never (*out_never). */
+/* The condition low <= expr < high as a node. NULL: it is constant, and *out_never says whether it
+ * is always false. */
 jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high,
                            bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
@@ -169,7 +170,8 @@ const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape,
   return linear;
 }
 
-/* The inverse: quotients and remainders, which the normal form simplifies where it can. */
+/* The inverse: indices by dimension, as quotients and remainders, which the normal form
+ * simplifies. */
 const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,
                                         jit_index_t index) {
   static const jit_expr_t *const none[HLO_MAX_RANK];
@@ -247,7 +249,7 @@ static int64_t element_count(const hlo_shape_t *shape) {
   return count;
 }
 
-/* What an op's code depends on besides types, packed into an integer. */
+/* The attributes on which an op's code depends, packed into an integer. */
 int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
     return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
@@ -258,7 +260,7 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
   return JIT_PRECISION_DETAIL(hr_min(exponent, 64), hr_min(mantissa, 64));
 }
 
-/* Scalars may stand beside arrays: they are element 0 for all. */
+/* Scalar operands beside arrays: element 0 is used for every element. */
 static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                   jit_node_t *guard) {
   jit_node_t *args[3];
@@ -275,7 +277,7 @@ static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, 
                      instr->operand_count, args);
 }
 
-/* Outside of reductions their results are leaves, at the outer index alone. */
+/* Results of a reduction are leaves outside of it, available at the outer index only. */
 static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                                 jit_index_t index) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
@@ -286,9 +288,9 @@ static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, in
   return jit_graph_leaf(graph, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
 }
 
-/* --- short sums ------------------------------------------------------------------------------- */
+/* --- expanded reductions ---------------------------------------------------------------------- */
 
-/* Terms per result. */
+/* Number of terms per result. */
 static int64_t reduction_terms(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
@@ -296,7 +298,7 @@ static int64_t reduction_terms(const hlo_instr_t *reduce) {
   return terms;
 }
 
-/* The index of term number `term` of a result. */
+/* Index of term number `term` of a result. */
 static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce,
                                     const jit_expr_t *const *kept, int64_t term) {
   static const jit_expr_t *none[HLO_MAX_RANK];
@@ -317,7 +319,7 @@ static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduc
   return dims;
 }
 
-/* What terms are added as: sums of narrow floats are rounded once, as in loops over terms
+/* Type in which terms are added. Sums of narrow floats are rounded once, as in loops over terms
  * (reducer.h). */
 static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
   hr_dtype_t dtype = hlo_shape_leaf(reduce->shape, k)->dtype;
@@ -427,9 +429,9 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   return node;
 }
 
-/* --- computations of scalars ------------------------------------------------------------------ */
+/* --- computations on scalars ------------------------------------------------------------------ */
 
-/* Bodies are elementwise on scalars: operands are nodes by instruction id. */
+/* The body is elementwise on scalars; `nodes` has its operands by instruction id. */
 static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
                                jit_node_t *const *args, jit_node_t *const *nodes) {
   jit_node_t *operands[3];

@@ -1,7 +1,7 @@
-/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left
- * but loads at computed indices. Equal nodes are one object, so that what is needed twice at the
- * same index is computed once. Failures: the first one is kept in jit_graph_t.failed, also of index
- * expressions; functions then return a node. Lives in the arena it was made with. */
+/* The computation of one element by a kernel, as a graph of scalar formulas: arrays appear only as
+ * loads at computed indices. Equal nodes are one object, so that a value needed twice at the same
+ * index is computed once. Failures: the first one is kept in jit_graph_t.failed, also that of index
+ * expressions; functions then return a node. A graph lives in the arena it was made with. */
 #ifndef JIT_EXPR_GRAPH_H
 #define JIT_EXPR_GRAPH_H
 
@@ -16,7 +16,7 @@ typedef enum jit_node_kind {
   JIT_OP,       /* `op` on args; `detail` has the attributes that matter */
   JIT_RANGE,    /* low <= expr < high */
   JIT_MULTIPLE, /* low divides expr */
-  JIT_LEAF      /* result `number` of reduction `instr`, given by the kernel around */
+  JIT_LEAF      /* result `number` of reduction `instr`, provided by the kernel */
 } jit_node_kind_t;
 
 struct kir_value;
@@ -37,7 +37,7 @@ typedef struct jit_emitted_guard {
 
 typedef struct jit_node jit_node_t;
 struct jit_node {
-  /* Meaning. Nodes that agree in these members are one object. */
+  /* Meaning: nodes that agree in these members are one object. */
   jit_node_kind_t kind;
   hlo_opcode_t op;
   hr_dtype_t dtype;
@@ -82,11 +82,11 @@ struct jit_node {
   jit_emitted_guard_t condition;
 };
 
-/* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
+/* Attributes of an op on elements, as element.h encodes them: `detail` of a JIT_OP. */
 int64_t jit_op_detail(const hlo_instr_t *instr);
 
-typedef struct jit_index { /* index of an element of an array: either may be NULL, and follows from
-                              the other */
+typedef struct jit_index { /* index of an element of an array; either member may be NULL and is then
+                              derived from the other */
   const jit_expr_t *linear;
   const jit_expr_t *const *dims;
 } jit_index_t;
@@ -102,7 +102,7 @@ typedef struct jit_buffer_list {
   jit_buffer_t *items;
 } jit_buffer_list_t;
 
-/* Are all its elements the same? Such constants are part of the code. */
+/* Are all elements the same? Such constants are part of the code. */
 bool jit_is_one_value(const hlo_value_t *value);
 
 typedef struct jit_graph {
@@ -110,35 +110,35 @@ typedef struct jit_graph {
   jit_exprs_t exprs;
   hr_status_t failed;
   const hlo_computation_t *body;
-  const jit_expr_t *outer; /* kInput: the index at which reductions are given */
-  bool writes_sums_out;    /* kInput of few terms as a kLoop: reductions are formulas of all their
-                              terms */
-  int buffer_count;        /* arrays that are read, in the order of their first use */
+  const jit_expr_t *outer; /* kInput: index at which results of reductions are available */
+  bool writes_sums_out; /* kInput with few terms, planned as a kLoop: reductions are expanded into
+                           formulas of all terms */
+  int buffer_count;     /* arrays that are read, numbered by first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
-  unsigned last_epoch; /* last epoch that was written: each writing has epochs of its own */
+  unsigned last_epoch; /* last epoch in use; each emission takes new epochs */
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];
   struct jit_memo *memos[1024];
 } jit_graph_t;
 
-/* With more than `node_limit` nodes the formula fails as UNSUPPORTED. */
+/* Beyond `node_limit` nodes the graph fails with UNSUPPORTED. */
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit);
-/* The first failure, which the caller then owns. */
+/* Returns the first failure, which the caller then owns. */
 hr_status_t jit_graph_take_failure(jit_graph_t *graph);
 
-/* Element `index` of an array that the body computes; of a reduction: its result `number`. It is
- * wanted only where `guard` (NULL: everywhere). */
+/* Element `index` of an array that the body computes; of a reduction: of result `number`. The
+ * element is needed only where `guard` holds (NULL: everywhere). */
 jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                          jit_index_t index, jit_node_t *guard);
-/* Results of a computation of scalars. */
+/* Results of a computation on scalars. */
 void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
                      jit_node_t *const *args, int result_count, jit_node_t **out_results);
-/* Where an update writes element `index` of what is written, in the whole array. */
+/* Index in the whole array at which an update writes its element `index`. */
 const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update,
                                          jit_index_t index);
-/* A value that the code generator provides: number and instr name it. */
+/* A value provided by the code generator, which number and instr identify. */
 jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                            hr_dtype_t dtype, uint32_t vars);
 
@@ -146,16 +146,17 @@ const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape,
 const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,
                                         jit_index_t index);
 
-/* Ways to make nodes, for the files of this part only. */
+/* Constructors of nodes, for the files of this folder only. */
 jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like);
 jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail,
                         int count, jit_node_t *const *args);
-/* low <= expr < high, as far as it is not known: NULL is always true, *out_never never. */
+/* The condition low <= expr < high. NULL: constant; then *out_never says whether it is always
+ * false. */
 jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high,
                            bool *out_never);
 jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a,
                           jit_node_t *b); /* either may be NULL */
-/* Ops that find an element of an operand: CODEGEN_INDEX. */
+/* Element of an op that moves data (CODEGEN_INDEX): an element of an operand. */
 jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                             jit_node_t *guard);
 

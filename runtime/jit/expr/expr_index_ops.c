@@ -20,7 +20,7 @@ static void keep_failure(jit_graph_t *graph, hr_status_t st) {
     graph->failed = st;
 }
 
-/* Room for the dimensions of an operand's index. */
+/* Allocates the indices of an operand. */
 static const jit_expr_t **new_dims(jit_graph_t *graph, int rank) {
   static const jit_expr_t *none[HLO_MAX_RANK];
   const jit_expr_t **dims;
@@ -42,7 +42,8 @@ static jit_node_t *iota_at(jit_graph_t *graph, const hlo_instr_t *instr,
       graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = expr});
 }
 
-/* Operand dimensions of size 1 read index 0, others that of the result's dimension they became. */
+/* Operand dimensions of size 1 are read at index 0, others at the index of their result
+ * dimension. */
 static jit_node_t *broadcast_at(jit_graph_t *graph, const hlo_instr_t *instr,
                                 const jit_expr_t *const *dims, jit_node_t *guard) {
   const hlo_shape_t *in = instr->operands[0]->shape;
@@ -85,14 +86,15 @@ static jit_node_t *slice_at(jit_graph_t *graph, const hlo_instr_t *instr,
   return operand_at(graph, instr, 0, at, guard);
 }
 
-/* The place in a piece that begins at `start`; all that is wanted of it is its elements. */
+/* Index in a piece that begins at `start`; specified only for indices inside the piece. */
 static const jit_expr_t *place_in(jit_graph_t *graph, const jit_expr_t *index, int64_t start,
                                   int64_t size) {
   return jit_expr_within(&graph->exprs, jit_expr_affine(&graph->exprs, index, 1, -start), 0,
                          size - 1);
 }
 
-/* Pieces from the last to the first: each is taken below its end, what follows otherwise. */
+/* Pieces are visited from last to first: each is selected below its end, otherwise the later
+ * ones. */
 static jit_node_t *concatenate_at(jit_graph_t *graph, const hlo_instr_t *instr,
                                   const jit_expr_t *const *dims, jit_node_t *guard) {
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0], end = instr->shape->dims[d];
@@ -119,7 +121,7 @@ static jit_node_t *concatenate_at(jit_graph_t *graph, const hlo_instr_t *instr,
       graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = dims[d]});
 }
 
-/* Where the operand's element along one dimension is: *out_guard where there is one. */
+/* Index of the operand's element along one dimension. *guard: the condition that there is one. */
 static const jit_expr_t *unpadded(jit_graph_t *graph, const hlo_padding_dim_t *pad, int64_t size,
                                   const jit_expr_t *index, jit_node_t **guard, bool *out_never) {
   int64_t step = pad->interior + 1;
@@ -163,8 +165,8 @@ static int64_t integer_at(hr_dtype_t dtype, const void *bytes) {
   return dtype == HR_U64 && bits >> 63 ? INT64_MAX : (int64_t)bits;
 }
 
-/* Start d of a dynamic slice or update, whose starts are operands from `first` on: scalars, or one
- * list. */
+/* Start d of a dynamic slice or update. The starts are operands from `first` on: scalars, or one
+ * array of rank 1. */
 static const jit_expr_t *start_of(jit_graph_t *graph, const hlo_instr_t *instr, int first, int d,
                                   int64_t most) {
   bool is_list = instr->operand_count == first + 1 && instr->operands[first]->shape->rank == 1;
@@ -200,8 +202,7 @@ const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *
 
 /* --- gather ----------------------------------------------------------------------------------- */
 
-/* The place in the array of indices that belongs to an element of the result, but for the
- * component. */
+/* Index in the array of start indices for an element of the result, without the component. */
 static const jit_expr_t **index_of_indices(jit_graph_t *graph, const hlo_instr_t *instr,
                                            const jit_expr_t *const *dims) {
   op_gather_dims_t gather = op_gather_dims(instr);
@@ -216,8 +217,8 @@ static const jit_expr_t **index_of_indices(jit_graph_t *graph, const hlo_instr_t
   return at;
 }
 
-/* Component c of the window's start. It may be wanted at some elements only, like what it leads to.
- */
+/* Component c of the window's start. Like the element it leads to, it may be needed under a guard
+ * only. */
 static const jit_expr_t *gather_start(jit_graph_t *graph, const hlo_instr_t *instr,
                                       const jit_expr_t *const *index, int64_t c,
                                       jit_node_t *guard) {

@@ -1,13 +1,13 @@
-/* Integers that follow from indices: sums and differences of iotas and constants are indices again,
- * and comparisons of them conditions on an index, which the emitter decides for whole vectors and
- * parts of loops. Only where no value overflows its type. */
+/* Integers computed from indices: a sum or difference of iotas and constants is an index again, and
+ * a comparison of them a condition on an index, which the emitter decides for whole vectors and
+ * parts of loops. This holds only where no value overflows its type. */
 #include <string.h>
 
 #include "jit/element/element.h"
 #include "jit/expr/expr_numbers.h"
 #include "jit/expr/expr_graph.h"
 
-/* Bounds of an integer type, as far as s64 has them. */
+/* Bounds of an integer type, clamped to s64. */
 static int64_t lowest_of(hr_dtype_t dtype) {
   if (hr_dtype_class(dtype) != HR_CLASS_SIGNED) return 0;
   return INT64_MIN >> (64 - 8 * hr_dtype_bytes(dtype));
@@ -36,7 +36,7 @@ static const jit_expr_t *constant_expr(jit_graph_t *graph, const jit_node_t *nod
   return jit_expr_constant(&graph->exprs, value);
 }
 
-/* The number as an index; NULL: it is none. */
+/* The node's value as an index; NULL: it is not an index or an integer constant. */
 static const jit_expr_t *number_of(jit_graph_t *graph, const jit_node_t *node) {
   const jit_expr_t *expr = NULL;
   if (!is_whole_byte_integer(node->dtype)) return NULL;
@@ -45,7 +45,8 @@ static const jit_expr_t *number_of(jit_graph_t *graph, const jit_node_t *node) {
   return expr && fits(expr, node->dtype) ? expr : NULL;
 }
 
-#define LARGEST_NUMBER (INT64_C(1) << 40) /* sums and differences are far from overflow */
+/* Largest operand for which sums and differences are far from overflow. */
+#define LARGEST_NUMBER (INT64_C(1) << 40)
 
 static bool is_large(const jit_expr_t *expr) {
   return expr->low < -LARGEST_NUMBER || expr->high > LARGEST_NUMBER;
@@ -62,7 +63,7 @@ static jit_node_t *condition(jit_graph_t *graph, const jit_expr_t *expr, int64_t
       &(jit_node_t){.kind = JIT_CONSTANT, .dtype = HR_PRED, .bytes = &outcomes[is_never ? 0 : 1]});
 }
 
-/* a - b against 0. */
+/* Compares `less` = a - b with 0. */
 static jit_node_t *compare(jit_graph_t *graph, hlo_enum_DIRECTION_t direction,
                            const jit_expr_t *less) {
   const int64_t end = INT64_MAX, begin = INT64_MIN;

@@ -33,10 +33,10 @@ static void keep_failure(jit_exprs_t *exprs, hr_status_t st) {
     exprs->failed = st;
 }
 
-/* What is returned once something failed. */
+/* returned after a failure */
 static jit_expr_t error_expr;
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- construction ----------------------------------------------------------------------------- */
 
 /* Terms are in order of their symbols, so equal sums have equal hashes. */
 static uint32_t hash_terms(int64_t constant, int count, const jit_term_t *terms) {
@@ -61,7 +61,7 @@ static void set_range(const jit_exprs_t *exprs, jit_expr_t *expr) {
   }
 }
 
-/* Member by member: the bytes between them are not set. */
+/* Compares members one by one: padding bytes are not set. */
 static bool are_equal_terms(int count, const jit_term_t *a, const jit_term_t *b) {
   for (int i = 0; i < count; i++)
     if (a[i].symbol != b[i].symbol || a[i].factor != b[i].factor) return false;
@@ -108,7 +108,7 @@ static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
          a->divisor == b->divisor && a->low == b->low && a->high == b->high;
 }
 
-/* Expressions inside of each other grow with each level, and the code with them. */
+/* The code of nested expressions grows with each level, so its divisions are limited. */
 static void compute_weight(jit_exprs_t *exprs, jit_symbol_t *symbol) {
   if (!symbol->of) return;
   symbol->weight = symbol->kind != JIT_SYMBOL_WITHIN;
@@ -250,7 +250,7 @@ jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol
 
 /* --- quotients -------------------------------------------------------------------------------- */
 
-/* a = whole * divisor + rest, whole taking all terms that divide. */
+/* a = whole * divisor + rest; `whole` takes all terms that the divisor divides. */
 static void split_divisible(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor,
                             jit_expr_t **out_whole, jit_expr_t **out_rest) {
   int64_t floor = a->constant / divisor - (a->constant % divisor < 0);
@@ -266,7 +266,7 @@ static void split_divisible(jit_exprs_t *exprs, const jit_expr_t *a, int64_t div
   *out_rest = sum_done(exprs, &rest);
 }
 
-/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <=
+/* Separates small terms of `a`, which never carry into its large ones: a = g * upper + lower, 0 <=
  * lower < g, g dividing the divisor. Tries each factor's common divisor with the divisor as g,
  * largest first. False: no such g > 1. */
 static bool split_small_terms(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor,
@@ -346,7 +346,7 @@ jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t 
                       jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
 }
 
-/* --- limits ----------------------------------------------------------------------------------- */
+/* --- limited values --------------------------------------------------------------------------- */
 
 jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high) {
   if (a->low >= low && a->high <= high) return intern_expr(exprs, a->constant, a->count, a->terms);
@@ -386,7 +386,7 @@ const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a) {
   return is_limited ? sum_done(exprs, &sum) : a;
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 int64_t jit_expr_factor(const jit_expr_t *expr, int var) {
   for (int i = 0; i < expr->count; i++)

@@ -1,7 +1,7 @@
-/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's
- * variable, a number that is known before the loops start (where a dynamic-slice begins), or a
- * quotient or remainder that could not be simplified. Equal expressions are one object, so that
- * pointers compare. Ranges are kept, as they decide what simplifies and which bounds need no check.
+/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop
+ * variable, a number known before the loops start (the start of a dynamic-slice), or a quotient or
+ * remainder that could not be simplified. Equal expressions are one object, so that pointers
+ * compare. Intervals of values decide which expressions simplify and which bounds need no check.
  * Failures: the first one is kept in jit_exprs_t.failed; functions then return some expression. */
 #ifndef JIT_INDEX_EXPR_H
 #define JIT_INDEX_EXPR_H
@@ -13,7 +13,7 @@
 #define JIT_MAX_LOOPS 24
 #define JIT_UNIT_LOOP \
   (JIT_MAX_LOOPS -    \
-   1) /* the variable of the loop over units: reductions are known inside of it only */
+   1) /* variable of the loop over units; results of reductions are known only inside that loop */
 
 typedef struct jit_expr jit_expr_t;
 
@@ -24,14 +24,14 @@ typedef struct jit_term {
 
 struct jit_expr {
   int64_t constant;
-  int64_t low, high; /* range of its values, both included */
+  int64_t low, high; /* interval of the values, both bounds included */
   uint32_t vars;     /* bit v: depends on loop variable v */
   uint32_t hash;
   int count;
   void *value, *lanes_value;   /* values of the code generator: lane 0's, all lanes' */
-  unsigned epoch, lanes_epoch; /* for which they are meant */
-  jit_expr_t *next;            /* in the table */
-  jit_term_t terms[];          /* by rising symbol */
+  unsigned epoch, lanes_epoch; /* epochs in which the values hold */
+  jit_expr_t *next;            /* next expression of the same hash bucket */
+  jit_term_t terms[];          /* by ascending symbol */
 };
 
 typedef enum jit_symbol_kind {
@@ -39,7 +39,7 @@ typedef enum jit_symbol_kind {
   JIT_SYMBOL_START,    /* the integer that `node` computes, limited to low .. high */
   JIT_SYMBOL_QUOTIENT, /* quotient by `divisor` */
   JIT_SYMBOL_REMAINDER,
-  JIT_SYMBOL_WITHIN /* of, where that is low .. high; what it is elsewhere does not matter */
+  JIT_SYMBOL_WITHIN /* value of `of`, specified only where that is in low .. high */
 } jit_symbol_kind_t;
 
 struct jit_node;
@@ -52,9 +52,8 @@ typedef struct jit_symbol {
   struct jit_node *node;
   const jit_expr_t *of;
   int64_t divisor;
-  bool is_limited; /* JIT_SYMBOL_WITHIN, or of such */
-  int weight; /* divisions that are written for it, those inside of it again for each place where
-                 they stand */
+  bool is_limited; /* JIT_SYMBOL_WITHIN, or contains such a symbol */
+  int weight; /* number of divisions in the symbol's code; nested ones count once per occurrence */
 } jit_symbol_t;
 
 typedef struct jit_exprs {
@@ -63,8 +62,8 @@ typedef struct jit_exprs {
   int symbol_count, symbol_capacity;
   jit_symbol_t *symbols;
   jit_expr_t *table[512];
-  /* The first loop variable that would have to be two for a quotient to disappear, and the inner
-   * one's size; -1. */
+  /* First loop variable whose split would remove a quotient; -1: none. split_size: size of the
+   * inner of its two loops. */
   int split_var;
   int64_t split_size;
 } jit_exprs_t;
@@ -72,7 +71,8 @@ typedef struct jit_exprs {
 void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena);
 
 jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value);
-/* A loop of low .. high. Variables are made in order, outermost first, before any other symbol. */
+/* A loop variable with values low .. high. Variables are made before any other symbol, outermost
+ * first. */
 jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high);
 jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low,
                            int64_t high);
@@ -81,21 +81,21 @@ jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t fact
 /* a * factor + constant */
 jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor,
                             int64_t constant);
-/* Without the term of a symbol. */
+/* `a` without the term of a symbol. */
 jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol);
-/* Quotient and remainder of values that are not negative; the divisor is positive. */
+/* Quotient and remainder. Requires: no value of `a` is negative, the divisor is positive. */
 jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 
-/* `a`, which is only wanted where it is low .. high: so divisions of what contains it may simplify.
- */
+/* `a`, needed only where its value is in low .. high: divisions of expressions that contain it may
+ * simplify. */
 jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high);
-/* Without limits, as code computes it: equal to `a` where all of them hold. */
+/* `a` without such limits, as code computes it: equal to `a` where all limits hold. */
 const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a);
 
-/* The factor of a loop variable where it stands directly; 0: nowhere. */
+/* Factor of a loop variable's own term; 0: there is none. */
 int64_t jit_expr_factor(const jit_expr_t *expr, int var);
-/* Does it depend on the variable in another way than by a factor? */
+/* Does the expression depend on the variable through another symbol, not only by a factor? */
 bool jit_expr_is_nonaffine(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 
 #endif

@@ -19,7 +19,7 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
-/* --- what is known of a computation ----------------------------------------------------------- */
+/* --- classification --------------------------------------------------------------------------- */
 
 bool jit_reducer_is_plain(const hlo_computation_t *computation) {
   hlo_opcode_t op;
@@ -46,7 +46,7 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
     reducer.dtypes[k] = hlo_shape_leaf(reduce->shape, k)->dtype;
     if (!jit_element_supports(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k]))
       return false;
-    /* Operands of narrower types than the computation's are for the reference engine. */
+    /* The operand has a narrower type than the computation: left to the reference engine. */
     if (reduce->operands[k]->shape->dtype != reducer.dtypes[k]) return false;
     if (reducer.computation->params.count &&
         reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
@@ -101,7 +101,7 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value
         reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
 }
 
-/* --- applying --------------------------------------------------------------------------------- */
+/* --- application ------------------------------------------------------------------------------ */
 
 static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_value_t **accs,
                                 kir_value_t **x, int count, int lanes, kir_value_t **values) {
@@ -150,7 +150,7 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value
     accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
 }
 
-/* Pairs: the one with the smaller index becomes the left operand. */
+/* Swaps pairs so that the one with the smaller index is the left operand. */
 static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
                            kir_value_t **x) {
   jit_element_op_t less = {.op = HLO_COMPARE,
@@ -185,7 +185,7 @@ static kir_value_t *extract_lane(jit_code_t *code, hr_dtype_t dtype, kir_value_t
   return kir_extract(code->builder, value, zero);
 }
 
-/* With the only lane of `first` as lane 0. */
+/* Replaces lane 0 of `value` by the only lane of `first`. */
 static kir_value_t *replace_first(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int lanes,
                                   kir_value_t *first) {
   kir_type_t *i1 = kir_int_type(code->module, 1);
@@ -195,7 +195,7 @@ static kir_value_t *replace_first(jit_code_t *code, hr_dtype_t dtype, kir_value_
   return jit_element_choose(code, dtype, kir_const_vector(is_first, (unsigned)lanes), all, value);
 }
 
-/* Lanes 0 .. count - 1 and those behind them, combined. */
+/* Combines lanes 0 .. count - 1 with the lanes that follow them. */
 static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count,
                        kir_value_t **accs) {
   kir_value_t *low[JIT_MAX_RESULTS], *high[JIT_MAX_RESULTS];
@@ -207,7 +207,7 @@ static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count
   memcpy(accs, low, (size_t)reducer->count * sizeof *accs);
 }
 
-/* A lane that has no partner goes along with the first one. */
+/* An odd last lane is combined with lane 0. */
 static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                      kir_value_t **accs) {
   kir_value_t *first[JIT_MAX_RESULTS], *last[JIT_MAX_RESULTS];
@@ -220,7 +220,7 @@ static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
     accs[k] = replace_first(code, reducer->dtypes[k], accs[k], lanes, first[k]);
 }
 
-/* Any number of lanes, each time half of them. */
+/* Halves any number of lanes repeatedly. */
 static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                         kir_value_t **accs) {
   for (; lanes > 1; lanes /= 2) {
@@ -229,7 +229,7 @@ static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lane
   }
 }
 
-/* Lane i of the result is lane i + by, the first ones following the last. */
+/* Rotates: lane i of the result is lane i + by modulo `lanes`. */
 static kir_value_t *rotate_lanes(jit_code_t *code, kir_value_t *value, int lanes, int by) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *numbers[64];
@@ -238,7 +238,7 @@ static kir_value_t *rotate_lanes(jit_code_t *code, kir_value_t *value, int lanes
                      kir_const_vector(numbers, (unsigned)lanes));
 }
 
-/* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more
+/* Butterfly on whole vectors: computing the unused lanes is free, while narrower vectors take more
  * instructions. */
 static void fold_butterfly(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                            kir_value_t **accs) {
@@ -249,8 +249,8 @@ static void fold_butterfly(jit_code_t *code, const jit_reducer_t *reducer, int l
   }
 }
 
-/* Lanes that a vector rotates by less than 32 bits, which has no instruction: halves of vectors are
- * moved down instead. */
+/* Are lanes narrower than 32 bits? Vectors cannot rotate such lanes in one instruction; halves of
+ * the vector are moved down instead. */
 static bool has_narrow_lanes(const jit_reducer_t *reducer, kir_value_t *const *accs) {
   for (int k = 0; k < reducer->count; k++) {
     int bits = jit_element_bits(kir_type_of(accs[k]));
@@ -259,14 +259,14 @@ static bool has_narrow_lanes(const jit_reducer_t *reducer, kir_value_t *const *a
   return false;
 }
 
-/* Is it the larger or smaller one of floats? */
+/* Is the reducer a minimum or maximum of floats? */
 static bool is_float_min_max(const jit_reducer_t *reducer) {
   bool is_one = reducer->ops[0] == HLO_MAXIMUM || reducer->ops[0] == HLO_MINIMUM;
   return reducer->is_plain && reducer->count == 1 && is_one &&
          hr_dtype_is_float(reducer->dtypes[0]);
 }
 
-/* What is not a number is looked for once, so that each step is about numbers only. */
+/* NaNs are tested for once at the end, so that each step handles numbers only. */
 static void fold_min_max(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                          kir_value_t **accs) {
   kir_value_t *acc = accs[0];

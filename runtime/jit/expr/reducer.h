@@ -1,4 +1,4 @@
-/* What reductions apply, on values in registers. */
+/* Reducers: computations of reductions, applied to values in registers. */
 #ifndef JIT_REDUCER_H
 #define JIT_REDUCER_H
 
@@ -10,7 +10,7 @@
 
 typedef struct jit_reducer {
   const hlo_computation_t *computation;
-  int count; /* operands, and as many results */
+  int count; /* number of operands, and of results */
   hr_dtype_t dtypes[JIT_MAX_RESULTS];
   op_reduce_order_t order;
   bool is_plain; /* OP_REDUCE_ANY: result k is `ops[k]` of its two parameters */
@@ -19,38 +19,38 @@ typedef struct jit_reducer {
 
 /* Does a computation apply one op with an identity to its two parameters, and nothing else? */
 bool jit_reducer_is_plain(const hlo_computation_t *computation);
-/* Do the elements go into one accumulator, in ascending order? */
+/* Do all elements go into one accumulator, in ascending order? */
 static inline bool jit_reducer_is_ordered(const jit_reducer_t *reducer) {
   return reducer->order >= OP_REDUCE_ASCENDING;
 }
-/* False: there is no code for it. */
+/* False: the reducer has no code. */
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
                       jit_reducer_t *out_reducer);
-/* What accumulators begin with: the ops' identities, else the initial values. These may be put in
- * any number of times where the order is by index; in ascending order they stand before the first
- * element alone. `inits` and results are scalars. */
+/* Start values of accumulators: the ops' identities, else the initial values. Where order is by
+ * index, an initial value may be combined any number of times; in ascending order it precedes the
+ * first element only. `inits` and results are scalars. */
 void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
                        kir_value_t **out_starts);
-/* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are not rounded before the end.
- */
+/* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are rounded only at the end. */
 void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
                        kir_value_t **x);
-/* The same for accumulators of disjoint sets of elements: in ascending order those of `x` all stand
- * behind the others. */
+/* The same for accumulators of disjoint sets of elements; in ascending order, all elements of `x`
+ * follow those of `accs`. */
 void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
                       kir_value_t **x);
-/* accs = is_first ? x : reducer(accs, x), for accumulators that begin with their first element.
+/* accs = is_first ? x : reducer(accs, x), for accumulators that start with their first element.
  * `is_first` is a scalar; NULL: never. */
 void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t *is_first,
                       kir_value_t **accs, kir_value_t **x);
-/* Elements in ascending order, in the lanes of 1 or 4 vectors, to one that is in lane 0 of x[0].
- * `mask`: which lanes of the only vector there are, the first ones and at least one; NULL: all. */
+/* Reduces elements in ascending order, in the lanes of 1 or 4 vectors, to one element in lane 0 of
+ * x[0]. `mask`: valid lanes if there is one vector, at least one, without gaps from lane 0; NULL:
+ * all are valid. */
 void jit_reducer_tree(jit_code_t *code, const jit_reducer_t *reducer, int vectors,
                       kir_value_t *(*x)[JIT_MAX_RESULTS], kir_value_t *mask);
-/* Accumulators over lanes to scalars; where the order is ascending only lane 0 counts. */
+/* Reduces accumulators over lanes to scalars. In ascending order only lane 0 is valid. */
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs);
-/* Scalars or vectors: the initial values come in where accumulators began with an identity, then
- * rounding. */
+/* Combines the initial values with accumulators that started with an identity, then rounds. Scalars
+ * or vectors. */
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
                         kir_value_t **accs);
 

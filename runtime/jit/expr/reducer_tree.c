@@ -3,14 +3,14 @@
  *
  *     lanes  a b c d | e f g h      (a b)(c d)(e f)(g h)      ((ab)(cd))((ef)(gh))      ...
  *
- * First each pair of vectors gives one of the same number of lanes, then the last vector alone:
- * lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last lane is passed up
- * unchanged. log2(lanes) steps, each of two shuffles and one application. Lanes beyond those in
- * use may hold anything. */
+ * First each pair of vectors is reduced to one vector with the same number of lanes, then the last
+ * vector by itself: lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last lane
+ * is passed up unchanged. log2(lanes) steps, each of two shuffles and one application. Lanes beyond
+ * those in use may hold anything. */
 #include "jit/element/element.h"
 #include "jit/expr/reducer.h"
 
-/* Lanes `odd`, odd + 2, odd + 4 ... of `a` and, behind them, of `b`. */
+/* Lanes odd, odd + 2, odd + 4 ... of `a`, followed by those of `b`. */
 static kir_value_t *every_second(jit_code_t *code, kir_value_t *a, kir_value_t *b, int odd) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *numbers[64], *none = kir_poison(kir_type_of(a));
@@ -31,8 +31,9 @@ static kir_value_t *first_lanes(jit_code_t *code, int lanes, int count) {
   return kir_const_vector(bits, (unsigned)lanes);
 }
 
-/* Which pairs have a right element. `left` lanes are in use; 0: those of two vectors. `valid`
- * (NULL: all are) is not 0 in the first lanes, which there are. NULL: all pairs that matter. */
+/* Mask of the pairs that have a right element. `left`: number of lanes in use; 0: those of two
+ * vectors. `valid`: not 0 in the valid lanes, which come first; NULL: all are valid. Result NULL:
+ * all pairs that matter are complete. */
 static kir_value_t *whole_pairs(jit_code_t *code, int lanes, int left, kir_value_t *valid) {
   kir_value_t *known = left % 2 ? first_lanes(code, lanes, left / 2) : NULL;
   if (!valid) return known;
@@ -42,7 +43,7 @@ static kir_value_t *whole_pairs(jit_code_t *code, int lanes, int left, kir_value
   return known ? kir_and(code->builder, there, known) : there;
 }
 
-/* Pairs of lanes of a and b, combined, in place of a. */
+/* Combines neighbouring lanes of a and b in pairs; the result replaces a. */
 static void combine_pairs(jit_code_t *code, const jit_reducer_t *reducer, int left, kir_value_t **a,
                           kir_value_t **b, kir_value_t **valid) {
   kir_value_t *even[JIT_MAX_RESULTS], *odd[JIT_MAX_RESULTS], *kept[JIT_MAX_RESULTS];

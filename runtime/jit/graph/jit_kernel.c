@@ -1,15 +1,14 @@
-/* Planning of a kernel: which of the forms covers a part of a fusion, and estimates that all
- * share.
+/* Planning of a kernel: choice of the form that covers a part of a fusion, and estimates shared by
+ * all forms.
  *
  *     kLoop                          kernel_loop.c      one loop nest over the roots' elements
  *     kInput, last dimension kept    kernel_columns.c   lanes are results
  *     kInput, last dimension reduced kernel_rows.c      lanes are terms
  *     kInput, few terms a result     kernel_loop.c      reductions expanded in the expression graph
  *
- * Costs are in additions of one f32 vector; jit_kernel_ns turns them into nanoseconds, which
- * decide between serial and parallel execution and the sizes of units. Reuse of an operand's
- * bytes for a root is allowed where every load of the operand is at the root's own index and in
- * no later pass. */
+ * Costs are in additions of one f32 vector; jit_kernel_ns converts them to nanoseconds, which
+ * decide between serial and parallel execution and the sizes of units. A root may reuse an
+ * operand's bytes if every load of the operand is at the root's own index and in no later pass. */
 #include "jit/graph/jit_kernel.h"
 
 #include <pthread.h>
@@ -20,17 +19,18 @@
 #include "jit/graph/kernel_reduce.h"
 
 #define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
-#define SIMPLE_REDUCED 6.0 /* the same where results are reduced: a division, an exponential */
+#define SIMPLE_REDUCED 6.0 /* the same for reductions: allows a division, an exponential */
 #define SHORT_SUM 4
-#define ROW_TERMS 40        /* that are written out, and of less than four bytes, which */
-#define NARROW_ROW_TERMS 64 /* vectors of terms make less of */
-#define RESULTS_LEAST 64    /* that are worth lanes of their own */
-#define SHORT_LINE 4        /* vectors of results */
+#define ROW_TERMS 40        /* most terms of an unrolled row, elements of 4 bytes or more */
+#define NARROW_ROW_TERMS 64 /* the same for narrower elements, whose vectors of terms gain less */
+#define RESULTS_LEAST 64    /* least number of results that are worth lanes of their own */
+#define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
-#define MEMORY_BYTES (16 << 20) /* arrays of this size come from memory */
+/* Least size of an array that is read from memory, not from a cache. */
+#define MEMORY_BYTES (16 << 20)
 
-/* --- what a formula needs --------------------------------------------------------------------- */
+/* --- types and costs -------------------------------------------------------------------------- */
 
 static bool supports_node(const jit_target_t *target, const jit_node_t *node) {
   if (node->kind == JIT_LOAD || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX)
@@ -46,7 +46,8 @@ bool jit_kernel_supports(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Adds the work of a node to that of its size; conditions are as wide as what they compare. */
+/* Adds the work of a node to the sum of its element size. A condition has the size of its
+ * operands. */
 static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double work[9]) {
   hr_dtype_t dtype = node->dtype;
   if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
@@ -56,10 +57,10 @@ static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double 
   if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
 }
 
-/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors
- * then. Sums of complex numbers are two vectors, so that they overlap, and so are those of c128.
- * Indices are work where ops or roots use them: others are parts of conditions. Of sums that are
- * written out the result, once for all terms, may be wider. */
+/* Lanes of the type with most work; narrower types then use parts of vectors. Complex sums, and all
+ * of c128, occupy two vectors, which overlap. Index nodes count only where ops or roots use them;
+ * others are parts of conditions. In expanded reductions the result may be wider: it is computed
+ * once for all terms. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
@@ -97,7 +98,7 @@ bool jit_node_is_gathered(const jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
-/* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
+/* An f32 vector addition takes about a third of a nanosecond, overhead included. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count) {
   double cost = 0;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
@@ -109,15 +110,15 @@ void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64])
   snprintf(name, 64, "%s_%d", kernel->name, phase);
 }
 
-/* How a buffer is read. */
+/* Loads of a buffer. */
 typedef struct reads {
-  const jit_expr_t *at; /* the index of all loads; NULL: there are several, or none */
-  size_t bytes;         /* size of an element */
-  int last;             /* pass that uses them, plus 1 */
+  const jit_expr_t *at; /* index of all loads; NULL: indices differ, or there is no load */
+  size_t bytes;         /* size of an element in bytes */
+  int last;             /* last pass that loads, plus 1 */
   bool is_met;
 } reads_t;
 
-/* `at` is the only index at which the array is read; NULL: there are several. */
+/* Updates `reads` by a load. `at` stays set only while all loads have the same index. */
 static void record_load(const jit_node_t *node, reads_t *reads) {
   size_t bytes = hr_dtype_bytes(node->dtype);
   if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
@@ -131,7 +132,8 @@ static bool can_overwrite(const reads_t *reads, const jit_root_t *root) {
   return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
 }
 
-/* A root may overwrite an array that is read at the root's own index only, before it is written. */
+/* A root may overwrite an array that is read only at the root's own index, before the root's
+ * store. */
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
   const jit_graph_t *graph = kernel->graph;
   int words = native_reuse_words(graph->buffer_count);
@@ -160,7 +162,7 @@ void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *inde
   }
 }
 
-/* Every leaf of a root with several results is a root of its own. */
+/* Each leaf of a root with several results becomes a root of its own. */
 static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
@@ -185,7 +187,7 @@ static int buffer_list_index(const jit_buffer_list_t *list, const jit_buffer_t *
   return k;
 }
 
-/* What is needed when the formula is gone. */
+/* Copies the members that are needed after the graph is freed. */
 static hr_status_t copy_arrays(jit_kernel_t *kernel, hr_arena_t *arena,
                                const jit_buffer_list_t *buffers) {
   const jit_graph_t *graph = kernel->graph;
@@ -204,7 +206,7 @@ static hr_status_t copy_arrays(jit_kernel_t *kernel, hr_arena_t *arena,
   return NULL;
 }
 
-/* Reducers must be recognised, or the part has no kernel. */
+/* A part has a kernel only if all its reducers are supported. */
 static bool supports_reductions(const jit_kernel_t *kernel) {
   jit_reducer_t reducer;
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
@@ -225,8 +227,8 @@ static int64_t most_row_terms(const jit_kernel_t *kernel) {
   return most;
 }
 
-/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes,
- * too. Of rows also the elements may be results. */
+/* Are there many results with few terms each? Lanes are then results, and ops on the sums run in
+ * lanes, too. With rows, elements of the space may be roots as well. */
 static bool can_expand_reductions(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   int64_t most = kernel->has_rows && space->rank == 2 ? most_row_terms(kernel) : SHORT_SUM;
@@ -241,8 +243,8 @@ static bool can_expand_reductions(const jit_kernel_t *kernel) {
   return space->full_count <= most * space->outer_count && supports_reductions(kernel);
 }
 
-/* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned
- * there but are fetched one by one. */
+/* Are many results computed in partly idle lanes? Elements that lie apart are then loaded one by
+ * one. */
 static bool has_idle_lanes(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
@@ -250,7 +252,7 @@ static bool has_idle_lanes(const jit_kernel_t *kernel) {
          !jit_inner_fits(kernel);
 }
 
-/* UNSUPPORTED: the kernel is as before. */
+/* UNSUPPORTED: the kernel is unchanged. */
 static hr_status_t plan_expanded_reductions(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
   const fusion_space_t *space = &kernel->form.space;
@@ -264,7 +266,8 @@ static hr_status_t plan_expanded_reductions(jit_kernel_t *kernel) {
   return st;
 }
 
-/* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
+/* Without a reduced dimension, or with reduced dimensions of size 1, the columns form is tried
+ * first; dependent reductions need rows. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   kernel->loops.nest.unmerged_prefix = kernel->schedule.producer_grid.rows;
@@ -283,7 +286,7 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   return jit_rows_plan(kernel);
 }
 
-/* UNSUPPORTED anywhere means: no kernel (is_declined), which is no error. */
+/* UNSUPPORTED from any step declines the kernel (is_declined), which is no error. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
@@ -303,7 +306,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
   return NULL;
 }
 
-/* Modules of simple kernels alone may be compiled by LLVM's quick code generator. */
+/* Modules of simple kernels only may be compiled by LLVM's quick code generator. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
@@ -321,7 +324,7 @@ static hr_status_t emit_kernel(jit_kernel_t *kernel, jit_code_t *code) {
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
 }
 
-/* Formulas keep notes while they are written, so that one of several writers does it at a time. */
+/* Emission stores memos in the graph, so a kernel has one writer at a time. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   if (kernel->state.writers + (kernel->state.uses > 0) < 2) return emit_kernel(kernel, code);

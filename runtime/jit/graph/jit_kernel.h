@@ -1,5 +1,5 @@
-/* A kernel: generated code for one part of a fusion, one function for each phase. Parts that are
- * equal but for names share one kernel.
+/* A kernel: generated code for one part of a fusion, one function for each phase. Parts that differ
+ * only in names share one kernel.
  *
  *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
  *
@@ -16,17 +16,19 @@
 #include "ops/query/fusion_form.h"
 
 #define JIT_MAX_PHASES 16
-#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is fully unrolled */
+/* Most elements of a narrow row, which is fully unrolled. */
+#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin,
                               int64_t end);
 
-/* Loops over an iteration space: the sizes multiply to its elements. */
+/* Loops over an iteration space; the product of the sizes is its number of elements. */
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
   int64_t strides[JIT_MAX_LOOPS]; /* kLoop: factor of each variable in the linear index */
-  int dims[JIT_MAX_LOOPS];        /* kInput: dimension of the space that each loop is a part of */
+  int dims[JIT_MAX_LOOPS]; /* kInput: dimension of the space that the loop covers, wholly or in part
+                            */
   int64_t unmerged_prefix; /* product of the sizes of the first variables, which are not merged with
                               later ones; 0: any may be merged */
 } jit_nest_t;
@@ -43,13 +45,13 @@ typedef struct jit_root {
   hr_dtype_t dtype;
   jit_node_t *value;
   const jit_expr_t *index;
-  bool is_full; /* kInput: the root has all elements of the space, not one for each result */
+  bool is_full; /* kInput: the root has one element per element of the space, not one per result */
   jit_node_t
       *row[JIT_NARROW_ROW]; /* kLoop of narrow rows: elements of a full root, from `index` on */
   bool streams;             /* larger than all caches: written by nontemporal stores */
 } jit_root_t;
 
-/* What a tile of a kernel needs of an array with the dimensions of the grid. In rising order of
+/* Part of an array with the grid's dimensions that a tile of a kernel reads, in ascending order of
  * locality. */
 typedef enum jit_dependence {
   JIT_DEPENDS_ON_ALL,
@@ -57,7 +59,7 @@ typedef enum jit_dependence {
   JIT_DEPENDS_ON_ELEMENT
 } jit_dependence_t;
 
-/* Intervals [from, to) of a loop variable in which conditions on it do not change. */
+/* Intervals [from, to) of a loop variable within which no condition on it changes. */
 #define JIT_MAX_PARTS 24
 typedef struct jit_parts {
   int count;
@@ -66,13 +68,13 @@ typedef struct jit_parts {
 
 /* Loops of a kernel. */
 typedef struct jit_loops {
-  jit_nest_t nest;    /* kLoop: the whole iteration space; kInput: dimensions that are kept */
+  jit_nest_t nest;    /* kLoop: the whole iteration space; kInput: the kept dimensions */
   jit_nest_t within;  /* kInput: reduced dimensions */
-  int lanes;          /* elements of a vector */
-  int vectors;        /* kLoop: vectors of an iteration of the innermost loop */
-  int64_t block;      /* values of the innermost variable in a unit; 0: all */
-  int64_t narrow_row; /* kLoop made from a kInput whose results have few terms: terms of a result,
-                         all written out; 0: none */
+  int lanes;          /* elements per vector */
+  int vectors;        /* kLoop: vectors per iteration of the innermost loop */
+  int64_t block;      /* values of the innermost variable per unit; 0: all */
+  int64_t narrow_row; /* kLoop made from a kInput with few terms per result: number of terms, all
+                         unrolled; 0: none */
   int unrolled;       /* kLoop: trip count of a short last loop, fully unrolled inside the lanes; 0:
                          none */
   bool has_tiles;     /* the last two loops run over square tiles (kernel_tile.c) */
@@ -88,20 +90,21 @@ typedef struct jit_schedule {
   jit_phase_t phases[JIT_MAX_PHASES]; /* one function each, run one after the other */
   size_t scratch_bytes;               /* memory shared by all units, for all phases */
   size_t worker_bytes;                /* private memory of each worker */
-  /* Grid of the producer whose tiles are this kernel's units (tile fusion): rows, or, if it has a
-   * unit, blocks of that many columns, all rows of a block before the next one. rows 0: none. */
+  /* Grid of the producer whose tiles are this kernel's units (tile fusion). A unit is a row, or, if
+   * grid.unit is set, a block of that many columns of a row; all rows of a block precede the next
+   * block. rows 0: none. */
   op_native_grid_t producer_grid;
-  bool leaves_caches; /* as of jit_place_t */
+  bool leaves_caches; /* see jit_place_t */
 } jit_schedule_t;
 
-/* Where a kernel stands in the program, as far as its code depends on that. */
+/* Context of a kernel in the program, as far as its code depends on it. */
 typedef struct jit_place {
   const op_native_grid_t *producer_grid; /* tiles that units must be; NULL: none */
-  bool leaves_caches; /* results are read by nobody before they have left every cache */
+  bool leaves_caches;                    /* results leave every cache before they are read */
 } jit_place_t;
 
-/* Results bypass the caches from this size on: they have left every one when they are read again.
- * The second one holds for a kernel with leaves_caches. */
+/* Least size of results, in bytes, that bypass the caches: such results have left every cache when
+ * they are read. The second limit holds for kernels with leaves_caches. */
 #define JIT_STREAM_BYTES ((int64_t)32 << 20)
 #define JIT_LEAVING_BYTES ((int64_t)1 << 20)
 
@@ -117,11 +120,11 @@ typedef struct jit_kernel_arrays {
 /* Life of a kernel, from its request to loaded code. */
 typedef struct jit_kernel_state {
   double node_work; /* estimated compile time, in nodes */
-  int uses;         /* plans that call it by itself; 0: it exists only inside of regions */
-  int writers;      /* functions that contain its code */
+  int uses;    /* number of plans that call the kernel directly; 0: it exists only inside regions */
+  int writers; /* number of functions that contain its code */
   bool is_declined; /* no code can be generated */
   bool is_ready;    /* phases have addresses */
-  bool is_dropped;  /* no function was made, and the graph is freed */
+  bool is_dropped;  /* no function was made, and the graph was freed */
 } jit_kernel_state_t;
 
 typedef struct jit_kernel jit_kernel_t;
@@ -139,8 +142,8 @@ struct jit_kernel {
   jit_schedule_t schedule;
   jit_kernel_arrays_t arrays;
   jit_kernel_state_t state;
-  const char *bottleneck;    /* why it may be far from the limits of memory and arithmetic; NULL: no
-                                reason is known */
+  const char *bottleneck;    /* reason why the kernel may stay below the limits of memory and
+                                arithmetic; NULL: none known */
   bool has_rows;             /* kInput: the last dimension is reduced (kernel_rows.c) */
   struct jit_reduce *reduce; /* kInput: reductions (kernel_reduce.h) */
   struct jit_region *region; /* the kernel is a region (region.h); NULL: a fusion */
@@ -160,64 +163,66 @@ static inline int64_t jit_stream_bytes(const jit_kernel_t *kernel) {
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
                             const hlo_computation_t *body, const fusion_form_t *form, int part,
                             const jit_buffer_list_t *buffers, jit_kernel_t *kernel);
-/* Is the kernel bound by memory whatever the quality of its code: few cheap ops on few loads? */
+/* Is the kernel bound by memory whatever the quality of its code, with few cheap ops on few
+ * loads? */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel);
-/* Emits the functions of a kernel, one for each phase, into the module of `code`. Thread: kernels
- * that several functions contain are serialised by a lock. */
+/* Emits the functions of a kernel, one per phase, into the module of `code`. Thread: kernels that
+ * several functions contain are serialised by a lock. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* The key of a part, in key_arena: everything that decides its code; and, in `arena`, the arrays
- * that it may read, in an order that is the same in equal parts. */
+/* Makes the key of a part, in key_arena: everything that decides its code. Also lists, in `arena`,
+ * the arrays that the part may read, in an order that is the same for equal parts. */
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
                            const jit_place_t *place, jit_key_t *out_key,
                            jit_buffer_list_t *out_buffers);
 
-/* --- for the files of this part only ---------------------------------------------------------- */
+/* --- for the files of this folder only -------------------------------------------------------- */
 
-/* Makes the value of a root at an index, and where it is stored: an update writes its own elements
- * only, at the shifted index. */
+/* Builds the value of a root at an index, and the index of its store. An update stores only its own
+ * elements, at a shifted index. */
 void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index);
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
-/* How the innermost loop of a kLoop is written (kernel_inner.c). */
+/* Vectors per iteration of the innermost loop of a kLoop (kernel_inner.c). */
 int jit_inner_vectors(const jit_kernel_t *kernel);
 /* Finds kernel->loops.inner. All intervals but the last end at a multiple of an iteration. They
- * depend on the lanes and vectors of the emitted code, which a region changes (region.h), so that
- * they are found when code is emitted and not when it is planned. Must precede jit_emit_begin: both
- * take epochs from the graph. */
+ * depend on the lanes and vectors of the emitted code, which a region changes (region.h), so they
+ * are found during emission, not planning. Must precede jit_emit_begin: both take epochs from the
+ * graph. */
 void jit_inner_parts(jit_kernel_t *kernel);
-/* Finds kernel->loops.parts: the outermost loop whose variable decides conditions. */
+/* Finds kernel->loops.parts: intervals of the outermost loop whose variable decides conditions. */
 void jit_outer_parts(jit_kernel_t *kernel);
-/* Is every load that differs from lane to lane one of a few whole vectors? */
+/* Can every load that differs from lane to lane be assembled from few whole vectors? */
 bool jit_inner_fits(const jit_kernel_t *kernel);
-/* Number of scalar loads of an iteration: lanes that neither whole vectors nor a band provide. */
+/* Number of scalar loads per iteration: lanes provided neither by whole vectors nor by a band. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel);
 
-/* Provider (jit_emit_t.provider, context: the kernel) of loads that are transposed through tiles in
- * memory. */
+/* Provider (jit_emit_t.provider, with the kernel as context) of loads that are transposed through
+ * tiles in memory. */
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Sets the strides of the loops: row-major. */
 void jit_nest_order(jit_nest_t *nest);
-/* Retypes floats that are only moved (narrow_moves.c), and the roots of such. No node may be made
- * afterwards. */
+/* Retypes floats that are only moved (narrow_moves.c), and roots that are such floats. No node may
+ * be made afterwards. */
 void jit_graph_move_bits(jit_kernel_t *kernel);
-/* Tiles the innermost loop and a loop along which some load is contiguous into squares, which
- * become the last two loops. False: no load is transposed, or the sizes do not divide. */
+/* Tiles two loops into squares, which become the last two loops: the innermost one, and one along
+ * which some load is contiguous. False: no load is transposed, or the sizes are not divisible. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes);
 /* Is the node a load that is contiguous along one variable and strided across the other? */
 bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
-/* Makes the loop variables of a nest; the index is linear in them. */
+/* Makes the loop variables of a nest. The result is the linear index. */
 const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest);
-/* Splits one variable, or merges two neighbouring ones that no index distinguishes; the graph must
- * be built again then. first: number of the nest's first variable. False: nothing to do. */
+/* Splits one variable at a quotient or remainder, or merges two neighbouring ones that no index
+ * distinguishes; the graph must then be built again. first: number of the nest's first variable.
+ * False: nothing to do. */
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph);
 bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const jit_root_t *roots,
                     int root_count);
-/* Dimensions of a shape, without those of size 1. */
+/* A nest with one loop per dimension of the shape, except dimensions of size 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
-/* Number of outermost variables whose sizes multiply to `count`; -1: there is none. */
+/* Number of outermost variables whose sizes multiply to `count`; -1: no such number. */
 int jit_nest_split_at(const jit_nest_t *nest, int64_t count);
 /* Finds kernel->arrays.dependence once loops and graph are final. Errors: UNSUPPORTED if units
  * cannot be tiles of schedule.producer_grid. */
@@ -227,15 +232,15 @@ int64_t jit_nest_count(const jit_nest_t *nest);
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* Finds kernel->arrays.reuse: arrays that a root may overwrite, because each load of them is at the
+/* Finds kernel->arrays.reuse: arrays that a root may overwrite because every load of them is at the
  * root's own index and in no later pass. */
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
-/* Lanes of a vector of the type that most of the work is done in. */
+/* Lanes of a vector of the type in which most work is done. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);
 /* Does every op of the graph have code? */
 bool jit_kernel_supports(const jit_kernel_t *kernel);
-/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever
- * a vector holds: as long as so many additions. */
+/* Is the node a load at an index that is computed per element (a gather)? A gather takes a third of
+ * a nanosecond per element at any vector width: as long as JIT_GATHER_COST additions. */
 #define JIT_GATHER_COST 20
 bool jit_node_is_gathered(const jit_graph_t *graph, const jit_node_t *node);
 /* Static text; NULL: nothing known keeps the planned kernel from its limits. */

@@ -1,11 +1,11 @@
-/* What keeps a kernel from the limits of memory and arithmetic, for --explain: the largest part of
- * the estimated cost of an element, or a shape that vectors do not fit. */
+/* Reason why a kernel stays below the limits of memory and arithmetic, for --explain: the largest
+ * part of the estimated cost of an element, or a shape that does not fill vectors. */
 #include "jit/graph/kernel_reduce.h"
 
-#define FUNCTION_COST 6.0 /* cost of the cheapest function, in additions */
+#define FUNCTION_COST 6.0 /* cost of the cheapest math function, in additions */
 #define DIVISION_COST 3.0
-#define SMALL_COUNT (1 << 14) /* elements whose loops take a microsecond or two */
-#define MANY_OPS 6.0          /* additions for each element that is read or written */
+#define SMALL_COUNT (1 << 14) /* elements whose loops take one or two microseconds */
+#define MANY_OPS 6.0          /* additions per element that is read or written */
 
 typedef struct costs {
   double all, gathers, functions, divisions, moves;
@@ -21,7 +21,8 @@ static void add_node(const jit_kernel_t *kernel, const jit_node_t *node, costs_t
   *(cost < FUNCTION_COST ? &costs->divisions : &costs->functions) += cost;
 }
 
-/* Loads whose lanes lie apart, though at known distances, are as many reads as lanes. */
+/* Number of reads per vector by loads whose lanes lie apart at known distances: one read per
+ * lane. */
 static double reads_apart(const jit_kernel_t *kernel) {
   const jit_loops_t *loops = &kernel->loops;
   if (kernel->form.space.kind != FUSION_LOOP || loops->has_tiles || loops->lanes == 1) return 0;
@@ -44,7 +45,7 @@ static bool is_in_order(const jit_reduce_t *reduce) {
   return false;
 }
 
-/* Is the innermost loop so short that most vectors are not full? */
+/* Is the innermost loop so short that most vectors are partly filled? */
 static bool has_short_lines(const jit_kernel_t *kernel) {
   const jit_nest_t *nest =
       kernel->loops.within.rank && kernel->has_rows ? &kernel->loops.within : &kernel->loops.nest;

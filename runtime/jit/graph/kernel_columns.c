@@ -1,7 +1,7 @@
 /* kInput whose last dimension is kept: columns.
  *
- * Lanes are columns. The accumulators of a block of columns are in memory that stays in the first
- * cache, so that rows are read in long contiguous runs, several rows per pass over the
+ * Lanes are columns. The accumulators of a block of columns are in memory and stay in the
+ * first-level cache, so that rows are read in long contiguous runs, several rows per pass over the
  * accumulators:
  *
  *     phase 0  for unit { outer variables, block of columns, block of rows:
@@ -11,8 +11,8 @@
  *                for blocks of rows { combine }
  *                store the results }
  *
- * Short runs of columns that follow each other in memory are one block: groups. The loop over them
- * is that of the kept variable before the last one, around the lanes.
+ * Short runs of columns (groups) that are adjacent in memory form one block. The loop over groups
+ * is the next outer kept loop, around the lanes.
  *
  * Sizes of blocks depend on shapes only and blocks are combined in ascending order, so that the
  * bits do not depend on the number of workers. Reductions that depend on other reductions are not
@@ -23,25 +23,26 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define COLUMNS_TARGET 1024 /* columns of a block: accumulators stay in the first-level cache */
-#define GROUP_COLUMNS_MAX 256 /* columns that are too short a run: others follow in memory */
+/* Columns of a block, whose accumulators stay in the first-level cache. */
+#define COLUMNS_TARGET 1024
+/* Most columns of a short run, which is joined with adjacent groups. */
+#define GROUP_COLUMNS_MAX 256
 #define UNITS_TARGET 16
-#define BLOCK_MIN 8192 /* elements that are worth a block of rows */
+#define BLOCK_MIN 8192 /* least elements of a block of rows */
 #define ROW_UNROLL 4
 
 typedef struct columns {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
-  int unroll_var;      /* within variable inside of the lanes; -1: none */
+  int unroll_var;      /* reduced variable inside the lanes; -1: none */
   kir_value_t *block;  /* number of the block of rows */
-  kir_value_t *column; /* block of columns */
-  kir_value_t *group;  /* block of groups */
+  kir_value_t *column; /* number of the block of columns */
+  kir_value_t *group;  /* number of the block of groups */
 } columns_t;
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* The last reduced loop becomes two, the inner of which is written out inside of the loop over
- * columns. */
+/* Splits the last reduced loop in two; the inner loop is unrolled inside the loop over columns. */
 static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->loops.within;
   int last = within->rank - 1;
@@ -62,7 +63,7 @@ static int fixed_rank(const jit_kernel_t *kernel) {
   return kernel->loops.nest.rank - (kernel->reduce->groups ? 2 : 1);
 }
 
-/* Values of the variable of groups; 1: there is none. */
+/* Number of values of the groups' variable; 1: there is none. */
 static int64_t group_count(const jit_kernel_t *kernel) {
   return kernel->reduce->groups ? kernel->loops.nest.sizes[kernel->loops.nest.rank - 2] : 1;
 }
@@ -77,8 +78,8 @@ static int64_t outer_units(const jit_kernel_t *kernel) {
   return units;
 }
 
-/* Rows of few columns are read in longer runs where groups of them follow each other in memory:
- * where no reduced dimension is between the two. */
+/* Joins groups of few columns into longer contiguous runs. Groups are adjacent in memory if no
+ * reduced dimension lies between the two kept ones. */
 static void choose_groups(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest, *within = &kernel->loops.within;
   int var = nest->rank - 2;
@@ -89,8 +90,9 @@ static void choose_groups(jit_kernel_t *kernel) {
   kernel->reduce->groups = most < nest->sizes[var] ? most : nest->sizes[var];
 }
 
-/* Columns per unit: so that accumulators stay in the first cache. Rows are divided only where
- * there are too few units for the workers; their partial accumulators are combined in phase 1. */
+/* Chooses columns per unit so that accumulators stay in the first-level cache. Rows are divided
+ * into blocks only if there are too few units for the workers; phase 1 then combines the partial
+ * accumulators. */
 static void choose_blocks(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
@@ -111,7 +113,7 @@ static void choose_blocks(jit_kernel_t *kernel) {
   kernel->schedule.phases[1].units = units;
 }
 
-/* Declines kernels in which a column's result is needed before its column is complete. */
+/* Declines kernels that need a column's result before the column is complete. */
 hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   for (int i = 0; i < kernel->reduce->reduction_count; i++)
@@ -145,8 +147,7 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
 
 static hr_dtype_t acc_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
-/* The array of a result's accumulators in a block of rows: one for each column of all outer ones.
- */
+/* Address of the accumulators of a result in a block of rows: one accumulator per column. */
 static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
                               int leaf) {
   kir_builder_t *b = emit->code->builder;
@@ -160,7 +161,7 @@ static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_va
   return kir_inbounds_gep(b, byte, memory, index);
 }
 
-/* Vectors of accumulators of one reduction, at the current columns. */
+/* Loads the accumulators of one reduction at the current columns. */
 static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                      kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
@@ -197,8 +198,8 @@ static void emit_identities(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-/* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the
- * initial values stand before them all. */
+/* Is the row the first row of a block other than block 0? In ascending order such a block starts
+ * with this row; the initial values precede block 0. */
 static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns,
                                       const jit_reducer_t *reducer) {
   kir_builder_t *b = emit->code->builder;
@@ -215,7 +216,7 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns
   return is_first;
 }
 
-/* The row that the variables say: x into the accumulators, and what is written along the way. */
+/* Accumulates the current row and stores full roots. */
 static void accumulate_row(jit_emit_t *emit, const columns_t *columns,
                            kir_value_t *accs[][JIT_MAX_RESULTS]) {
   const jit_kernel_t *kernel = columns->kernel;
@@ -235,7 +236,7 @@ static void accumulate_row(jit_emit_t *emit, const columns_t *columns,
   }
 }
 
-/* Several rows per pass over the accumulators: fewer loads and stores of them. */
+/* Processes several rows per pass over the accumulators, which saves loads and stores of them. */
 static void emit_rows(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
@@ -252,7 +253,7 @@ static void emit_rows(jit_emit_t *emit, void *context, int copy) {
     store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
 }
 
-/* The values of block number `number` of a variable: [*out_from, *out_to). */
+/* Range of block `number` of a variable: [*out_from, *out_to). */
 static void block_range(jit_emit_t *emit, kir_value_t *number, int64_t block, int64_t size,
                         kir_value_t **out_from, kir_value_t **out_to) {
   kir_builder_t *b = emit->code->builder;
@@ -266,7 +267,7 @@ static void block_range(jit_emit_t *emit, kir_value_t *number, int64_t block, in
       jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(*out_to), (kir_value_t *[]){end, *out_to}, 2);
 }
 
-/* Lanes over the unit's block of columns. */
+/* Loop over the lanes of the unit's block of columns. */
 static void emit_lane_loop(jit_emit_t *emit, columns_t *columns,
                            void (*body)(jit_emit_t *, void *, int)) {
   const jit_kernel_t *kernel = columns->kernel;
@@ -283,7 +284,7 @@ static void emit_lane_loop(jit_emit_t *emit, columns_t *columns,
   jit_loop_lanes(emit, &how, from, to);
 }
 
-/* The unit's block of columns, or of groups of them. */
+/* Loops over the unit's block of columns, or of groups. */
 static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
                              void (*body)(jit_emit_t *, void *, int)) {
   const jit_kernel_t *kernel = columns->kernel;
@@ -299,7 +300,7 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* Nested loops over the reduced dimensions; the outermost covers this unit's block of rows. */
+/* Nested loops over the reduced dimensions; the outermost covers the unit's block of rows. */
 static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
@@ -316,7 +317,7 @@ static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* Takes `size` values of a number off the unit's. */
+/* Removes the fastest component, with `size` values, from a unit's number. */
 static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
   kir_value_t *divisor = jit_emit_i64(emit, size), *whole = *unit;
   if (size == 1) return jit_emit_i64(emit, 0);
@@ -324,7 +325,7 @@ static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int6
   return kir_urem(emit->code->builder, whole, divisor);
 }
 
-/* unit = (outer, block of groups, column block, row block), the last fastest. */
+/* unit = (outer, block of groups, block of columns, block of rows), the last one fastest. */
 static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
   const jit_kernel_t *kernel = columns->kernel;
   int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
@@ -356,7 +357,7 @@ static void emit_combined(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-/* The initial value is combined last, then roots that follow the reduction are computed. */
+/* Combines the initial value last, then computes the roots that depend on the reduction. */
 static void emit_results(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   jit_kernel_t *kernel = columns->kernel;

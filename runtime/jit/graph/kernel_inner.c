@@ -1,21 +1,21 @@
-/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and into which
- * intervals the loop is peeled.
+/* The innermost loop of kLoop kernels: vectors per iteration, and the intervals into which the loop
+ * is peeled.
  *
  * Indices with quotients and remainders of the innermost variable repeat from lane to lane after
  * some vectors. An iteration of that many vectors has lane offsets that are constants, so that
  * loads become whole vectors and shuffles instead of gathers.
  *
- * Conditions on the innermost variable, as concatenate and pad have them, change at few of its
- * values. The loop is cut there, into intervals that need no condition and single iterations that
- * do:
+ * Conditions on the innermost variable, such as those of concatenate and pad, change at few of its
+ * values. The loop is cut there into intervals without a condition and single iterations with one:
  *
  *     [ vectors without condition ) [ one with ) [ vectors without condition ) */
 #include "jit/graph/jit_kernel.h"
 
-#define MAX_VECTORS 9         /* vectors after which lanes repeat: rows of 3 times 3 numbers */
-#define MOST_NODES 160        /* nodes of all copies in an iteration */
-#define MOST_NODES_INSIDE 480 /* nodes of all copies in all parts of the innermost loop */
-#define MOST_NODES_AROUND 640 /* nodes of parts of a loop around it, each as many as it needs */
+#define MAX_VECTORS 9         /* most vectors per iteration: period of rows of 3 * 3 elements */
+#define MOST_NODES 160        /* most nodes of all copies in an iteration */
+#define MOST_NODES_INSIDE 480 /* most nodes of all copies in all parts of the innermost loop */
+/* Most nodes of all parts of an outer loop, counting what each part needs. */
+#define MOST_NODES_AROUND 640
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
  * remainder of an index repeats; `vectors` if there is none. */
@@ -30,8 +30,8 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
   return vectors;
 }
 
-/* The least common multiple of the periods, in vectors, within the limit on code size and the
- * loop's size. */
+/* The least common multiple of the periods, in vectors, limited by code size and the loop's
+ * size. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
@@ -61,7 +61,7 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
          jit_window_fits(emit->lane.count, offsets, hr_dtype_bytes(node->dtype));
 }
 
-/* The innermost loop's lanes, in the first vector of an iteration. */
+/* Emitter state for the innermost loop's lanes in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
   int var = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
   return (jit_emit_t){.graph = kernel->graph,
@@ -80,14 +80,15 @@ bool jit_inner_fits(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Reads that a load is: processors that gather do so with numbers of 4 and 8 bytes. */
+/* Number of disjoint reads of a load. Targets with gather instructions gather elements of 4 and 8
+ * bytes. */
 static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_node_t *node) {
   bool is_gathered = kernel->target->has_masks && hr_dtype_bytes(node->dtype) >= 4;
   if (node->band || load_fits(emit, node)) return 0;
   return is_gathered ? 1 : kernel->loops.lanes;
 }
 
-/* Number of loads per iteration whose lanes lie apart, for the cost. */
+/* Number of disjoint reads per iteration, for the cost. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   int64_t count = 0;
   jit_emit_t emit = first_lanes(kernel, kernel->loops.vectors);
@@ -105,7 +106,7 @@ static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
   inner->to[inner->count++] = to;
 }
 
-/* The first value of a variable at which an index is at least `bound`; its size: none. */
+/* First value of a variable at which an index is at least `bound`; its size: there is none. */
 static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var,
                            int64_t bound) {
   int64_t low = 0, high = kernel->loops.nest.sizes[var];
@@ -119,7 +120,7 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
   return low;
 }
 
-/* The least value above `above` at which a condition changes; the variable's size: none. */
+/* Least value above `above` at which a condition changes; the variable's size: there is none. */
 static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   int64_t next = kernel->loops.nest.sizes[var];
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
@@ -133,8 +134,8 @@ static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   return next;
 }
 
-/* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the
- * part from .. to. */
+/* Number of nodes that a value needs while the variable is in [from, to), except those already
+ * counted in this epoch. */
 static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from,
                             int64_t to) {
   bool inside, is_chosen = false;
@@ -151,7 +152,7 @@ static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int va
   return count;
 }
 
-/* Nodes to be emitted if every part has code of its own. */
+/* Number of nodes emitted if every part has code of its own. */
 static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_parts_t *parts) {
   int64_t count = 0;
   for (int p = 0; p < parts->count; p++) {
@@ -162,7 +163,8 @@ static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_par
   return count;
 }
 
-/* Parts begin and end at whole iterations; around a change one iteration decides lane by lane. */
+/* Parts begin and end at whole iterations; an iteration that contains a change tests lane by
+ * lane. */
 void jit_inner_parts(jit_kernel_t *kernel) {
   if (kernel->loops.unrolled) {
     kernel->loops.inner = (jit_parts_t){
@@ -200,7 +202,7 @@ static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_par
   }
 }
 
-/* The first outer loop whose conditions change, if the code stays small. */
+/* Peels the first outer loop whose conditions change, if the code stays small. */
 void jit_outer_parts(jit_kernel_t *kernel) {
   int inner = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
   jit_parts_t parts;

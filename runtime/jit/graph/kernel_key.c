@@ -13,10 +13,9 @@
 
 typedef struct key_text {
   HR_VEC(int64_t) words;
-  int *numbers; /* by instruction id of the fusion's body: 1 + position; 0: not yet */
+  int *numbers; /* 1 + position, by instruction id of the fusion's body; 0: not visited */
   int count;
-  jit_buffer_list_t
-      *buffers; /* parameters and constant arrays in the order in which they are reached */
+  jit_buffer_list_t *buffers; /* parameters and constant arrays, in order of visit */
 } key_text_t;
 
 static hr_status_t add(key_text_t *key, int64_t word) {
@@ -33,8 +32,8 @@ static hr_status_t add_shape(key_text_t *key, const hlo_shape_t *shape) {
   return NULL;
 }
 
-/* A constant of one value is part of the code; of others only the shape is: they are read like
- * parameters. */
+/* A constant of one value is part of the code. Other constants are read like parameters, so only
+ * their shape is added. */
 static hr_status_t add_literal(key_text_t *key, const hlo_value_t *literal) {
   int64_t words[2] = {0};
   bool one = jit_is_one_value(literal);
@@ -47,7 +46,7 @@ static hr_status_t add_literal(key_text_t *key, const hlo_value_t *literal) {
   return add(key, words[1]);
 }
 
-/* Only attributes that code depends on; sizes that shapes already tell are left out. */
+/* Adds the attributes that decide code; sizes that follow from shapes are omitted. */
 static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
   if (attr->key == HLO_ATTR_PARAMETER_NUMBER) return NULL;
   HR_TRY(add(key, attr->key));
@@ -100,7 +99,7 @@ static hr_status_t add_plain(key_text_t *key, const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT ? add_literal(key, instr->literal) : NULL;
 }
 
-/* A computation as it is written. */
+/* Adds a computation in program order. */
 static hr_status_t add_computation(key_text_t *key, const hlo_computation_t *computation) {
   HR_TRY(add(key, (int64_t)computation->instrs.count));
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -146,8 +145,8 @@ static hr_status_t add_grid(key_text_t *key, const op_native_grid_t *grid) {
   return add(key, grid->unit);
 }
 
-/* A word as it is in a key: seven bits a byte, the lowest first, the sign lowest of all; most words
- * are small. */
+/* Encodes a word in a key: seven bits per byte, lowest first, after a zigzag that moves the sign to
+ * bit 0. Most words are small. */
 static size_t write_word(int64_t word, char to[10]) {
   uint64_t left = (uint64_t)word << 1 ^ (uint64_t)(word >> 63);
   size_t size = 0;

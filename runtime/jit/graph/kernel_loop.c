@@ -1,16 +1,15 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * Planning chooses the nest (loop_nest.c), then the vector shape of the innermost loop, then
- * units:
+ * Planning chooses the nest (loop_nest.c), then the vector shape of the innermost loop, then units:
  *
  *     for unit {                        outermost variables v0, v1 = unit / ..., unit % ...
- *       for v2 {                        loops that are left
- *         for v3 by lanes * vectors {   innermost: whole vectors, then a masked rest
+ *       for v2 {                        remaining loops
+ *         for v3 by lanes * vectors {   innermost: whole vectors, then a masked remainder
  *           roots
  *         } } }
  *
- * A unit fixes the values of the outermost variables and, if these are too few for many workers,
- * a block of values of the innermost. A short last loop is fully unrolled inside the lanes of the
+ * A unit fixes the values of the outermost variables and, if these are too few for many workers, a
+ * block of values of the innermost. A short last loop is fully unrolled inside the lanes of the
  * loop around it. Results that exceed all caches, or leave them before they are read (jit_place_t),
  * are written by nontemporal stores, and loads by short lines that lie far apart are prefetched,
  * since hardware prefetchers do not follow them.
@@ -19,23 +18,26 @@
  * into intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
 #include "jit/graph/jit_kernel.h"
 
-#define NODES_SMALL 64 /* nodes of all vectors of an iteration */
+#define NODES_SMALL 64 /* most nodes of all vectors of a small iteration */
 #define NODES_MAX 6000
-#define EXPANDED_NODES_MAX 480 /* with reductions written out */
+#define EXPANDED_NODES_MAX 480 /* most nodes of a graph with expanded reductions */
 #define LANES_MIN 4
-#define SCALAR_LOADS_MAX 512 /* in an iteration */
+#define SCALAR_LOADS_MAX 512 /* most scalar loads per iteration */
 #define UNITS_TARGET 64
 #define BLOCK_MAX 65536
-#define COMPUTING_OPS \
-  2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
-#define UNROLLED_NODES 800  /* nodes of all copies of a last loop that is written out */
-#define PREFETCH_BYTES 2048 /* bytes */
-#define LINE_BYTES_MAX 4096 /* bytes in a line that a processor does not know how to go on from */
-#define PREFETCH_COVER_BYTES 1024 /* bytes */
+/* Ops per load above which a loop is compute-bound: about the shuffles of a vector whose lanes
+ * lie apart. */
+#define COMPUTING_OPS 2
+#define UNROLLED_NODES 800  /* most nodes of all copies of an unrolled last loop */
+#define PREFETCH_BYTES 2048 /* prefetch distance in bytes */
+/* Most bytes of a short line, which hardware prefetchers do not follow. */
+#define LINE_BYTES_MAX 4096
+/* Bytes around a prefetched load within which other loads need no prefetch. */
+#define PREFETCH_COVER_BYTES 1024
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Builds a row that is unrolled: its only result, or each of its elements. */
+/* Builds the values of a narrow row, which is unrolled: one result, or each element. */
 static void build_narrow_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
   jit_graph_t *graph = kernel->graph;
   int64_t count = kernel->loops.narrow_row;
@@ -73,8 +75,7 @@ static hr_status_t rebuild_in_order(jit_kernel_t *kernel) {
   return build_graph(kernel);
 }
 
-/* The innermost loops as one if they are shorter than a vector, and the indices are still known by
- * lanes. */
+/* Merges innermost loops that are shorter than a vector, if all loads still fit whole vectors. */
 static hr_status_t merge_short_loops(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->loops.nest, before = *nest;
   while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->loops.lanes &&
@@ -89,7 +90,8 @@ static hr_status_t merge_short_loops(jit_kernel_t *kernel) {
   return rebuild_in_order(kernel);
 }
 
-/* Splits until no index is bent by a variable that could be two, then merges what can be one. */
+/* Splits variables until all indices are affine where possible, then merges neighbouring
+ * variables. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
   HR_TRY(rebuild_in_order(kernel));
   while (jit_nest_split(&kernel->loops.nest, 0, kernel->graph)) HR_TRY(rebuild_in_order(kernel));
@@ -102,12 +104,12 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
   return kernel->loops.has_tiles ? build_graph(kernel) : NULL;
 }
 
-/* The lanes' variable. */
+/* Number of the variable that runs over lanes. */
 static int lane_loop(const jit_kernel_t *kernel) {
   return kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
 }
 
-/* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
+/* Does the graph have so many ops that idle lanes cost more than disjoint loads? */
 static bool is_compute_bound(const jit_graph_t *graph) {
   int ops = 0, loads = 0;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made) {
@@ -117,9 +119,8 @@ static bool is_compute_bound(const jit_graph_t *graph) {
   return ops > COMPUTING_OPS * loads;
 }
 
-/* A last loop of few elements, whose lanes would be apart or mostly idle: the one around it has the
- * lanes, and the elements are written out, each with what its index leaves of concatenations and
- * transpositions. */
+/* Unrolls a last loop of few elements, whose lanes would be disjoint or mostly idle. The next outer
+ * loop gets the lanes; each unrolled element simplifies its concatenations and transpositions. */
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int last = nest->rank - 1;
@@ -130,9 +131,9 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->loops.unrolled = (int)nest->sizes[last];
 }
 
-/* Lines that are shorter than half a vector have one of their own width: what is written through a
- * mask is not there for the next line's load, if that lies over it in place, until it has gone all
- * the way to the cache. */
+/* Halves the vector width while lines are shorter than half a vector. With masked stores into wider
+ * vectors, an in-place load of the next line could not forward from the store and would wait for
+ * the cache. */
 static void choose_narrow(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   if (kernel->loops.narrow_row || kernel->loops.unrolled || kernel->loops.has_tiles) return;
@@ -147,9 +148,8 @@ static hr_status_t find_lanes(jit_kernel_t *kernel) {
   return jit_bands_find(kernel->graph, lane_loop(kernel), kernel->loops.lanes);
 }
 
-/* Where each lane is read by itself, which is an instruction at least, and a branch if it need not
- * exist, code grows by the nodes times the lanes: there are so few lanes then that it does not, and
- * vectors gain little there anyway. */
+/* Narrows the lanes while there are too many scalar loads. Each such lane takes an instruction and
+ * possibly a branch, so code grows with nodes times lanes, and vectors gain little there. */
 static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   HR_TRY(find_lanes(kernel));
   while (kernel->loops.lanes > 1 && !kernel->loops.has_tiles &&
@@ -161,8 +161,8 @@ static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* Rows of a grid, or blocks of its columns. What is no such part is found by
- * jit_kernel_find_dependence. */
+/* Units are rows of the grid, or blocks of its columns. jit_kernel_find_dependence rejects nests
+ * that the grid does not fit. */
 static void choose_grid(jit_kernel_t *kernel) {
   const op_native_grid_t *grid = &kernel->schedule.producer_grid;
   int rank = jit_nest_split_at(&kernel->loops.nest, grid->rows);
@@ -172,7 +172,7 @@ static void choose_grid(jit_kernel_t *kernel) {
       grid->rows * (kernel->loops.block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
 }
 
-/* Blocks begin at multiples of an iteration, by which lanes are known. */
+/* Blocks begin at multiples of an iteration, so that lane offsets are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int64_t units = 1, inner = nest->rank ? nest->sizes[lane_loop(kernel)] : 1;
@@ -190,7 +190,7 @@ static void choose_units(jit_kernel_t *kernel) {
   kernel->schedule.phases[0].units = units;
 }
 
-/* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
+/* Is every stored vector aligned? Blocks of a single loop are multiples of vectors. */
 static bool is_aligned(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int last = nest->rank - 1;
@@ -199,7 +199,7 @@ static bool is_aligned(const jit_kernel_t *kernel) {
   return last == 0 || (last > 0 && nest->sizes[last] % kernel->loops.lanes == 0);
 }
 
-/* Results that nobody reads soon bypass the caches. */
+/* Results that are not read soon bypass the caches. */
 static void find_nontemporal_roots(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->loops.nest);
   bool whole = is_aligned(kernel) && !kernel->loops.unrolled;
@@ -213,15 +213,15 @@ static void find_nontemporal_roots(jit_kernel_t *kernel) {
   }
 }
 
-/* What is not reduced. */
+/* Nest of the dimensions that are not reduced. */
 static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
   nest->rank = 0;
   for (int d = 0; d < space->rank; d++)
     if (!(space->reduced >> d & 1)) nest->sizes[nest->rank++] = space->sizes[d];
 }
 
-/* Is it a load from a large array by short lines that lie apart, which processors are slow to
- * foresee? */
+/* Is the node a load from a large array by short lines that lie apart, which hardware prefetchers
+ * do not follow? */
 static bool is_short_line_load(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
   const jit_graph_t *graph = kernel->graph;
   int64_t size = kernel->loops.nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
@@ -232,7 +232,7 @@ static bool is_short_line_load(const jit_kernel_t *kernel, const jit_node_t *nod
   return jit_expr_factor(node->expr, var - 1) > size && jit_kernel_is_from_memory(kernel, node);
 }
 
-/* Is it read near to where another load reads ahead? */
+/* Is the load close to another load that is prefetched? */
 static bool is_covered_by_prefetch(jit_graph_t *graph, const jit_node_t *node) {
   int64_t reach = PREFETCH_COVER_BYTES / (int64_t)hr_dtype_bytes(node->dtype);
   for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
@@ -245,7 +245,7 @@ static bool is_covered_by_prefetch(jit_graph_t *graph, const jit_node_t *node) {
   return false;
 }
 
-/* Short lines end before the hardware prefetcher has learnt them. */
+/* Prefetches loads by short lines, which end before the hardware prefetcher has detected them. */
 static void find_prefetches(jit_kernel_t *kernel) {
   int var = lane_loop(kernel);
   if (var < 1 || kernel->loops.has_tiles || kernel->loops.lanes == 1) return;
@@ -254,8 +254,8 @@ static void find_prefetches(jit_kernel_t *kernel) {
       node->prefetch.distance = PREFETCH_BYTES;
 }
 
-/* Nest, narrow and unrolled forms, lanes, units, parts, costs; in this order, as each depends on
- * those before. */
+/* Nest, unrolled and narrow forms, lanes, units, parts, costs: each step depends on the previous
+ * ones. */
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (kernel->loops.narrow_row)
     outer_nest(&kernel->form.space, &kernel->loops.nest);
@@ -286,7 +286,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* All elements of a row, for each lane's row. */
+/* Stores all elements of a row, for each lane's row. */
 static void emit_narrow_row(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->loops.narrow_row;
@@ -353,7 +353,7 @@ static void emit_unrolled_roots(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-/* A part of the innermost loop, as far as it is in the block from .. to. */
+/* Emits the part of an interval of the innermost loop that lies in the block [from, to). */
 static void emit_interval_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
                                    kir_value_t *to) {
   kir_builder_t *b = emit->code->builder;
@@ -394,7 +394,7 @@ static void emit_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t
   }
 }
 
-/* One element after the other, and few in all from this loop on: they need no loops. */
+/* Are there so few scalar elements from this loop on that they are fully unrolled? */
 static bool needs_no_loop(const jit_kernel_t *kernel, int var) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int64_t count = 1;
@@ -403,7 +403,7 @@ static bool needs_no_loop(const jit_kernel_t *kernel, int var) {
   return count * kernel->graph->node_count <= NODES_SMALL;
 }
 
-/* The innermost loop, over all its values or over a block. */
+/* Emits the innermost loop, over all its values or over a block. */
 static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
   jit_lanes_t how = {.var = lane_loop(kernel),
                      .lanes = kernel->loops.lanes,
@@ -429,7 +429,7 @@ static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *
 static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
                             kir_value_t *const *fixed, kir_value_t *block);
 
-/* The part of the variable's loop in which it is now has code of its own. */
+/* Emits each part of the peeled loop as code of its own, under a test of the variable. */
 static void emit_peeled(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
                         kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
@@ -472,7 +472,7 @@ static void emit_each(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value
   }
 }
 
-/* The loops from `var` on. Those that a unit fixes have one value each. */
+/* Emits the loops from `var` on. A variable that a unit fixes has one value. */
 static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
                             kir_value_t *const *fixed, kir_value_t *block) {
   jit_loop_t loop;
@@ -491,7 +491,7 @@ static void emit_loops_from(jit_emit_t *emit, jit_kernel_t *kernel, int var,
   }
 }
 
-/* One variable out of what is left of the unit's number: the innermost first. */
+/* Removes the fastest variable from a unit's number. */
 static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **left, int64_t size,
                                       bool is_last) {
   kir_builder_t *b = emit->code->builder;
@@ -501,8 +501,8 @@ static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **left, int6
   return kir_urem(b, whole, divisor);
 }
 
-/* Units of one call are rows of one block of columns: it is left of the units that they are rows.
- */
+/* All units of one call are rows of one block of columns: returns the block and reduces the units
+ * to row numbers. */
 static kir_value_t *split_column_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *rows = jit_emit_i64(emit, kernel->schedule.producer_grid.rows);
@@ -513,7 +513,7 @@ static kir_value_t *split_column_block(jit_emit_t *emit, const jit_kernel_t *ker
   return block;
 }
 
-/* The unit's loop is no variable of the formula: its level is that of the first variable. */
+/* The loop over units is no variable of the graph; its level is the first variable's. */
 static void emit_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[JIT_MAX_LOOPS],
       *block = kernel->loops.block && kernel->schedule.producer_grid.rows

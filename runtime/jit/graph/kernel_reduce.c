@@ -14,11 +14,11 @@
 #include <string.h>
 
 #define NODES_MAX 3000
-#define LANES_WORTH 16 /* of the widest vectors of f32 */
+#define LANES_WORTH 16 /* lanes of the widest f32 vector */
 
 /* --- indices ---------------------------------------------------------------------------------- */
 
-/* Variables of one nest along one dimension of the space, as its index. */
+/* Index along one dimension of the space, from the variables of one nest. */
 static const jit_expr_t *dimension_index(jit_graph_t *graph, const jit_nest_t *nest, int dim,
                                          const jit_expr_t *const *vars) {
   const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
@@ -36,7 +36,7 @@ static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit
     vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
 }
 
-/* full = element number in the operand; outer and within = numbers among the kept and the
+/* full = linear index in the operand; outer and within = linear indices among the kept and the
  * reduced dimensions. All three are sums over the same loop variables with different strides. */
 static void make_indices(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
@@ -84,7 +84,7 @@ static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   }
 }
 
-/* Its inputs are computed at the full index; it runs in the pass after those of its inputs. */
+/* Builds a reduction: its inputs at the full index, its pass after the passes of its inputs. */
 static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   jit_reduce_t *reduce = kernel->reduce;
   if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
@@ -111,7 +111,7 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   return NULL;
 }
 
-/* A root of the operand's size is written element by element, others once per result. */
+/* A root of the operand's size is stored element by element, other roots once per result. */
 static void build_roots(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_node_t **made = kernel->graph->last_made;
@@ -135,7 +135,7 @@ static int64_t widest_bytes(const jit_graph_t *graph) {
   return most;
 }
 
-/* Built anew after each split of a loop, since indices depend on the loops. */
+/* Built again after each split of a loop, since indices depend on the loops. */
 hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   if (!kernel->reduce) HR_TRY(HR_NEW(&kernel->arena, &kernel->reduce));
   memset(kernel->reduce, 0, sizeof *kernel->reduce);
@@ -155,8 +155,8 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   return jit_graph_take_failure(kernel->graph);
 }
 
-/* Columns of which a few have something in common, such as the channels of a group: lanes run over
- * all of them, and what is common is spread over some. */
+/* Does a division split columns into small groups that share a value, such as channels of a group?
+ * Lanes then run over all columns, and the shared values are broadcast. */
 static bool stays_whole(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->graph->exprs;
   int last = kernel->loops.nest.rank - 1;
@@ -165,7 +165,6 @@ static bool stays_whole(const jit_kernel_t *kernel) {
          kernel->loops.nest.sizes[last] % LANES_WORTH == 0;
 }
 
-/* Loops are split as long as that makes divisions in indices disappear. */
 bool jit_reduce_is_from_left(const jit_reduce_t *reduce) {
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].reducer.order == OP_REDUCE_LEFT) return true;
@@ -203,7 +202,7 @@ void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value
   jit_emit_at(emit, emit->level);
 }
 
-/* Variables v0 ... from the unit's number, the last fastest. */
+/* Variables v0 ... from the unit's number, the last one fastest. */
 void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *values[JIT_MAX_LOOPS];

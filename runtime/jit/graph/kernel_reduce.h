@@ -1,4 +1,4 @@
-/* What kernels with reductions share: kernel_rows.c and kernel_columns.c. */
+/* Types and functions shared by the kernels with reductions, kernel_rows.c and kernel_columns.c. */
 #ifndef JIT_KERNEL_REDUCE_H
 #define JIT_KERNEL_REDUCE_H
 
@@ -11,7 +11,7 @@ typedef struct jit_reduction {
   const hlo_instr_t *instr;
   jit_reducer_t reducer;
   jit_node_t *inputs[JIT_MAX_RESULTS], *inits[JIT_MAX_RESULTS];
-  int pass;       /* pass over the row that computes it */
+  int pass;       /* pass over the row that computes the reduction */
   int first_leaf; /* index of its first result among the results of all reductions */
   kir_value_t *values[JIT_MAX_RESULTS]; /* folded results, during emission; NULL: in memory or not
                                            computed yet */
@@ -23,37 +23,37 @@ typedef struct jit_reduce {
   const jit_expr_t *full, *outer; /* linear index of an element, and of its result */
   const jit_expr_t *within;       /* index of an element among the terms of its result */
   int64_t outer_count, within_count;
-  /* Blocks of the reduced dimensions, for few long reductions: of loop `cut` of a row; for columns,
-   * of the first reduced loop. */
+  /* Blocks of the reduced dimensions, for few long reductions. Rows are cut at loop `cut`, columns
+   * at the first reduced loop. */
   int64_t block, block_count;
   int cut;
-  int64_t columns;       /* columns: values of the last kept loop in a unit */
-  int64_t groups;        /* columns: values of the kept loop before it in a unit, within those over
-                            rows; 0: a unit fixes it */
-  int unroll;            /* columns: trip count of the last reduced loop, fully unrolled; 0: none */
-  int saved_count;       /* nodes saved between passes in the worker's memory */
-  size_t saved_bytes;    /* bytes of each, rounded up to HR_ALIGNMENT */
-  size_t row_bytes;      /* rows: bytes of the worker's memory for a row of a group */
-  int64_t group;         /* rows: rows that each pass processes together; 1: no groups */
+  int64_t columns;    /* columns: values of the last kept loop per unit */
+  int64_t groups;     /* columns: values of the next outer kept loop per unit, inside the loops over
+                         rows; 0: a unit fixes that loop's variable */
+  int unroll;         /* columns: trip count of the last reduced loop, fully unrolled; 0: none */
+  int saved_count;    /* nodes saved between passes in the worker's memory */
+  size_t saved_bytes; /* bytes of each saved node, rounded up to HR_ALIGNMENT */
+  size_t row_bytes;   /* rows: bytes of the worker's memory for a row of a group */
+  int64_t group;      /* rows: number of rows that each pass processes together; 1: no groups */
   int64_t element_bytes; /* bytes of the widest type in scratch memory */
 } jit_reduce_t;
 
 /* Builds the graph over the nests: reductions in their order, roots, passes. Errors: UNSUPPORTED,
  * NO_MEMORY. */
 hr_status_t jit_reduce_build(jit_kernel_t *kernel);
-/* Derives the nests from the space of the form, builds the graph, and splits loops as long as that
+/* Derives the nests from the space of the form and builds the graph. Splits loops as long as that
  * makes indices affine. Errors: as jit_reduce_build. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
-/* Must all elements of some reduction go into one accumulator, one by one (OP_REDUCE_LEFT)? */
+/* Must all elements of some reduction go into one accumulator one by one (OP_REDUCE_LEFT)? */
 bool jit_reduce_is_from_left(const jit_reduce_t *reduce);
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
 static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->loops.within.rank) - 1) << kernel->loops.nest.rank;
 }
-/* The initial values, as scalars. */
+/* Initial values of a reduction, as scalars. */
 void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits);
-/* Variables of a unit out of its number: all of the outer nest's but the last `kept` ones. Opens
- * their levels. */
+/* Computes the variables of a unit from its number, and opens their levels: the first `rank`
+ * variables of the outer nest. */
 void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank);
 
 hr_status_t jit_rows_plan(jit_kernel_t *kernel);

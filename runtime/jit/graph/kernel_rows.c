@@ -6,14 +6,14 @@
  *       for each pass { for row { accumulate, save, store }; fold the lanes }
  *       store the results }
  *
- * Values that are expensive and needed in a later pass are saved in the worker's memory; others
- * are computed again. Short rows are processed in groups, each pass over all rows of a group,
- * which hides the latency of the folds; results of reductions are in the worker's memory then
+ * Values that are expensive and needed in a later pass are saved in the worker's memory; others are
+ * recomputed. Short rows are processed in groups: each pass covers all rows of a group, which hides
+ * the latency of the folds, and results of reductions are in the worker's memory
  * (kernel_rows_plan.c decides).
  *
- * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose
- * partial results go to shared memory. Phase 2p + 1 combines them in the order of the blocks, so
- * that the bits do not depend on the number of workers.
+ * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions; partial
+ * results go to shared memory. Phase 2p + 1 combines them in the order of the blocks, so that the
+ * bits do not depend on the number of workers.
  *
  * Several accumulators per reduction (`unroll`) hide the latency of the reducer. Sums over many
  * terms thereby have the error of lanes * unroll partial sums, not of one running sum. */
@@ -22,7 +22,8 @@
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-#define LATENCY_COST 6.0 /* additions for an element that are sooner done than its sum is ready */
+/* Most additions per element that finish within the latency of the sum. */
+#define LATENCY_COST 6.0
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
 #define UNROLL_MAX 4
 
@@ -30,20 +31,18 @@ typedef struct rows {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
   int unroll;
-  int first_carry[JIT_MAX_REDUCTIONS]; /* first carry of each reduction of the pass that is written
-                                        */
+  int first_carry[JIT_MAX_REDUCTIONS]; /* first carry of each reduction of the current pass */
   bool is_split;                       /* results of reductions are in memory */
-  kir_value_t *number;                 /* number of the row in its group; NULL: it is alone */
-  kir_value_t
-      *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
-  kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
+  kir_value_t *number;                 /* number of the row in its group; NULL: there is no group */
+  kir_value_t *block_from; /* first value of the block in the cut dimension; NULL: whole rows */
+  kir_value_t *is_first;   /* is the iteration the first of its block? NULL: whole rows */
   kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MAX]
-                       [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
+                       [JIT_MAX_RESULTS]; /* ascending order: elements of an iteration */
 } rows_t;
 
 /* --- writing a pass --------------------------------------------------------------------------- */
 
-/* A place in the worker's memory for the row. */
+/* Address of the row's part of the worker's memory. */
 static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *offset = jit_emit_i64(emit, (int64_t)at_bytes);
@@ -60,7 +59,7 @@ static kir_value_t *saved_address(jit_emit_t *emit, const rows_t *rows, int slot
   return row_memory(emit, rows, rows->reduce->saved_bytes * (size_t)slot);
 }
 
-/* Where a result of a reduction waits for later passes. */
+/* Address at which a result of a reduction is kept for later passes. */
 static kir_value_t *result_address(jit_emit_t *emit, const rows_t *rows, int leaf) {
   const jit_reduce_t *reduce = rows->reduce;
   return row_memory(
@@ -68,10 +67,10 @@ static kir_value_t *result_address(jit_emit_t *emit, const rows_t *rows, int lea
       reduce->saved_bytes * (size_t)reduce->saved_count + (size_t)(leaf * reduce->element_bytes));
 }
 
-/* Registers of narrow types are saved as they are. */
+/* Type of a saved value: the register type, also for narrow types. */
 static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
-/* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
+/* Address of result `leaf` in shared memory: of a block, or, for block -1, of the whole row. */
 static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
                                    int leaf) {
   kir_builder_t *b = emit->code->builder;
@@ -87,7 +86,7 @@ static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_val
   return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), array, index);
 }
 
-/* A result of a reduction that is in memory. */
+/* Loads a result of a reduction from memory. */
 static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node,
                                 int leaf) {
   int level = emit->level;
@@ -101,7 +100,7 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
   return value;
 }
 
-/* Results of reductions, and values that an earlier pass has saved. */
+/* Provides results of reductions, and values saved by an earlier pass. */
 static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->provider.context;
   if (node->kind == JIT_LEAF) {
@@ -115,7 +114,7 @@ static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
                        jit_emit_depth(emit, node->vars));
 }
 
-/* Does the iteration have the first element of a block? */
+/* Does the iteration contain the first element of a block? */
 static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = rows->kernel;
@@ -129,8 +128,8 @@ static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   return is_first;
 }
 
-/* Elements in ascending order wait for the others of the iteration, and go into one accumulator
- * with them. Blocks begin with their first elements: the initial values stand before them all. */
+/* Ascending order: collects the vectors of an iteration, then folds all of them into one
+ * accumulator. A block starts with its first elements; the initial values precede all blocks. */
 static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, kir_value_t **x) {
   const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
   int first = rows->first_carry[i], vectors = emit->lane.mask ? 1 : rows->unroll;
@@ -162,7 +161,7 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
   }
 }
 
-/* Ascending order has one accumulator instead of one per lane. */
+/* Ascending order has one accumulator, other orders one per lane. */
 static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   kir_value_t *x[JIT_MAX_RESULTS];
@@ -175,7 +174,7 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
     accumulate_lanes(emit, rows, i, copy, x);
 }
 
-/* Values that later passes need and that cost more to compute than to load. */
+/* Saves values that later passes need and that are cheaper to load than to recompute. */
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
     if (node->reduce.slot < 0 || node->reduce.first_pass != emit->pass) continue;
@@ -189,7 +188,7 @@ static bool is_written(const jit_root_t *root, int pass) {
   return root->is_full && root->value->reduce.pass == pass;
 }
 
-/* One vector of a row in the current pass. */
+/* Emits one vector of a row in the current pass. */
 static void emit_elements(jit_emit_t *emit, void *context, int copy) {
   rows_t *rows = context;
   jit_kernel_t *kernel = rows->kernel;
@@ -207,7 +206,7 @@ static void emit_elements(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-/* Accumulators of the pass, `unroll` sets of them. */
+/* Initialises the accumulators of the pass, `unroll` sets. */
 static void start_carries(jit_emit_t *emit, rows_t *rows) {
   emit->carry.count = 0;
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
@@ -226,7 +225,7 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
   }
 }
 
-/* All sets and lanes of a reduction to one, without its initial values. */
+/* Folds all sets and lanes of a reduction to one value, without its initial values. */
 static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **out_values) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   int first = rows->first_carry[i], count = reduction->reducer.count;
@@ -257,8 +256,8 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
   return count;
 }
 
-/* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have
- * not saved, from *left. */
+/* Subtracts from *left the cost of a node in a pass, including operands that no earlier pass
+ * saved. */
 static void subtract_cost(const jit_kernel_t *kernel, const jit_node_t *node, int pass,
                           double *left) {
   bool is_there = !(node->vars & jit_within_vars(kernel)) ||
@@ -268,7 +267,8 @@ static void subtract_cost(const jit_kernel_t *kernel, const jit_node_t *node, in
   for (int k = 0; k < node->arg_count; k++) subtract_cost(kernel, node->args[k], pass, left);
 }
 
-/* Several sets hide the latency of additions where little else is done. */
+/* Chooses the number of accumulator sets: several hide the latency of additions if there is little
+ * other work. */
 static int choose_unroll(const rows_t *rows, int pass) {
   const jit_reduce_t *reduce = rows->reduce;
   int carries = count_carries(reduce, pass);
@@ -286,7 +286,7 @@ static int choose_unroll(const rows_t *rows, int pass) {
              : 1;
 }
 
-/* What a block is of the dimension that is cut. */
+/* Range of a block in the cut dimension. */
 static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
                         kir_value_t **from, kir_value_t **to) {
   kir_builder_t *b = emit->code->builder;
@@ -297,7 +297,7 @@ static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block
   *to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, *to}, 2);
 }
 
-/* block: NULL if rows are whole. */
+/* Loops over the reduced dimensions. block: NULL for whole rows. */
 static void emit_reduced_loops(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
   const jit_nest_t *within = &rows->kernel->loops.within;
   int var = rows->kernel->loops.nest.rank + w;
@@ -332,10 +332,10 @@ static void emit_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *blo
   if (rows->kernel->loops.within.rank)
     emit_reduced_loops(emit, rows, 0, block);
   else
-    emit_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
+    emit_elements(emit, rows, 0); /* one element per row: no loop, no lanes */
 }
 
-/* All are computed before the first is stored, which may be where another's operand is. */
+/* All values are computed before the first store, which may overwrite another root's operand. */
 static void store_results(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
@@ -361,7 +361,7 @@ static void save_results(jit_emit_t *emit, const rows_t *rows, const jit_reducti
   }
 }
 
-/* In the last pass the results are stored, too. */
+/* The last pass also stores the results. */
 static void emit_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   emit_pass(emit, rows, pass, NULL);
@@ -401,8 +401,7 @@ static void emit_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* Several rows per unit go through each pass together, so that short rows share the loop's
- * overhead. */
+/* Passes process several rows together, so that short rows share the overhead of loops. */
 static void emit_groups(rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);
@@ -441,7 +440,7 @@ static void emit_block(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_units_end(emit, &loop);
 }
 
-/* The blocks' results of one reduction, in their order. */
+/* Combines the blocks' results of one reduction, in order. */
 static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *reduction) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];

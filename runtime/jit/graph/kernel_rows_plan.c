@@ -2,22 +2,23 @@
  * rows per group, and prefetches.
  *
  * A walk over the graph from the outputs of each pass finds the first and last pass that needs a
- * node. A node that is needed in two passes and expensive gets a slot in the worker's memory.
- * Loads from main memory that several passes read are in the cache in all but the first pass: the
- * last pass prefetches the next group of rows meanwhile. */
+ * node. A node that is needed in two passes and expensive gets a slot in the worker's memory. Loads
+ * from main memory that several passes read hit the cache in all but the first pass, so the last
+ * pass prefetches the next group of rows. */
 #include "jit/graph/kernel_reduce.h"
 
-#define ROWS_MIN 8      /* fewer are cut into blocks */
-#define BLOCK_MIN 16384 /* elements of a block */
+#define ROWS_MIN 8      /* fewer rows are cut into blocks */
+#define BLOCK_MIN 16384 /* least elements of a block */
 #define BLOCKS_MAX 64
-#define EXPENSIVE 3.0 /* additions that are sooner done than a value is stored and read */
-#define MIN_PREFETCH \
-  1024 /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
-#define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
-#define GROUP_MAX 16             /* rows */
-#define GROUP_ELEMENTS 4096      /* elements of a group's rows, which stay in the first cache */
+/* Least cost, in additions, of a node whose recomputation exceeds a store and a load. */
+#define EXPENSIVE 3.0
+/* Least prefetch distance in bytes; hardware prefetchers cover shorter ones. */
+#define MIN_PREFETCH 1024
+#define MAX_PREFETCH (128 << 10) /* most bytes; longer rows would evict the current one */
+#define GROUP_MAX 16             /* most rows of a group */
+#define GROUP_ELEMENTS 4096 /* most elements of a group, which stays in the first-level cache */
 
-/* Nodes were made operands first. */
+/* Operands precede users in order of creation. */
 static void find_expensive(const jit_kernel_t *kernel) {
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
@@ -25,9 +26,8 @@ static void find_expensive(const jit_kernel_t *kernel) {
   }
 }
 
-/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what
- * a pass needs, the first node that an earlier one had is saved there, if it is worth it; what is
- * below is not needed again. */
+/* Marks a node as needed in a pass. Walking down from the outputs of the pass, the first expensive
+ * node that an earlier pass needed is saved there; its operands are then not needed again. */
 static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   if (!(node->vars & jit_within_vars(kernel)) || node->reduce.end_pass == pass + 1 ||
       node->reduce.slot >= 0)
@@ -57,8 +57,8 @@ static void find_saved(jit_kernel_t *kernel) {
   }
 }
 
-/* While a row is in the cache for the last time, the next group's is asked for: else its first pass
- * waits for memory. */
+/* Prefetches the next group's row during the last pass over the current one; otherwise the next
+ * first pass would wait for memory. */
 static void find_prefetch_distance(jit_kernel_t *kernel) {
   int var = kernel->loops.nest.rank - 1;
   if (var < 0) return;
@@ -81,8 +81,8 @@ static bool is_ascending(const jit_reduce_t *reduce) {
   return false;
 }
 
-/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest; the
- * outermost one where blocks must be neighbours in ascending order. */
+/* The loop at which rows are cut: the outermost one with enough blocks, else the longest. In
+ * ascending order blocks must be contiguous, so it is the outermost one. */
 static int cut_of(const jit_kernel_t *kernel) {
   const jit_nest_t *within = &kernel->loops.within;
   int cut = 0;
@@ -160,13 +160,13 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    bool is_update = root->instr->op == HLO_DYNAMIC_UPDATE_SLICE; /* where it begins is not known */
+    bool is_update = root->instr->op == HLO_DYNAMIC_UPDATE_SLICE; /* start and alignment unknown */
     root->streams =
         may_stream && root->is_full && !is_update && bytes >= 4 && count * bytes >= least;
   }
 }
 
-/* Are there lanes enough for trees of reducer_tree.c, and values that lie in them one by one? */
+/* Are there enough lanes for the trees of reducer_tree.c, and no complex values? */
 static bool is_worth_tree(const jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
   if (!kernel->loops.within.rank || kernel->loops.lanes & (kernel->loops.lanes - 1)) return false;

@@ -1,9 +1,9 @@
 /* Square tiles for loads that are transposed with respect to the innermost loop.
  *
- * Rows of the operand are loaded as vectors, transposed in registers (emit_transpose.c), and
- * stored in a buffer of the function, from where the loops over the tile read them along the
- * lanes. Every cache line of the operand is read once, whatever the stride of its rows; a gather
- * would touch one line per lane and load all of them again for the next row. */
+ * Rows of the operand are loaded as vectors, transposed in registers (emit_transpose.c), and stored
+ * in a buffer of the function, from where the loops over the tile read them along the lanes. Every
+ * cache line of the operand is read once, whatever the stride of its rows; a gather would touch one
+ * line per lane, and all of them again for the next row. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
@@ -12,7 +12,7 @@ static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t
   return kir_inbounds_gep(emit->code->builder, element, array, index);
 }
 
-/* Before the loops over the square, at the level of those around. */
+/* Emitted before the loops over the square, at the level of the enclosing loop. */
 static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t *node, int level) {
   jit_code_t *code = emit->code;
   int along = kernel->loops.nest.rank - 2, across = kernel->loops.nest.rank - 1,

@@ -1,12 +1,12 @@
-/* Choice of the loop nest: as few loops as all indices allow, as many as quotients and remainders
- * need.
+/* Choice of the loop nest: the fewest loops for which quotients and remainders disappear from the
+ * indices.
  *
  * The nest starts with the dimensions of the roots' shape. A variable is split where an index
- * contains its quotient or remainder by a constant that divides its size (reshape between
- * different ranks does that); the graph is then built again over the new nest. Afterwards
- * neighbouring variables are merged wherever every index depends on them as on one variable of
- * the product of their sizes. A pair of loops along which some load is transposed becomes a pair
- * of loops over square tiles. */
+ * contains its quotient or remainder by a constant that divides its size (reshape between different
+ * ranks does that); the graph is then built again over the new nest. Afterwards neighbouring
+ * variables are merged wherever every index depends on them as on one variable of the product of
+ * their sizes. A pair of loops along which some load is transposed becomes a pair of loops over
+ * square tiles. */
 #include "jit/graph/jit_kernel.h"
 
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {
@@ -47,7 +47,7 @@ const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest) {
   return index;
 }
 
-/* Is some index that the formula uses bent by the variable? */
+/* Does some index that the graph uses depend on the variable by a quotient or remainder? */
 static bool is_any_nonaffine(const jit_graph_t *graph, int var) {
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->expr && jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return true;
@@ -91,7 +91,7 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const
   for (int v = nest->rank - 2; v >= 0; v--) {
     if (nest->unmerged_prefix && jit_nest_split_at(nest, nest->unmerged_prefix) == v + 1) continue;
     if (!can_merge(graph, roots, root_count, first + v, nest->sizes[v + 1])) continue;
-    /* Variables are numbered as before only up to here, so one is merged at a time. */
+    /* Later variables are renumbered, so one is merged at a time. */
     nest->sizes[v] *= nest->sizes[v + 1];
     for (int w = v + 1; w + 1 < nest->rank; w++) nest->sizes[w] = nest->sizes[w + 1];
     nest->rank--;
@@ -110,7 +110,8 @@ bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int alo
          jit_expr_factor(node->expr, across) > 1 && jit_expr_factor(node->expr, along) == 1;
 }
 
-/* The loop along which a load goes that jumps in the innermost one; -1: none. */
+/* The loop along which some load is contiguous while it is strided in the innermost loop; -1:
+ * none. */
 static int strided_loop(const jit_nest_t *nest, const jit_graph_t *graph) {
   int inner = nest->rank - 1;
   for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
@@ -124,7 +125,7 @@ static void set_loop(jit_nest_t *nest, int64_t size, int64_t stride) {
   nest->strides[nest->rank++] = stride;
 }
 
-/* Several tiles of rows side by side, so that what is read of a row is more than one line. */
+/* Puts several tiles side by side, so that more than one cache line of a row is read. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes) {
   jit_nest_t old = *nest;
   int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? strided_loop(nest, graph) : -1;

@@ -1,21 +1,21 @@
 /* Narrow floats that are only moved, as integers of their size.
  *
  * bf16, f16 and the 8-bit floats are widened to f32 when they are loaded. Where no arithmetic op
- * reads or makes a value, widening and rounding back are not needed: the nodes get the unsigned
+ * reads or produces a value, widening and rounding back are unnecessary: the nodes get the unsigned
  * type of the same size, which also lets a vector hold more of them. Bits of NaNs are preserved
  * that way. */
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
-#define ELEMENTS_LEAST \
-  256 /* smaller arrays may be registers of a region, which have one type in all its kernels */
+/* Smaller arrays may be registers of a region, which have one type in all its kernels. */
+#define ELEMENTS_LEAST 256
 
 static bool is_choice(const jit_node_t *node) {
   return node->kind == JIT_OP && node->op == HLO_SELECT;
 }
 
-/* Where something is computed as a float, or of it: what else choices are between is a float, too.
- */
+/* If any of a select's result and choices is computed as a float, all of them are. True: something
+ * changed. */
 static bool spread_floats(jit_node_t *node) {
   jit_node_t **args = node->args;
   bool is_any = node->is_computed || args[1]->is_computed || args[2]->is_computed;

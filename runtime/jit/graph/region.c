@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* What a loop must be like, and which of its kernels become part of its function. */
-#define INLINE_NS \
-  4000.0 /* less than this takes a kernel that does: more is worth a call, or several workers */
-#define INLINE_NODES 400  /* that it has at most */
-#define REGION_NODES 3000 /* nodes of all kernels */
+/* Limits of regions and of inlined kernels. */
+/* Longest run time of an inlined kernel; a longer one is worth a call or several workers. */
+#define INLINE_NS 4000.0
+#define INLINE_NODES 400  /* most nodes of an inlined kernel */
+#define REGION_NODES 3000 /* most nodes of all inlined kernels */
 #define REGION_STEPS 400
-#define CALL_NS 100.0 /* least time of what is called */
-#define POLL_NS 2e6   /* between looks at whether to stop */
+#define CALL_NS 100.0 /* assumed time of a called step */
+#define POLL_NS 2e6   /* time between polls for cancellation */
 
 typedef struct region_plan {
   const jit_kernel_t *kernel;
@@ -24,7 +24,7 @@ typedef struct region_plan {
   const void **literals;
 } region_plan_t;
 
-/* --- which loops ------------------------------------------------------------------------------ */
+/* --- candidates ------------------------------------------------------------------------------- */
 
 static int plan_node_count(const jit_plan_t *plan) {
   int nodes = 0;
@@ -39,7 +39,7 @@ static bool can_inline(const flat_step_t *step) {
          plan_node_count(plan) <= INLINE_NODES;
 }
 
-/* Reference kernels keep values, talk to peers, and are slow anyway. */
+/* Reference kernels keep state, communicate with peers, and are slow anyway. */
 static bool is_candidate(const flat_plan_t *flat, int loop) {
   int written = 0, nodes = 0;
   for (int s = loop; s < flat->steps[loop].end; s++) {
@@ -52,7 +52,7 @@ static bool is_candidate(const flat_plan_t *flat, int loop) {
   return written && nodes <= REGION_NODES && flat->steps[loop].end - loop <= REGION_STEPS;
 }
 
-/* --- what it touches -------------------------------------------------------------------------- */
+/* --- buffers of a region ---------------------------------------------------------------------- */
 
 static void add_buffer(jit_region_t *region, flat_ref_t ref) {
   if (ref.buffer < 0) return;
@@ -89,7 +89,7 @@ static void find_literals(jit_region_t *region, const jit_plan_t *plan, int *cap
     }
 }
 
-/* Counts them, then lists them: in the order in which the function's code is written. */
+/* Counts the literals, then lists them in the order in which the code is written. */
 static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
   for (int pass = 0; pass < 2; pass++) {
     int count = 0;
@@ -101,7 +101,7 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
   return NULL;
 }
 
-/* One turn of what is in a loop, as if loops inside of it made one, too. */
+/* Estimated time of one iteration of a loop; inner loops count as one iteration. */
 static double iteration_ns(const jit_region_t *region, int loop) {
   double ns = 1;
   for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
@@ -114,7 +114,8 @@ static double iteration_ns(const jit_region_t *region, int loop) {
   return ns;
 }
 
-/* A power of two, by which it is quick to divide. Loops that are soon over are left alone. */
+/* Chooses iterations between polls, a power of two because the test is then a mask. Short inner
+ * loops never poll. */
 static void choose_trip_counts(jit_region_t *region, int loop) {
   int64_t trip_count = 1, all = region_step(region, loop)->control.trip_count;
   double ns = iteration_ns(region, loop);
@@ -142,7 +143,7 @@ static hr_status_t analyse_loop(jit_region_t *region, hr_arena_t *arena) {
   return NULL;
 }
 
-/* --- its name --------------------------------------------------------------------------------- */
+/* --- key -------------------------------------------------------------------------------------- */
 
 static void add_words(jit_key_state_t *state, int64_t a, int64_t b, int64_t c) {
   int64_t words[] = {a, b, c};
@@ -203,7 +204,7 @@ static hr_status_t make_region_key(const jit_region_t *region, hr_arena_t *arena
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Kernels that nothing else runs have no function of their own. */
+/* Kernels that only regions use get no function of their own. */
 static void add_inlined_writers(const jit_region_t *region, jit_kernel_t *kernel) {
   for (int s = region->step; s < region->end; s++) {
     const jit_plan_t *plan = region_step(region, s)->native.plan;
@@ -236,7 +237,7 @@ static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step,
   return NULL;
 }
 
-/* The step runs the function now; what is inside of it is there for calls, and to be read. */
+/* The step now runs the function. The steps of its body stay for calls and for inspection. */
 static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *kernel) {
   const jit_region_t *region = kernel->region;
   flat_step_t *step = &flat->steps[s];

@@ -25,7 +25,8 @@ static void forbid_register(jit_region_t *region, flat_ref_t ref) {
   if (buffer) buffer->is_register = false;
 }
 
-/* Something sees the bytes as `count` elements of a type. */
+/* Records an access to the buffer as `count` elements of a type; another view forbids a
+ * register. */
 static region_buffer_t *record_access(jit_region_t *region, flat_ref_t ref, hr_dtype_t dtype,
                                       int64_t count) {
   region_buffer_t *buffer = region_buffer_of(region, ref);
@@ -43,8 +44,8 @@ static int64_t buffer_element_count(const jit_region_t *region, flat_ref_t ref, 
   return (int64_t)(buffers[flat_root(buffers, ref.buffer)].size_bytes / hr_dtype_bytes(dtype));
 }
 
-/* Is it one element at a place that is not known? Of several vectors, that would be in one of them
- * all: such an array is better in memory. */
+/* Is it an access to one element at a variable index of an array of several vectors? Such an array
+ * is better kept in memory. */
 static bool is_dynamic_lane(const jit_kernel_t *kernel, const jit_expr_t *index, int lanes,
                             size_t bytes) {
   bool is_spread = lanes > 1 && index->vars & 1;
@@ -100,7 +101,7 @@ static void record_predicate(jit_region_t *region, const flat_step_t *step) {
   record_access(region, step->in[0], is_index ? HR_S32 : HR_PRED, 1);
 }
 
-/* A copy of the whole is one of a register. */
+/* Only a copy of the whole array can be a copy of a register. */
 static bool copies_whole_buffer(const jit_region_t *region, const flat_step_t *step) {
   const flat_buffer_t *from = &region->flat->buffers[region_buffer_of(region, step->in[0])->buffer];
   const flat_buffer_t *to = &region->flat->buffers[region_buffer_of(region, step->out[0])->buffer];
@@ -123,7 +124,8 @@ static void record_step(jit_region_t *region, int s) {
     forbid_all(region, step);
 }
 
-/* Two registers that are copied are of one type, which may be known of one of them only. */
+/* Registers that are copied to each other have one type, which may be known for one of them
+ * only. */
 static bool unify_copy_types(jit_region_t *region, const flat_step_t *step) {
   region_buffer_t *from = region_buffer_of(region, step->in[0]),
                   *to = region_buffer_of(region, step->out[0]);

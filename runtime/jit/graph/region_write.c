@@ -12,7 +12,7 @@
 #include "jit/element/element.h"
 #include "jit/graph/region.h"
 
-#define INLINE_COPY_BYTES 512 /* bytes that are copied without a call */
+#define INLINE_COPY_BYTES 512 /* most bytes of a copy without a call */
 
 typedef struct writer {
   jit_kernel_t *kernel;
@@ -21,9 +21,9 @@ typedef struct writer {
   kir_builder_t *b;
   kir_type_t *i8, *i32, *i64, *pointer;
   kir_value_t *function, *table, *run, *run_step, *status, *nowhere;
-  kir_block_t *entry, *at; /* at: where code goes on */
+  kir_block_t *entry, *at; /* at: current block */
   kir_type_t *run_step_type;
-  int literals; /* that have been met */
+  int literals; /* number of literals used so far */
 } writer_t;
 
 static kir_value_t *const_i64(const writer_t *w, int64_t value) {
@@ -81,7 +81,7 @@ static kir_value_t *read_scalar(writer_t *w, flat_ref_t ref, hr_dtype_t dtype) {
   return buffer->is_register ? buffer->reg.value : load_as(w, &scalar, address_of(w, ref));
 }
 
-/* Does a step of the range leave something in the buffer? */
+/* Does a step in [begin, end) write the buffer? */
 static bool is_written(const jit_region_t *region, const region_buffer_t *buffer, int begin,
                        int end) {
   for (int s = begin; s < end; s++) {
@@ -92,8 +92,8 @@ static bool is_written(const jit_region_t *region, const region_buffer_t *buffer
   return false;
 }
 
-/* Is its value from before the step, or one iteration's, wanted after a range behind it that writes
- * it? */
+/* Is the register written in [begin, end) and live across it: defined before `step`, or used after
+ * the range or in the next iteration? */
 static bool is_live_across(const jit_region_t *region, const region_buffer_t *buffer, int step,
                            int begin, int end) {
   const flat_buffer_t *flat = &region->flat->buffers[buffer->buffer];
@@ -122,10 +122,10 @@ static void store_registers(writer_t *w) {
   }
 }
 
-/* --- what is called --------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-/* Calls step `step` in the executor; `rounds` > 0: a cancellation poll after that many iterations.
- */
+/* Calls step `step` in the executor. `rounds` > 0: polls for cancellation after that many
+ * iterations. */
 static void call_step(writer_t *w, int step, int64_t rounds) {
   kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), const_i64(w, rounds)};
   kir_block_t *after = new_block(w), *bad = new_block(w);
@@ -221,7 +221,7 @@ static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *c
         offset_address(w, address_of(w, step->scratch), (int64_t)call->shared_at);
 }
 
-/* Kernels without loops compute all at once: vectors are as long as their arrays. */
+/* Kernels without loops compute all elements at once: vectors have the length of their arrays. */
 static void use_full_vectors(jit_kernel_t *kernel) {
   int lanes = region_lanes_of(kernel);
   if (!lanes) return;
@@ -279,9 +279,9 @@ static hr_status_t emit_kernels(writer_t *w, const flat_step_t *step) {
 
 static hr_status_t emit_steps(writer_t *w, int begin, int end);
 
-/* Values that come from the blocks before, then from where the loop's last step is. */
+/* Phis of a loop: incoming values from the preheader, then from the loop's last block. */
 typedef struct phis {
-  kir_value_t *iteration, **registers; /* by buffer; NULL: it has none */
+  kir_value_t *iteration, **registers; /* by buffer; NULL: none */
 } phis_t;
 
 static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *out_phis) {
@@ -317,7 +317,7 @@ static void restore_register_values(jit_region_t *region, kir_value_t *const *va
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
-/* Every so many iterations of a loop the machine looks whether it is to stop. */
+/* Polls for cancellation every trip_counts iterations of a loop. */
 static void emit_poll(writer_t *w, int s, kir_value_t *iteration) {
   int64_t trip_count = w->region->trip_counts[s - w->region->step];
   if (!trip_count) return;
@@ -372,7 +372,7 @@ typedef struct branch_end {
   kir_value_t **values;
 } branch_end_t;
 
-/* Whether branch k is taken, if none before it is. Predicates: true is branch 0. */
+/* Is branch k taken, provided no earlier one is? Predicates: true is branch 0. */
 static kir_value_t *is_branch(writer_t *w, const flat_step_t *step, kir_value_t *choice, int k) {
   kir_type_t *type = kir_type_of(choice);
   if (step->source->op.in_shapes[0]->dtype == HR_PRED)
@@ -429,7 +429,7 @@ static hr_status_t emit_conditional(writer_t *w, int s) {
   return NULL;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the function ----------------------------------------------------------------------------- */
 
 static hr_status_t emit_step(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);

@@ -1,11 +1,12 @@
-/* Tile fusion: on which part of its producer's result a kernel's units depend.
+/* Tile fusion: the part of its producer's result on which a kernel's unit depends.
  *
  * A kernel that runs on tiles of its producer may start a unit when that tile is done. For each
  * array the loads are compared with the index of the unit: at the same element, within the same
  * rows, or anywhere (JIT_DEPENDS_ON_ALL, which forbids the fusion). */
 #include "jit/graph/jit_kernel.h"
 
-/* Do the variables of rows stand in the index as in that of the grid's elements? */
+/* Do the row variables have the same factors in the index as in the index of the grid's
+ * elements? */
 static bool follows_rows(const jit_kernel_t *kernel, const jit_expr_t *expr, int rank) {
   int64_t stride = kernel->schedule.producer_grid.columns;
   for (int v = rank; v-- > 0; stride *= kernel->loops.nest.sizes[v])
@@ -26,7 +27,7 @@ static jit_dependence_t reach_of(const jit_kernel_t *kernel, const jit_node_t *n
   return is_element ? JIT_DEPENDS_ON_ELEMENT : JIT_DEPENDS_ON_ROWS;
 }
 
-/* Units that are no rows, or no columns of them. */
+/* Are the kernel's units neither rows nor blocks of columns of the grid? */
 static bool has_other_units(const jit_kernel_t *kernel, int rank) {
   const op_native_grid_t *grid = &kernel->schedule.producer_grid;
   bool is_loop = kernel->form.space.kind == FUSION_LOOP;

@@ -1,6 +1,6 @@
-/* How the kernel IR (kir_ir.h) is built: a module, types, constants, functions, and instructions at
- * a builder's place. Instructions on constants are constants. Nothing fails here: what memory ran
- * out for is told by the module's status when it is lowered.
+/* Construction of the kernel IR (kir_ir.h): modules, types, constants, functions, and instructions
+ * at a builder's insertion point. Instructions on constants are folded. No function fails: running
+ * out of memory sets the module's status, which lowering reports.
  *
  *   kir_module_create(&x64_kir_target, "kernels", &module);
  *   kir_value_t *function = kir_add_function(module, "add1", kir_function_type(i64, &i64, 1));
@@ -14,7 +14,8 @@
 /* A target that has all operations. */
 extern const kir_target_t kir_generic_target;
 
-/* target, name: outlive the module. Owner: the caller destroys it. Errors: NO_MEMORY. */
+/* Requires: target and name outlive the module. Owner: the caller destroys it. Errors:
+ * NO_MEMORY. */
 hr_status_t kir_module_create(const kir_target_t *target, const char *name,
                               kir_module_t **out_module);
 void kir_module_destroy(kir_module_t *module); /* accepts NULL */
@@ -30,17 +31,17 @@ kir_type_t *kir_pointer_type(kir_module_t *module);
 kir_type_t *kir_vector_type(kir_type_t *element, unsigned lanes);
 kir_type_t *kir_array_type(kir_type_t *element, uint64_t count);
 kir_type_t *kir_function_type(kir_type_t *result, kir_type_t *const *params, unsigned count);
-/* With the element type given, and as many lanes as `like`: a vector if that is one. */
+/* The element type with as many lanes as `like`: a vector if `like` is a vector. */
 kir_type_t *kir_type_like(const kir_type_t *like, kir_type_t *element);
-/* i1, or as many of them as `like` has lanes: the type of a comparison. */
+/* The type of a comparison: i1, or a vector of i1 with the lanes of `like`. */
 kir_type_t *kir_i1_like(const kir_type_t *like);
-uint64_t kir_type_bytes(const kir_type_t *type); /* in memory; of an array at least that */
+uint64_t kir_type_bytes(const kir_type_t *type); /* in memory; for an array a lower bound */
 
 static inline kir_type_t *kir_type_of(const kir_value_t *value) { return value->type; }
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* A constant with these bits in its lanes; bits above the element's width are ignored. */
+/* A constant with these bits per lane; bits above the element's width are ignored. */
 kir_value_t *kir_constant(kir_type_t *type, const uint64_t *lanes);
 /* The same with poison in some of the first 64 lanes: bit l of poison_lanes for lane l. */
 kir_value_t *kir_partly_poison(kir_type_t *type, const uint64_t *lanes, uint64_t poison_lanes);
@@ -52,20 +53,21 @@ kir_value_t *kir_null(kir_type_t *type);
 kir_value_t *kir_all_ones(kir_type_t *type);
 kir_value_t *kir_poison(kir_type_t *type);
 bool kir_is_null(const kir_value_t *value);
-/* Lane i of a constant vector; NULL: it is no constant, or has no such lane. */
+/* Lane i of a constant vector; NULL: `value` is not constant, or has no such lane. */
 kir_value_t *kir_const_lane(const kir_value_t *value, unsigned i);
 double kir_const_as_double(const kir_value_t *value); /* lane 0 of f32 or f64 */
 
 /* --- functions and blocks --------------------------------------------------------------------- */
 
 kir_value_t *kir_add_function(kir_module_t *module, const char *name, kir_type_t *type);
-kir_value_t *kir_find_function(const kir_module_t *module, const char *name); /* NULL: none */
+kir_value_t *kir_find_function(const kir_module_t *module,
+                               const char *name); /* NULL: no such function */
 void kir_add_attributes(kir_value_t *function, unsigned attributes);
 kir_value_t *kir_param(const kir_value_t *function, unsigned k);
 kir_block_t *kir_append_block(kir_value_t *function, const char *name);
 kir_block_t *kir_entry_block(const kir_value_t *function);
 kir_value_t *kir_block_function(const kir_block_t *block);
-kir_value_t *kir_terminator(const kir_block_t *block); /* NULL: none yet */
+kir_value_t *kir_terminator(const kir_block_t *block); /* NULL: the block is not terminated */
 
 kir_builder_t *kir_builder_create(kir_module_t *module);
 void kir_position(kir_builder_t *b, kir_block_t *block, kir_value_t *insert_before);
@@ -75,14 +77,14 @@ static inline kir_block_t *kir_insert_block(const kir_builder_t *b) { return b->
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* Operands are built before what reads them, those of phis aside. */
+/* Operands must be built before their users, except operands of phis. */
 typedef kir_value_t *kir_unary_fn(kir_builder_t *b, kir_value_t *x);
 typedef kir_value_t *kir_binary_fn(kir_builder_t *b, kir_value_t *x, kir_value_t *y);
 typedef kir_value_t *kir_cast_fn(kir_builder_t *b, kir_value_t *x, kir_type_t *type);
 kir_binary_fn kir_add, kir_nsw_add, kir_sub, kir_mul, kir_udiv, kir_sdiv, kir_urem, kir_srem,
     kir_and, kir_or, kir_xor, kir_shl, kir_lshr, kir_ashr, kir_fadd, kir_fsub, kir_fmul, kir_fdiv;
 kir_unary_fn kir_neg, kir_not, kir_fneg;
-/* To the same type: the value itself. */
+/* A cast to the same type returns its operand. */
 kir_cast_fn kir_trunc, kir_zext, kir_sext, kir_fptrunc, kir_fpext, kir_fptosi, kir_fptoui,
     kir_sitofp, kir_uitofp, kir_bitcast;
 kir_value_t *kir_int_cast(kir_builder_t *b, kir_value_t *x, kir_type_t *type, bool is_signed);
@@ -117,13 +119,13 @@ kir_value_t *kir_ret(kir_builder_t *b, kir_value_t *value);
 kir_value_t *kir_ret_void(kir_builder_t *b);
 kir_value_t *kir_call(kir_builder_t *b, kir_type_t *type, kir_value_t *callee,
                       kir_value_t *const *args, unsigned count);
-/* op has KIR_INTRINSIC. type: of the result, or of the vector that is reduced. */
+/* Requires: op has the flag KIR_INTRINSIC. type: of the result; of a reduction: the vector. */
 kir_value_t *kir_intrinsic(kir_builder_t *b, kir_op_t op, kir_type_t *type,
                            kir_value_t *const *args, int count);
 
 /* --- for passes and back ends ----------------------------------------------------------------- */
 
-/* The op as it is, or what it folds to: nothing is expanded. */
+/* Builds the op, or folds it; no expansion. */
 kir_value_t *kir_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                        kir_value_t *const *args, int count);
 /* The op, or what the target has instead. */
@@ -132,12 +134,13 @@ kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type
 /* The op as it is. */
 kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *const *args,
                         int count);
-/* The result of an op that is known while it is built: a constant, or one of its arguments. NULL:
- * it must be computed. */
+/* The result of an op if it is known at construction: a constant, or one of the arguments. NULL: it
+ * must be computed. */
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
                       int count, const kir_target_t *target);
-kir_value_t *kir_splat(kir_builder_t *b, kir_value_t *value, kir_type_t *type); /* in all lanes */
-/* x / y or the remainder, as `op` says, of vectors of integers: by ops that vectors have. */
+kir_value_t *kir_splat(kir_builder_t *b, kir_value_t *value,
+                       kir_type_t *type); /* broadcasts to all lanes */
+/* x / y or its remainder (`op`) for vectors of integers, expanded into ops that vectors have. */
 kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y);
 
 #endif

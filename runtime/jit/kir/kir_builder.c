@@ -14,7 +14,7 @@
 
 const kir_target_t kir_generic_target = {.folds_conversions = true};
 
-/* Each of them is what it refers to. */
+/* Each fallback object refers only to fallback objects. */
 static void init_fallbacks(kir_module_t *module) {
   kir_type_t *type = &module->no_type;
   for (int k = 0; k < 8; k++) module->no_params[k] = type;
@@ -44,7 +44,7 @@ hr_status_t kir_module_create(const kir_target_t *target, const char *name,
   return NULL;
 }
 
-/* Frees everything that was built in it, including failures that nobody has asked for. */
+/* Frees everything that was built in the module, including an unreported failure. */
 void kir_module_destroy(kir_module_t *module) {
   if (!module) return;
   hr_status_release(module->status);
@@ -270,7 +270,7 @@ kir_value_t *kir_call(kir_builder_t *b, kir_type_t *type, kir_value_t *callee,
   return call;
 }
 
-/* The types that are a part of an intrinsic's name. */
+/* Finds the types that are part of an intrinsic's name. */
 static int overloads_of(kir_op_t op, kir_type_t *type, kir_value_t *const *args,
                         kir_type_t *overloads[KIR_OVERLOADS_MAX]) {
   int count = 1;

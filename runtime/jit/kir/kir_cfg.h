@@ -4,24 +4,23 @@
 
 #include "jit/kir/kir.h"
 
-/* Blocks that the entry reaches, in reverse postorder: each before those that it leads to, but for
- * loops' back edges, and a loop's body before what follows it. A block's index is its position. */
+/* Blocks reachable from the entry, in reverse postorder: each before its successors, except for
+ * back edges, and a loop's body before its exit. A block's index is its position. */
 typedef struct kir_cfg {
   hr_arena_t *arena;
   kir_function_t *function;
   kir_block_t **order;
   int block_count;
-  int *depth;        /* loops around a block, by its index */
+  int *depth;        /* loop depth, by block index */
   bool is_malformed; /* a block has no terminator: nothing else is known */
 } kir_cfg_t;
 
 hr_status_t kir_cfg_find(hr_arena_t *arena, kir_function_t *function, kir_cfg_t *out_cfg);
 int kir_successor_count(const kir_block_t *block);
 
-/* Takes an instruction from its block. */
+/* Removes an instruction from its block. */
 void kir_unlink(kir_value_t *instr);
-/* What is read instead of values, by their ids: those from `count` on, and NULL, have no
- * replacement. */
+/* Replacements of values, by their ids. NULL, or an id from `count` on: not replaced. */
 typedef struct kir_replacements {
   kir_value_t **of;
   unsigned count;
@@ -31,30 +30,29 @@ kir_value_t *kir_replaced(const kir_replacements_t *replacements, kir_value_t *v
 void kir_replace_operands(const kir_replacements_t *replacements, kir_value_t *instr);
 void kir_replace_uses(const kir_replacements_t *replacements, const kir_cfg_t *cfg);
 
-/* Is the result computed from the operands alone, without memory, wherever the instruction is? */
+/* Does the result depend on the operands alone, not on memory or on the instruction's position? */
 bool kir_is_movable(const kir_value_t *instr);
 
-/* What uses a value; constants and functions have no entry. */
+/* Uses of a value; constants and functions have no entry. */
 typedef struct kir_use {
   int count;
   kir_value_t *user; /* one of them */
-  bool is_live;      /* an instruction with a side effect needs it, or it is one */
+  bool is_live;      /* the value has a side effect, or an instruction with one needs it */
 } kir_use_t;
 
-/* *out_uses: by id. */
+/* *out_uses: uses by id. */
 hr_status_t kir_find_uses(const kir_cfg_t *cfg, kir_use_t **out_uses);
 
 /* Register classes of a back end, for passes that lengthen or shorten live ranges. */
 typedef struct kir_register_classes {
   int (*class_of)(const kir_type_t *type);
-  const int *hoisted_max; /* by class: values that come from a loop to before it; more would be
-                             spilled in the loop */
+  const int *hoisted_max; /* by class: most values hoisted out of a loop; more would be spilled
+                             inside it */
   int sunk_class;         /* class of the values that are sunk */
 } kir_register_classes_t;
 
-/* Common subexpressions and loop invariants: what dominating code computes is computed once, what
- * is the same in each iteration before the loop. Memory is read once while a block writes nothing.
- */
+/* Common subexpression elimination and loop-invariant code motion. Loads are reused while the block
+ * writes no memory. */
 hr_status_t kir_cse_licm(const kir_cfg_t *cfg, const kir_register_classes_t *classes);
 /* Sinks instructions of a class to right before their first use in the block, and drops dead ones.
  */

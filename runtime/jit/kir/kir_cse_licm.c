@@ -23,7 +23,7 @@ typedef struct available {
 
 typedef struct loop {
   int first, last;        /* indices of blocks */
-  kir_block_t *preheader; /* the only one that leads to it from outside; NULL: there are several */
+  kir_block_t *preheader; /* only predecessor outside the loop; NULL: there are several */
   int hoisted[CLASSES_MAX];
 } loop_t;
 
@@ -31,11 +31,11 @@ typedef struct cse {
   const kir_cfg_t *cfg;
   const kir_register_classes_t *classes;
   kir_replacements_t replacements;
-  int *idom; /* immediate dominator by a block's index; -1: not known yet */
+  int *idom; /* immediate dominator by block index; -1: unknown */
   available_t **available;
   loop_t *loops;
   int loop_count;
-  int writes; /* count of writes so far; each block's start counts, as other paths lead there */
+  int writes; /* number of writes so far; each block's start counts, since other paths lead to it */
 } cse_t;
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -188,9 +188,9 @@ static void hoist(cse_t *c, kir_value_t *instr) {
   }
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
-/* Operands that were replaced are replaced here, too, so that equal expressions look equal. */
+/* Replaces operands first, so that equal expressions compare equal. */
 static hr_status_t visit_instr(cse_t *c, kir_value_t *instr) {
   kir_replace_operands(&c->replacements, instr);
   bool reads = reads_memory(instr->op) && instr->op != KIR_ALLOCA;

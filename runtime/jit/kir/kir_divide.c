@@ -1,15 +1,15 @@
-/* Division of vectors of integers, for which processors have no instruction.
+/* Division of vectors of integers, which processors have no instruction for.
  *
  *     32 bits, constant d   s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1
  *                           t = floor(v m / 2^32)
  *                           v / d = floor((t + floor((v - t) / 2)) / 2^(s - 1))
  *     32 bits, else         as f64: a quotient of such integers never rounds up to an integer
- *     64 bits, constant d   as 32 bits, of products of halves
- *     64 bits, else         as f64, rounded down, and once more what is left
+ *     64 bits, constant d   as 32 bits, by products of halves
+ *     64 bits, else         as f64, rounded down, twice: the second time for the remainder
  *
  * The first form is exact for every v below 2^32 (Granlund and Montgomery 1994); it multiplies
- * two lanes at a time, each in 64 bits. The last one is too small by 2^-49 of itself and less than
- * 1 after the first quotient, so by less than 2 after the second. */
+ * every second lane at a time, in 64 bits. The last one is too small by 2^-49 of itself and less
+ * than 1 after the first quotient, so by less than 2 after the second. */
 #include "jit/kir/kir.h"
 
 #define JUST_BELOW_1 UINT64_C(0x3feffffffffffff0) /* as f64: 1 - 2^-49 */
@@ -22,7 +22,7 @@ static kir_value_t *build(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_val
 
 /* --- by a constant ---------------------------------------------------------------------------- */
 
-/* 64-bit lanes below 2^32. */
+/* Quotients of 64-bit lanes with values below 2^32. */
 static kir_value_t *divide_lanes(kir_builder_t *b, kir_type_t *type, kir_value_t *v,
                                  uint64_t divisor) {
   unsigned shift = 1;
@@ -33,7 +33,7 @@ static kir_value_t *divide_lanes(kir_builder_t *b, kir_type_t *type, kir_value_t
   return build(b, KIR_LSHR, build(b, KIR_ADD, t, rest), all(type, shift - 1));
 }
 
-/* Without signs. */
+/* Unsigned division of 32-bit lanes. */
 static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divisor) {
   kir_type_t *type = x->type, *wide = kir_int_type(type->module, 64);
   if (!(divisor & (divisor - 1)))
@@ -47,7 +47,7 @@ static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divis
   return kir_bitcast(b, build(b, KIR_OR, low, build(b, KIR_SHL, high, half)), type);
 }
 
-/* Upper halves of the products of 64-bit lanes with a constant, by products of their halves. */
+/* Upper halves of the products of 64-bit lanes and a constant, from products of their halves. */
 static kir_value_t *multiply_high(kir_builder_t *b, kir_value_t *x, uint64_t factor) {
   kir_type_t *type = x->type;
   kir_value_t *mask = all(type, UINT32_MAX), *half = all(type, 32);
@@ -61,7 +61,7 @@ static kir_value_t *multiply_high(kir_builder_t *b, kir_value_t *x, uint64_t fac
   return build(b, KIR_ADD, build(b, KIR_MUL, high, f_high), sum);
 }
 
-/* 64-bit lanes without signs. */
+/* Unsigned division of 64-bit lanes. */
 static kir_value_t *by_wide_constant(kir_builder_t *b, kir_value_t *x, uint64_t divisor) {
   kir_type_t *type = x->type;
   if (!(divisor & (divisor - 1)))
@@ -74,12 +74,12 @@ static kir_value_t *by_wide_constant(kir_builder_t *b, kir_value_t *x, uint64_t 
   return build(b, KIR_LSHR, build(b, KIR_ADD, t, rest), all(type, shift - 1));
 }
 
-/* All ones in the lanes that are below zero. */
+/* All ones in negative lanes. */
 static kir_value_t *sign_of(kir_builder_t *b, kir_value_t *x) {
   return build(b, KIR_ASHR, x, all(x->type, x->type->bits - 1));
 }
 
-/* x without its sign, or the other way. */
+/* Negates the lanes whose `sign` is all ones. */
 static kir_value_t *apply_sign(kir_builder_t *b, kir_value_t *x, kir_value_t *sign) {
   return build(b, KIR_SUB, build(b, KIR_XOR, x, sign), sign);
 }
@@ -88,7 +88,7 @@ static kir_value_t *divide_unsigned(kir_builder_t *b, kir_value_t *x, uint64_t d
   return x->type->bits == 64 ? by_wide_constant(b, x, divisor) : by_constant(b, x, divisor);
 }
 
-/* What is below zero is divided as if it were above. */
+/* Signed division: negative lanes are divided by magnitude. */
 static kir_value_t *by_signed_constant(kir_builder_t *b, kir_value_t *x, int64_t divisor) {
   kir_value_t *sign = sign_of(b, x), *size = apply_sign(b, x, sign);
   if (divisor < 0) sign = build(b, KIR_XOR, sign, all(x->type, UINT64_MAX));
@@ -100,7 +100,7 @@ static bool is_known(const kir_value_t *divisor) {
   return kir_is_constant(divisor) && kir_is_splat(divisor) && divisor->lanes[0];
 }
 
-/* --- by what is not known --------------------------------------------------------------------- */
+/* --- by a variable ---------------------------------------------------------------------------- */
 
 static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
   kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
@@ -109,7 +109,7 @@ static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, boo
   return (is_signed ? kir_fptosi : kir_fptoui)(b, quotient, y->type);
 }
 
-/* Of lanes of 64 bits without signs, at most the quotient. */
+/* A lower bound of the quotient of unsigned 64-bit lanes. */
 static kir_value_t *least_quotient(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
   kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
   kir_value_t *quotient =
@@ -118,7 +118,7 @@ static kir_value_t *least_quotient(kir_builder_t *b, kir_value_t *x, kir_value_t
   return kir_fptoui(b, quotient, x->type);
 }
 
-/* 64-bit lanes without signs. */
+/* Unsigned 64-bit lanes. */
 static kir_value_t *divide_wide(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
   kir_value_t *quotient = least_quotient(b, x, y);
   kir_value_t *rest = build(b, KIR_SUB, x, build(b, KIR_MUL, quotient, y));

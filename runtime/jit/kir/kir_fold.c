@@ -141,7 +141,7 @@ static double float_of(uint64_t bits, unsigned width) {
   return width == 32 ? narrow : wide;
 }
 
-/* The inverse, rounding to f32 where that is the width. */
+/* The inverse; rounds to f32 if `width` is 32. */
 static uint64_t bits_of_float(double value, unsigned width) {
   float narrow = (float)value;
   uint32_t word;
@@ -176,7 +176,7 @@ static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint
       return false;
   }
   *out = bits_of_float(result, bits);
-  return result == result; /* which NaN it is is the processor's business */
+  return result == result; /* a NaN's payload is the processor's choice */
 }
 
 /* f16 is exact in f64. */
@@ -209,7 +209,7 @@ static bool fold_float_cast(uint64_t a, unsigned from, unsigned to, uint64_t *ou
   return value == value;
 }
 
-/* Only what every integer type from 32 bits on can hold. */
+/* Folds only values that every integer type of 32 bits or more can hold. */
 static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   double value = decode_float(a, from);
   double low = op == KIR_FPTOSI ? -0x1p31 : 0;
@@ -218,7 +218,7 @@ static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to,
   return true;
 }
 
-/* Only integers that f64 holds exactly, so that the narrower result is rounded once. */
+/* Folds only integers that f64 holds exactly, so that the narrower result is rounded once. */
 static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   int64_t value = op == KIR_SITOFP ? kir_sign_extend(a, from) : (int64_t)a;
   const int64_t limit = INT64_C(1) << 53;
@@ -251,7 +251,7 @@ static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint6
   }
 }
 
-/* The predicate has a bit for each outcome (kir_ops.def). */
+/* The predicate has one bit per outcome (kir_ops.def). */
 static bool compare_floats(int predicate, uint64_t a, uint64_t b, unsigned bits) {
   double x = decode_float(a, bits), y = decode_float(b, bits);
   if (x != x || y != y) return predicate & 8;
@@ -268,7 +268,7 @@ static bool fold_binary(kir_op_t op, int predicate, const kir_type_t *type, uint
   return true;
 }
 
-/* Lane i of an operation whose operands and result have as many lanes. */
+/* Lane i of an operation whose operands and result have the same number of lanes. */
 static bool fold_lane(kir_op_t op, const kir_type_t *type, int predicate, kir_value_t *const *args,
                       int count, unsigned i, uint64_t *out) {
   const kir_type_t *from = args[0]->type;
@@ -286,8 +286,8 @@ static bool is_poison_at(const kir_value_t *value, uint64_t lane) {
   return value->is_poison || (lane < 64 && value->poison_lanes >> lane & 1);
 }
 
-/* Lanes of poison stay poison for LLVM. A target that simplifies gets zeros for them, which
- * makes equal constants of all such shuffles. */
+/* Poison lanes stay poison for LLVM. For a target that simplifies they become zeros, so that such
+ * shuffles give equal constants. */
 static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const kir_value_t *b,
                                  const uint64_t *mask, const kir_target_t *target) {
   uint64_t lanes[KIR_LANES_MAX], poison_lanes = 0;
@@ -320,7 +320,8 @@ static uint64_t all_ones_bits(const kir_type_t *type) {
   return type->bits >= 64 ? ~0ull : (1ull << type->bits) - 1;
 }
 
-/* x + 0, x & -1, a select of a known condition: the argument that is the result, or NULL. */
+/* The argument that is the result, as in x + 0, x & -1 or a select with a known condition; NULL:
+ * none. */
 static kir_value_t *apply_identity(kir_op_t op, const kir_type_t *type, kir_value_t *const *args) {
   switch (op) {
     case KIR_ADD:

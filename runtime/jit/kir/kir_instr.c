@@ -35,7 +35,7 @@ BINARY(fmul, KIR_FMUL)
 BINARY(fdiv, KIR_FDIV)
 #undef BINARY
 
-/* x + y, marked as never wrapping as a signed number; a sum that was folded has no instruction. */
+/* x + y, marked as not wrapping when signed; a folded sum has no instruction to mark. */
 kir_value_t *kir_nsw_add(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
   kir_value_t *sum = kir_add(b, x, y);
   if (sum != x && sum != y && sum->op == KIR_ADD) sum->has_nsw = true;
@@ -86,7 +86,7 @@ kir_value_t *kir_int_cast(kir_builder_t *b, kir_value_t *x, kir_type_t *type, bo
   return is_signed ? kir_sext(b, x, type) : kir_zext(b, x, type);
 }
 
-/* NULL: it has other lanes, as LLVM leaves it, too. */
+/* NULL: the number of lanes differs, which LLVM does not fold either. */
 static kir_value_t *bitcast_constant(const kir_value_t *value, kir_type_t *type) {
   if (value->is_poison) return kir_poison(type);
   if (value->type->lanes != type->lanes) return NULL;

@@ -1,9 +1,10 @@
 /* The kernel IR: what the emitters (emit_*.c, element_*.c, math_*.c, kernel_*.c, region_write.c)
  * build with the functions of kir.h and a back end lowers: jit/x64 to machine code, jit/llvm to a
- * module of LLVM. It is in SSA form, typed, in basic blocks, and means what LLVM's instructions of
- * the same names mean.
+ * module of LLVM. It is typed, in SSA form, in basic blocks; its instructions have the semantics of
+ * LLVM's with the same names.
  *
- * What a pass or a back end finds out about values is in arrays of its own, by the values' ids.
+ * Passes and back ends keep their results about values in arrays of their own, indexed by the
+ * values' ids.
  *
  * Owner:  everything lives in the arena of its module.
  * Thread: a module belongs to one thread at a time. */
@@ -36,7 +37,7 @@ enum {
   KIR_PURE = 1, /* no side effect: dead if nothing uses the result */
   KIR_COMMUTES = 2,
   KIR_TERMINATOR = 4,
-  KIR_INTRINSIC = 8,      /* a call of a function that LLVM knows, in LLVM */
+  KIR_INTRINSIC = 8,      /* an intrinsic function in LLVM */
   KIR_SCALAR_RESULT = 16, /* an intrinsic on a vector type gives one element of it */
   KIR_NO_RESULT = 32,
 };
@@ -73,8 +74,8 @@ struct kir_type {
   uint64_t count;      /* elements of an array; parameters of a function */
   kir_type_t *element; /* element of a vector or an array; the result of a function */
   kir_type_t **params; /* parameters of a function */
-  unsigned id;         /* in its module */
-  kir_type_t *next;    /* in the module's list */
+  unsigned id;         /* number in its module */
+  kir_type_t *next;    /* next type of the module */
 };
 
 /* An instruction, a parameter, a function's address, or a constant. Constants are interned. */
@@ -85,28 +86,28 @@ struct kir_value {
   int detail;  /* ICMP, FCMP: predicate; GEP: bytes of an element; a constant: its id in the module
                 */
   int arg_count;
-  kir_value_t **args;       /* CALL: the last one is the callee */
-  kir_block_t **blocks;     /* PHI: where each argument comes from; branches: successors */
-  kir_block_t *block;       /* NULL: of no block */
-  kir_value_t *prev, *next; /* in the block */
+  kir_value_t **args;       /* the last argument of a CALL is the callee */
+  kir_block_t **blocks;     /* PHI: predecessor of each argument; branches: successors */
+  kir_block_t *block;       /* NULL: not in a block */
+  kir_value_t *prev, *next; /* neighbours in the block */
   uint64_t *lanes;          /* a constant: bits of each lane; SHUFFLE: mask */
-  uint64_t poison_lanes;    /* a constant: those of the first 64 lanes that are poison, as bits */
-  kir_value_t *bucket_next; /* a constant: the next one of the same hash */
+  uint64_t poison_lanes;    /* a constant: bit set of the poison lanes among the first 64 */
+  kir_value_t *bucket_next; /* a constant: next one of the same hash bucket */
   kir_function_t *function; /* KIR_FUNCTION: the function; an intrinsic: its declaration */
-  kir_type_t *memory_type;  /* ALLOCA: what is allocated; GEP: type of an element */
-  unsigned align;           /* alignment of a memory access, in bytes; 0: that of the type */
-  bool is_poison;           /* a constant: in every lane */
-  bool is_nontemporal;      /* STORE: past the caches */
+  kir_type_t *memory_type;  /* ALLOCA: allocated type; GEP: element type */
+  unsigned align;           /* alignment of a memory access in bytes; 0: the type's */
+  bool is_poison;           /* a constant: all lanes are poison */
+  bool is_nontemporal;      /* STORE: bypasses the caches */
   bool is_inbounds;         /* GEP */
   bool has_nsw;             /* ADD: no signed wrap */
 };
 
 struct kir_block {
-  const char *name; /* "": none */
+  const char *name; /* "": unnamed */
   kir_function_t *function;
   kir_block_t *next; /* in order of creation */
   kir_value_t *first, *last;
-  int index; /* in kir_cfg_t's order, once there is one */
+  int index; /* position in kir_cfg_t's order; unset before */
 };
 
 /* Attributes of functions. */
@@ -121,21 +122,21 @@ struct kir_function {
   kir_value_t *value, *params;
   int param_count;
   unsigned attributes;
-  kir_block_t *first, *last;                /* NULL: it is declared only */
-  unsigned value_count;                     /* ids that were given out, 0 included */
-  kir_function_t *next;                     /* in order of creation */
-  int index;                                /* in that order, from 0 on */
-  kir_op_t intrinsic;                       /* KIR_CONSTANT: an ordinary function */
-  kir_type_t *overloads[KIR_OVERLOADS_MAX]; /* types that are a part of an intrinsic's name */
+  kir_block_t *first, *last; /* NULL: declared only */
+  unsigned value_count;      /* number of ids in use, including 0 */
+  kir_function_t *next;      /* in order of creation */
+  int index;                 /* position in order of creation, from 0 on */
+  kir_op_t intrinsic;        /* KIR_CONSTANT: an ordinary function, not an intrinsic */
+  kir_type_t *overloads[KIR_OVERLOADS_MAX]; /* types in an overloaded intrinsic's name */
   int overload_count;
   kir_function_t *next_overload; /* next overload of the same intrinsic */
 };
 
-/* What the module is lowered for. */
+/* The target of lowering. */
 struct kir_target {
-  /* Operations whose result is one of their arguments (x + 0) are not built, operands that are
-   * constant come last, and intrinsics on constants are folded. Else only instructions on constants
-   * are, as LLVM's builder does. */
+  /* Operations equal to one of their arguments (x + 0) are not built, constant operands come last,
+   * and intrinsics on constants are folded. False: only instructions on constants are folded, as
+   * LLVM's builder does. */
   bool simplifies;
   bool folds_conversions; /* conversions and comparisons of constant floats are folded */
   /* Builds an operation that the target lacks from others, and returns the result; NULL: the target
@@ -144,7 +145,7 @@ struct kir_target {
                          kir_value_t *const *args, int count);
 };
 
-/* Where instructions are inserted. */
+/* An insertion point. */
 struct kir_builder {
   kir_module_t *module;
   kir_block_t *block;
@@ -158,8 +159,8 @@ struct kir_module {
   hr_arena_t arena;
   const char *name;
   const kir_target_t *target;
-  hr_status_t status;      /* NO_MEMORY: what was built since then means nothing */
-  const char *unsupported; /* what the target has no code for; NULL: nothing */
+  hr_status_t status;      /* NO_MEMORY: everything built afterwards is meaningless */
+  const char *unsupported; /* reason why the target has no code; NULL: supported */
   kir_type_t *types;
   unsigned type_count;
   kir_value_t *constants[KIR_CONSTANT_BUCKETS];
@@ -167,7 +168,8 @@ struct kir_module {
   kir_function_t *functions, *last_function;
   int function_count;
   kir_function_t *intrinsics[KIR_OP_COUNT]; /* declarations, by operation */
-  /* Once there is no memory: what is built is one of these, and kir_alloc gives `spare`. */
+  /* Fallbacks after running out of memory: builders return these objects, kir_alloc returns
+   * `spare`. */
   kir_type_t no_type, *no_params[8];
   kir_value_t no_value;
   kir_block_t no_block;
@@ -176,9 +178,9 @@ struct kir_module {
   uint64_t spare[KIR_LANES_MAX];
 };
 
-void *kir_alloc(kir_module_t *module, size_t size_bytes); /* cleared */
+void *kir_alloc(kir_module_t *module, size_t size_bytes); /* zeroed */
 
-/* Bits of all lanes. */
+/* Bits of all lanes together. */
 static inline unsigned kir_width(const kir_type_t *type) { return type->bits * type->lanes; }
 static inline bool kir_is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VECTOR; }
 static inline bool kir_is_i1(const kir_type_t *type) { return type->bits == 1; }
@@ -187,7 +189,7 @@ static inline bool kir_has_result(const kir_value_t *value) {
   return value->type->kind != KIR_TYPE_VOID;
 }
 
-/* A float, or a vector of them. */
+/* Is the type a float or a vector of floats? */
 static inline bool kir_is_float(const kir_type_t *type) {
   kir_type_kind_t kind = kir_is_vector(type) ? type->element->kind : type->kind;
   return kind == KIR_TYPE_HALF || kind == KIR_TYPE_FLOAT || kind == KIR_TYPE_DOUBLE;

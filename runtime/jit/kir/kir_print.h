@@ -1,6 +1,5 @@
-/* The kernel IR as text, close to LLVM's: for --dump and tests. Values are %id of their function,
- * and blocks bb0, bb1,
- * ... in order of creation. */
+/* The kernel IR as text, close to LLVM's, for --dump and tests. Values are named %id by their
+ * function, blocks bb0, bb1, ... in order of creation. */
 #ifndef JIT_KIR_PRINT_H
 #define JIT_KIR_PRINT_H
 

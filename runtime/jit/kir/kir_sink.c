@@ -11,11 +11,11 @@ typedef struct sink {
   const kir_cfg_t *cfg;
   const kir_register_classes_t *classes;
   const kir_use_t *uses;
-  bool *is_placed;      /* by id: in its block, at its place */
-  kir_value_t **instrs; /* instructions of the block, in their order before sinking */
+  bool *is_placed;      /* by id: the value has been placed in its block */
+  kir_value_t **instrs; /* instructions of the block before sinking, in order */
 } sink_t;
 
-/* Does it stay where it is? */
+/* Does the instruction keep its order? */
 static bool is_anchor(const sink_t *s, const kir_value_t *instr) {
   int last_reads = 0;
   if (!kir_is_movable(instr)) return true;
@@ -36,7 +36,7 @@ static void append(sink_t *s, kir_block_t *block, kir_value_t *instr) {
   s->is_placed[instr->id] = true;
 }
 
-/* Behind what it reads. */
+/* Appends an instruction after the operands that it reads. */
 static void sink_operands(sink_t *s, kir_block_t *block, kir_value_t *instr) {
   for (int k = 0; k < instr->arg_count && instr->op != KIR_PHI; k++) {
     kir_value_t *read = instr->args[k];

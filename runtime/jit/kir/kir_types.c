@@ -29,8 +29,7 @@ void *kir_alloc(kir_module_t *module, size_t size_bytes) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Returns the type equal to `wanted`, made when it is new; all types but functions and the empty
- * one. */
+/* Returns the type equal to `wanted`, created if new. Not for functions and the empty type. */
 static kir_type_t *find_type(kir_module_t *module, kir_type_t wanted) {
   for (kir_type_t *type = module->types; type; type = type->next)
     if (type->kind == wanted.kind && type->bits == wanted.bits && type->lanes == wanted.lanes &&
@@ -89,7 +88,7 @@ static bool is_signature(const kir_type_t *type, const kir_type_t *result,
   return true;
 }
 
-/* Function types are equal where result and all parameters are. */
+/* Function types are equal if results and all parameters are equal. */
 kir_type_t *kir_function_type(kir_type_t *result, kir_type_t *const *params, unsigned count) {
   kir_module_t *module = result->module;
   for (kir_type_t *type = module->types; type; type = type->next)
@@ -142,7 +141,7 @@ static bool is_equal(const kir_value_t *a, const kir_value_t *b) {
          memcmp(a->lanes, b->lanes, a->type->lanes * sizeof *a->lanes) == 0;
 }
 
-/* Returns the module's constant with these lanes, each cut to the element's width first. */
+/* Returns the module's constant with these lanes, each first truncated to the element's width. */
 static kir_value_t *intern(kir_type_t *type, const uint64_t *lanes, bool is_poison,
                            uint64_t poison_lanes) {
   kir_module_t *module = type->module;

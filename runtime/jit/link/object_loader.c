@@ -5,13 +5,12 @@
  *     | executable sections | stubs: jumps to externals | page | constants | slots (GOT) |
  *       readable and executable                           ^      readable
  *
- * The parts are close together, so that 32-bit PC-relative distances reach; external functions
- * may be anywhere and are reached by the stubs. Symbols resolve to functions of the object or to
- * the fixed list of externals.def, never by dlsym, so that an object from the cache can call
- * nothing else. All offsets are checked before use, since a cache file may be damaged;
- * relocations are applied while the mapping is writable, which is then changed to read and
- * execute (W^X). Objects with writable data, thread-local data or unknown relocations are
- * refused. */
+ * The parts are within reach of 32-bit PC-relative distances; external functions may be anywhere
+ * and are reached through the stubs. Symbols resolve to functions of the object or to the fixed
+ * list of externals.def, never by dlsym, so that an object from the cache can call nothing else.
+ * All offsets are checked before use, since a cache file may be damaged; relocations are applied
+ * while the mapping is writable, which is then changed to read and execute (W^X). Objects with
+ * writable data, thread-local data or unknown relocations are refused. */
 #include "jit/link/object_loader.h"
 
 #include <elf.h>
@@ -38,7 +37,7 @@ struct jit_object {
   size_t image_bytes;
   function_t *functions;
   size_t function_count;
-  char *names; /* each ends in NUL */
+  char *names; /* names, each NUL-terminated */
 };
 
 static const struct {
@@ -50,7 +49,7 @@ static const struct {
 #undef EXTERNAL
 };
 
-/* The object while it is being linked. All offsets have been checked once they are in here. */
+/* An object while it is being linked. All offsets in this struct have been checked. */
 typedef struct link {
   const unsigned char *bytes;
   uint64_t size;
@@ -74,8 +73,8 @@ static bool is_inside(const link_t *link, uint64_t offset, uint64_t size) {
   return offset <= link->size && size <= link->size - offset;
 }
 
-/* A copy, as tables in the file may be unaligned. `count * each` does not overflow: it is within
- * the file. */
+/* Copies a table, since tables in the file may be unaligned. Requires: the table is within the
+ * file, so `count * each` does not overflow. */
 static hr_status_t copy_table(const link_t *link, uint64_t offset, uint64_t count, size_t each,
                               void **out_table) {
   if (count > link->size / each || !is_inside(link, offset, count * each))
@@ -127,13 +126,13 @@ static hr_status_t read_symbols(link_t *link) {
   return NULL;
 }
 
-/* Code and constants. */
+/* Is it a loaded section of code (`executable`) or of constants? */
 static bool is_loaded_section(const Elf64_Shdr *section, bool executable) {
   if (!(section->sh_flags & SHF_ALLOC) || !section->sh_size) return false;
   return !!(section->sh_flags & SHF_EXECINSTR) == executable;
 }
 
-/* What unwinds the stack is of no use: generated code throws nothing. */
+/* Is it a section for stack unwinding? It is ignored, since generated code does not throw. */
 static bool is_unwind_section(const link_t *link, const Elf64_Shdr *section) {
   Elf64_Ehdr header;
   memcpy(&header, link->bytes, sizeof header);
@@ -146,8 +145,8 @@ static bool is_unwind_section(const link_t *link, const Elf64_Shdr *section) {
          memcmp(name, wanted, sizeof wanted) == 0;
 }
 
-/* Variables are refused; constants with addresses in them (.data.rel.ro) are marked writable, but
- * by no code. */
+/* Refuses sections of variables. Constants that contain addresses (.data.rel.ro) are marked
+ * writable, but code does not write them. */
 static hr_status_t check_section(const Elf64_Shdr *section) {
   uint64_t align = section->sh_addralign;
   if (align > ALIGN_MAX || (align & (align - 1))) return invalid_object("alignment of a section");
@@ -157,8 +156,8 @@ static hr_status_t check_section(const Elf64_Shdr *section) {
   return NULL;
 }
 
-/* Offsets of the loaded sections of one kind, from *end on; IMAGE_BYTES_MAX keeps sums from
- * overflowing. */
+/* Assigns offsets to the loaded sections of one kind, starting at *end. IMAGE_BYTES_MAX keeps sums
+ * from overflowing. */
 static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_t *end) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
@@ -174,8 +173,8 @@ static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_
   return NULL;
 }
 
-/* Executable part, then constants from a page boundary on. Every symbol has room for a stub and
- * a slot. */
+/* The executable part, then constants from a page boundary on. Each symbol gets space for a stub
+ * and a slot. */
 static hr_status_t make_layout(link_t *link) {
   uint64_t end = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
   HR_TRY(hr_alloc(link->section_count * sizeof *link->offsets, (void **)&link->offsets));
@@ -193,7 +192,7 @@ static hr_status_t make_layout(link_t *link) {
   return NULL;
 }
 
-/* Writable while it is filled and relocated. */
+/* Maps the image, writable while it is filled and relocated. */
 static hr_status_t map_image(link_t *link) {
   jit_object_t *object = link->object;
   size_t size = link->image_bytes;
@@ -209,7 +208,7 @@ static hr_status_t map_image(link_t *link) {
   return NULL;
 }
 
-/* Linear: an object calls few functions. */
+/* Linear search: an object calls few functions. */
 static hr_status_t find_external(const char *name, uint64_t *out_address) {
   for (size_t i = 0; i < sizeof externals / sizeof *externals; i++)
     if (strcmp(externals[i].name, name) == 0) {
@@ -219,8 +218,7 @@ static hr_status_t find_external(const char *name, uint64_t *out_address) {
   return hr_error(HR_INVALID, "object: calls '%s', which is not provided", name);
 }
 
-/* Symbols of sections that are not loaded get the address 0: a relocation that uses them is
- * refused. */
+/* Symbols of sections that are not loaded get address 0; relocations against them are refused. */
 static hr_status_t find_address(link_t *link, uint64_t i) {
   const Elf64_Sym *symbol = &link->symbols[i];
   uint64_t base = (uint64_t)(uintptr_t)link->object->image;
@@ -242,7 +240,7 @@ static hr_status_t find_address(link_t *link, uint64_t i) {
   return NULL;
 }
 
-/* The address of every symbol also goes to its slot. */
+/* Stores the address of every symbol in its slot, too. */
 static hr_status_t find_addresses(link_t *link) {
   HR_TRY(hr_alloc_zeroed(link->symbol_count * sizeof *link->addresses, (void **)&link->addresses));
   for (uint64_t i = 0; i < link->symbol_count; i++) {
@@ -269,7 +267,7 @@ static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_R
                                         .addend = rela->r_addend});
 }
 
-/* Only relocations with addends (RELA), as both processors use them. */
+/* Supports only relocations with addends (RELA), which both processors use. */
 static hr_status_t apply_relocations(const link_t *link) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
@@ -294,7 +292,7 @@ static bool is_function(const link_t *link, uint64_t i) {
          link->addresses[i];
 }
 
-/* Names and addresses of the global functions, for jit_object_find. */
+/* Keeps names and addresses of global functions for jit_object_find. */
 static hr_status_t keep_functions(link_t *link) {
   jit_object_t *object = link->object;
   size_t count = 0;

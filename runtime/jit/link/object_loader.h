@@ -1,7 +1,7 @@
-/* Links one ELF relocatable object, as LLVM writes it, into memory; needs no LLVM. Code and
- * constants lie in pages that are never writable and executable at a time. Errors: INVALID if the
- * object is damaged or uses what is not known here, with what; NO_MEMORY. Any bytes may be given.
- */
+/* Links one ELF relocatable object, as LLVM writes it, into memory; needs no LLVM. No page is ever
+ * writable and executable at the same time. Errors: INVALID, with the reason, if the object is
+ * damaged or uses an unsupported feature; NO_MEMORY. The input is validated: any bytes are
+ * allowed. */
 #ifndef JIT_OBJECT_LOADER_H
 #define JIT_OBJECT_LOADER_H
 
@@ -11,11 +11,11 @@
 
 typedef struct jit_object jit_object_t;
 
-/* The bytes are not needed afterwards. */
+/* The bytes are not needed after the call. */
 hr_status_t jit_object_load(const void *bytes, size_t size_bytes, jit_object_t **out_object);
-/* Its functions must not be running. Accepts NULL. */
+/* Requires: none of its functions is running. Accepts NULL. */
 void jit_object_unload(jit_object_t *object);
-/* The address of a global function. Errors: INVALID if there is none of this name. */
+/* Finds the address of a global function. Errors: INVALID if no function has this name. */
 hr_status_t jit_object_find(const jit_object_t *object, const char *name, void **out_address);
 size_t jit_object_code_bytes(const jit_object_t *object); /* bytes of memory mapped */
 

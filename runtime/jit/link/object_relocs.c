@@ -1,6 +1,5 @@
-/* Relocations of the processors that code is generated for: x86-64 (System V psABI) and AArch64
- * (ELF for the Arm 64-bit Architecture). S is the symbol, A the addend, P the patched address, G
- * the GOT slot.
+/* Relocations of the supported processors: x86-64 (System V psABI) and AArch64 (ELF for the Arm
+ * 64-bit Architecture). S is the symbol, A the addend, P the patched address, G the GOT slot.
  *
  *     R_X86_64_64     S + A          R_X86_64_PC32, PLT32     S + A - P     GOTPCREL*     G + A - P
  *
@@ -73,7 +72,7 @@ hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   }
 }
 
-/* jmp *0(%rip), with the address behind it. */
+/* jmp *0(%rip), followed by the address. */
 void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
   memcpy(stub, "\xff\x25\0\0\0\0", 6);
   memcpy(stub + 6, &target, 8);
@@ -94,7 +93,7 @@ static hr_status_t put_field(const jit_reloc_t *reloc, uint64_t field, int bits,
   return NULL;
 }
 
-/* A jump by a signed number of instructions that fits into `bits` bits. */
+/* A jump by a signed number of instructions that must fit into `bits` bits. */
 static hr_status_t put_jump(const jit_reloc_t *reloc, uint64_t value, int bits, int at) {
   int64_t distance = (int64_t)(value - reloc->address), limit = (int64_t)1 << (bits + 1);
   if (distance % 4 || distance < -limit || distance >= limit) return out_of_range(reloc);
@@ -109,7 +108,7 @@ static hr_status_t put_page(const jit_reloc_t *reloc, uint64_t value) {
   return put_field(reloc, (uint64_t)pages >> 2, 19, 5);
 }
 
-/* The place within the page, in units of the access. */
+/* The offset within the page, in units of the access size. */
 static hr_status_t put_low(const jit_reloc_t *reloc, uint64_t value, int shift) {
   uint64_t low = value & 4095;
   if (low & ((1u << shift) - 1)) return out_of_range(reloc);
@@ -156,7 +155,7 @@ hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
   }
 }
 
-/* ldr x16, 8; br x16; the address. */
+/* ldr x16, 8; br x16; followed by the address. */
 void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target) {
   const uint32_t code[2] = {0x58000050, 0xd61f0200};
   memcpy(stub, code, 8);

@@ -23,8 +23,7 @@ typedef struct jit_reloc {
 
 extern const uint16_t jit_elf_machine; /* e_machine of the host; 0: unknown */
 
-/* Errors: INVALID for an unknown type, a location outside of its section, or a value out of range.
- */
+/* Errors: INVALID for an unknown type, a location outside its section, or a value out of range. */
 hr_status_t jit_reloc_apply(const jit_reloc_t *reloc);
 /* Writes code that jumps to `target`. */
 void jit_stub_write(unsigned char stub[JIT_STUB_BYTES], uint64_t target);

@@ -1,16 +1,16 @@
 /* Lowering of the kernel IR to LLVM IR: one LLVM instruction for each instruction, in one pass.
  *
  * Types, constants and functions are mapped once and memoised by id. Instructions are created in
- * the order in which the emitters built them, at the positions where they stand in their blocks,
- * so that use lists, and thereby LLVM's output, do not depend on passes of ours. Phis are filled
- * at the end. Alignment, nontemporal metadata, inbounds and nsw are carried over; no fast-math
- * flags are set, since results must equal those of the reference. */
+ * the order in which the emitters built them, at their positions in the blocks, so that LLVM's use
+ * lists, and thereby its output, are reproducible. Phis are filled at the end. Alignment,
+ * nontemporal metadata, inbounds and nsw are carried over; no fast-math flags are set, since
+ * results must equal those of the reference. */
 #include "jit/llvm/kir_to_llvm.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* A function as LLVM has it: its address and, of one that is defined, its blocks. */
+/* A function in LLVM: its value and, if it is defined, its blocks. */
 typedef struct callee {
   LLVMValueRef value;
   LLVMTypeRef type;
@@ -21,17 +21,17 @@ typedef struct lowering {
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef builder;
-  LLVMTypeRef *types;      /* by id; NULL: not made yet */
-  LLVMValueRef *constants; /* by id; NULL: not made yet */
+  LLVMTypeRef *types;      /* by id; NULL: not created yet */
+  LLVMValueRef *constants; /* by id; NULL: not created yet */
   callee_t *functions;     /* by index */
-  LLVMValueRef streaming;  /* metadata of nontemporal stores; NULL: not made yet */
+  LLVMValueRef streaming;  /* metadata of nontemporal stores; NULL: not created yet */
   unsigned streaming_kind;
-  /* the function that is lowered: */
+  /* state of the current function */
   LLVMBasicBlockRef *blocks; /* by index */
   LLVMValueRef *values;      /* by id */
 } lowering_t;
 
-/* Cleared; NULL and the module's status if there is no memory. */
+/* Allocates zeroed memory. NULL: out of memory, which the module's status reports. */
 static void *allocate(lowering_t *l, size_t count, size_t size_bytes) {
   void *memory = NULL;
   if (!l->from->status)
@@ -92,7 +92,7 @@ static double decode_real(uint64_t bits, unsigned width) {
   return width == 32 ? narrow : wide;
 }
 
-/* A NaN keeps its bits. */
+/* A float constant from its bits; a NaN keeps its payload. */
 static LLVMValueRef make_real(lowering_t *l, const kir_type_t *type, uint64_t bits) {
   double value = decode_real(bits, type->bits);
   if (value == value) return llvm_api.ConstReal(type_of(l, type), value);
@@ -122,7 +122,7 @@ static LLVMValueRef make_vector(lowering_t *l, const kir_value_t *value) {
   return llvm_api.ConstVector(lanes, value->type->lanes);
 }
 
-/* Null has a form of its own, which LLVM prints as zeroinitializer. */
+/* Null vectors have a separate form, which LLVM prints as zeroinitializer. */
 static LLVMValueRef make_constant(lowering_t *l, const kir_value_t *value) {
   LLVMTypeRef type = type_of(l, value->type);
   if (value->is_poison) return llvm_api.GetPoison(type);
@@ -131,7 +131,7 @@ static LLVMValueRef make_constant(lowering_t *l, const kir_value_t *value) {
   return make_lane(l, value->type, value->lanes[0]);
 }
 
-/* Constants are numbered by `detail`. */
+/* Constants are indexed by `detail`. */
 static LLVMValueRef value_of(lowering_t *l, const kir_value_t *value) {
   if (value->op == KIR_FUNCTION) return l->functions[value->function->index].value;
   if (!kir_is_constant(value)) return l->values[value->id];
@@ -144,7 +144,7 @@ static LLVMValueRef value_of(lowering_t *l, const kir_value_t *value) {
 typedef LLVMValueRef (*binary_fn)(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *);
 typedef LLVMValueRef (*cast_fn)(LLVMBuilderRef, LLVMValueRef, LLVMTypeRef, const char *);
 
-/* Where llvm_api has LLVM's function for an op; 0: it is none of these. */
+/* Offset in llvm_api of LLVM's function for a binary op; 0: not a binary op. */
 static const size_t binary_functions[KIR_OP_COUNT] = {
 #define LLVM_BINARY(op, function) [KIR_##op] = offsetof(llvm_api_t, function),
 #include "jit/llvm/llvm_ops.def"
@@ -161,7 +161,7 @@ static const LLVMIntPredicate int_predicates[] = {
 #include "jit/kir/kir_ops.def"
 };
 
-/* Named by the outcomes for which they are true, as LLVM's are. */
+/* Predicates are named by the outcomes for which they are true, as in LLVM. */
 static LLVMRealPredicate fcmp_of(int predicate) {
   static const LLVMRealPredicate predicates[] = {LLVMRealPredicateFalse,
                                                  LLVMRealOEQ,
@@ -189,7 +189,7 @@ static LLVMValueRef lower_gep(lowering_t *l, const kir_value_t *instr, LLVMValue
   return llvm_api.BuildGEP2(l->builder, element, args[0], &args[1], 1, "");
 }
 
-/* Intrinsics are declared functions; calls have their callee last. */
+/* Intrinsics are declared functions; the callee is the last argument. */
 static LLVMValueRef lower_call(lowering_t *l, const kir_value_t *instr, LLVMValueRef *args) {
   unsigned count = (unsigned)instr->arg_count;
   if (instr->op != KIR_CALL) {
@@ -265,7 +265,7 @@ static LLVMValueRef lower_op(lowering_t *l, const kir_value_t *instr) {
   return (*(const cast_fn *)function_at(cast))(l->builder, args[0], type, "");
 }
 
-/* !{i32 1}, which every nontemporal store shares. */
+/* The metadata !{i32 1}, shared by all nontemporal stores. */
 static LLVMValueRef streaming_of(lowering_t *l) {
   if (l->streaming) return l->streaming;
   LLVMValueRef one = llvm_api.ConstInt(llvm_api.IntTypeInContext(l->context, 32), 1, false);
@@ -288,12 +288,12 @@ static void lower_instr(lowering_t *l, const kir_value_t *instr) {
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* An instruction, and the one before which it was inserted; NULL: the block's end. */
+/* An instruction and its insertion point; before NULL: the block's end. */
 typedef struct insertion {
   const kir_value_t *instr, *before;
 } insertion_t;
 
-/* An instruction was inserted before the nearest of those after it that were there already. */
+/* An instruction was inserted before the nearest following instruction with a smaller id. */
 static void find_insertions(const kir_block_t *block, insertion_t *by_id,
                             const kir_value_t **stack) {
   size_t count = 0;
@@ -330,8 +330,8 @@ static void number_blocks(lowering_t *l, const kir_function_t *function, LLVMVal
     l->blocks[block->index] = llvm_api.AppendBasicBlockInContext(l->context, value, block->name);
 }
 
-/* In the order in which the instructions were built, so that LLVM's lists of uses are as if it had
- * been asked at once. */
+/* Lowers instructions in the order of their construction, so that LLVM's use lists are the same as
+ * if the emitters had called LLVM directly. */
 static void lower_body(lowering_t *l, const kir_function_t *function) {
   LLVMValueRef value = l->functions[function->index].value;
   insertion_t *by_id = allocate(l, function->value_count, sizeof *by_id);

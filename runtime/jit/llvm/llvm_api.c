@@ -1,8 +1,7 @@
-/* LLVM's C API, loaded at run time: hlorun starts without it and opens it only when code is
- * missing in the cache.
+/* LLVM's C API, loaded at run time: hlorun opens it only if code is missing in the cache.
  *
- * The function table llvm_api is filled from the module jit_llvm, which contains the linked part
- * of LLVM (llvm_module.c), or, if that was not built, from the shared library with dlsym. Only
+ * The function table llvm_api is filled from the module jit_llvm, which contains the linked part of
+ * LLVM (llvm_module.c), or, if that was not built, from the shared library with dlsym. Only
  * functions listed in llvm_api.def exist. */
 #include "jit/llvm/llvm_api.h"
 
@@ -21,7 +20,7 @@ static bool is_module;
 
 static const struct {
   const char *name;
-  size_t offset; /* offset of the pointer in llvm_api_t */
+  size_t offset; /* offset of the function pointer in llvm_api_t */
 } functions[] = {
 #define LLVM_FUNCTION(name) {"LLVM" #name, offsetof(llvm_api_t, name)},
 #include "jit/llvm/llvm_api.def"
@@ -31,7 +30,7 @@ static const struct {
 #define TEXT_OF(macro) TEXT_OF_EXPANDED(macro)
 #define TEXT_OF_EXPANDED(text) #text
 
-/* What LLVMInitializeNativeTarget and LLVMInitializeNativeAsmPrinter call. */
+/* The functions that LLVMInitializeNativeTarget and LLVMInitializeNativeAsmPrinter call. */
 static const char *const starters[] = {TEXT_OF(LLVM_NATIVE_TARGETINFO), TEXT_OF(LLVM_NATIVE_TARGET),
                                        TEXT_OF(LLVM_NATIVE_TARGETMC),
                                        TEXT_OF(LLVM_NATIVE_ASMPRINTER)};
@@ -64,7 +63,7 @@ static hr_status_t open_shared_library(const char *file) {
   return start_target(library);
 }
 
-/* False if the module was not built, or not with this hlorun. */
+/* False: the module was not built, or by another build of hlorun. */
 static bool open_module(void) {
   void *library;
   hr_status_t st = hr_dl_module(LLVM_MODULE_FILE, RTLD_LAZY | RTLD_LOCAL, &library);

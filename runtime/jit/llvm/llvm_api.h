@@ -1,7 +1,7 @@
-/* LLVM, opened when the first kernel has to be compiled: a program that finds its kernels in the
- * cache never pays for it. It is the module jit_llvm (llvm_module.h), which opens in 2 ms, or where
- * that was not built LLVM's own shared library, in 17. Calls look like llvm_api.BuildFAdd(...); to
- * call another function of LLVM, add its row to llvm_api.def. */
+/* LLVM, opened when the first kernel must be compiled: a program whose kernels are all cached never
+ * loads it. LLVM is the module jit_llvm (llvm_module.h), which opens in 2 ms, or, if that was not
+ * built, LLVM's shared library, which opens in 17 ms. Calls look like llvm_api.BuildFAdd(...); to
+ * call another LLVM function, add its row to llvm_api.def. */
 #ifndef JIT_LLVM_API_H
 #define JIT_LLVM_API_H
 
@@ -21,8 +21,8 @@ typedef struct llvm_api {
 
 extern llvm_api_t llvm_api; /* filled by llvm_load */
 
-/* After llvm_load succeeded: is it the module, whose settings (llvm_module.c) LLVM's shared library
- * lacks? */
+/* Is LLVM the module jit_llvm? LLVM's shared library lacks its settings (llvm_module.c). Requires:
+ * llvm_load succeeded. */
 bool llvm_is_module(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* Compilation of one module by LLVM: lowering, verification, code generation to an object in
  * memory.
  *
- * No middle-end passes run: the emitters hoist, reuse and vectorise as they write, so that only
- * LLVM's back end is needed, which keeps compile time proportional to the code. A context and a
- * target machine belong to a worker and are reused. LLVM's diagnostics become statuses instead of
- * ending the process. */
+ * No middle-end passes run: the emitters hoist, reuse and vectorise during emission, so only LLVM's
+ * back end is needed, which keeps compile time proportional to the code. A context and a target
+ * machine belong to a worker and are reused. LLVM's diagnostics become statuses instead of ending
+ * the process. */
 #include "jit/llvm/llvm_compile.h"
 
 #include "jit/llvm/kir_to_llvm.h"
@@ -17,7 +17,7 @@ static void free_object(void *context, void *data, size_t size_bytes) {
   llvm_api.DisposeMemoryBuffer(context);
 }
 
-/* LLVM's own way with an error is to end the process. */
+/* Keeps an error as a status; by default LLVM ends the process. */
 static void keep_diagnostic(LLVMDiagnosticInfoRef info, void *context) {
   hr_status_t *status = context;
   if (llvm_api.GetDiagInfoSeverity(info) != LLVMDSError || *status) return;

@@ -1,5 +1,5 @@
-/* Modules of the kernel IR compiled by LLVM. Where hlorun is built without LLVM (llvm_none.c),
- * nothing can be. */
+/* Compilation of kernel IR modules by LLVM. In a build without LLVM (llvm_none.c) it always
+ * fails. */
 #ifndef JIT_LLVM_COMPILE_H
 #define JIT_LLVM_COMPILE_H
 
@@ -11,34 +11,33 @@ extern const bool llvm_is_built;
 
 struct LLVMOpaqueTargetMachine;
 
-/* What a worker needs of LLVM: a target machine for good code and one for code that is made
- * quickly, each made by the first module that wants it. Zeroed at first. */
+/* LLVM's state of a worker: one target machine for good code and one for quick compilation, each
+ * created by the first module that needs it. Initialise with zeros. */
 typedef struct llvm_worker {
   struct LLVMOpaqueTargetMachine *machines[2];
 } llvm_worker_t;
 
 typedef struct llvm_compile_options {
   const jit_target_t *target;
-  /* Two thirds of the time, for code that is as good where little is computed from what is loaded
-   * (jit_kernel_is_simple). */
+  /* Quick compilation: two thirds of the time, and equally good code for kernels with few ops per
+   * load (jit_kernel_is_simple). */
   bool quick;
-  void (*dump)(
-      void *context,
-      const char *text); /* text of LLVM's module, before it is compiled; NULL: not wanted */
+  void (*dump)(void *context, const char *text); /* callback with the text of LLVM's module before
+                                                    compilation; NULL: none */
   void *dump_context;
 } llvm_compile_options_t;
 
-/* Opens LLVM and makes this machine's code generator known to it; later calls return at once. It
- * stays open. Errors: UNAVAILABLE naming the package to install, or the function that the library
+/* Opens LLVM and registers the host's code generator; later calls return at once. LLVM stays open.
+ * Errors: UNAVAILABLE with the name of the package to install, or of the function that the library
  * lacks. Thread: any. */
 hr_status_t llvm_load(void);
 
-/* The module as an ELF relocatable object. LLVM must be loaded.
- * Owner: the caller releases *out_object.
- * Errors: INTERNAL with what LLVM says if the module is not well-formed; UNSUPPORTED; NO_MEMORY.
- * Thread: any, a worker each. */
+/* Compiles the module to an ELF relocatable object. Requires: LLVM is loaded.
+ * Owner:  the caller releases *out_object.
+ * Errors: INTERNAL with LLVM's message if the module is not well-formed; UNSUPPORTED; NO_MEMORY.
+ * Thread: any, one worker per thread. */
 hr_status_t llvm_compile(const llvm_compile_options_t *options, llvm_worker_t *worker,
                          kir_module_t *module, hr_buffer_t **out_object);
-void llvm_worker_end(llvm_worker_t *worker); /* accepts a zeroed one */
+void llvm_worker_end(llvm_worker_t *worker); /* accepts a zeroed worker */
 
 #endif

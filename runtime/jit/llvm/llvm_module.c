@@ -1,15 +1,15 @@
-/* The part of LLVM that hlorun calls, linked from LLVM's archives into the module jit_llvm: it is
- * opened in 2 ms, the whole library in 17. The module links nothing of hlorun. */
+/* The part of LLVM that hlorun calls, linked from LLVM's archives into the module jit_llvm. It
+ * opens in 2 ms, the whole library in 17 ms. The module links nothing of hlorun. */
 #include "jit/llvm/llvm_module.h"
 
 #include <llvm-c/Support.h>
 
-/* Kernels come in an order that is good to run, and processors that they are for reorder by
- * themselves: LLVM's two schedulers would take a fifth of the time without making the code faster.
- * So would its search for better induction variables (LSR), which takes a third: pointers are
- * advanced loop by loop as they come (emit_kernel.c). Code that is made quickly has its registers
- * allocated as well as other code (llvm_target_machine_create). Conditions are in mask registers
- * from the beginning: to look for what else could be there takes time by the square of the code. */
+/* Passes that cost time without making kernels faster are disabled. Both schedulers take a fifth of
+ * the time: kernels are emitted in a good order, and the processors reorder instructions
+ * themselves. Loop strength reduction (LSR) takes a third: the emitter advances pointers loop by
+ * loop (emit_kernel.c). Domain reassignment takes time quadratic in the code, and conditions are in
+ * mask registers from the start. Quick compilation (llvm_target_machine_create) keeps the
+ * optimising register allocator. */
 static const char *const settings[] = {"hlorun",
                                        "-enable-misched=false",
                                        "-disable-post-ra",
@@ -34,8 +34,8 @@ const llvm_module_t hlorun_llvm_module = {.version = LLVM_MODULE_VERSION,
 #undef LLVM_FUNCTION
                                           }};
 
-/* LLVM's writer of object files can compress debug information with zstd, which it is never asked
- * to. */
+/* Stubs: LLVM's object writer can compress debug information with zstd, which hlorun never
+ * requests. */
 size_t ZSTD_CCtx_setParameter(void *context, int parameter, int value);
 size_t ZSTD_compress2(void *context, void *out, size_t capacity, const void *in, size_t size);
 size_t ZSTD_compressBound(size_t size);

@@ -1,5 +1,5 @@
-/* What the module jit_llvm exports. It is built where LLVM's archives are installed, by the same
- * make as hlorun. */
+/* Exports of the module jit_llvm, which is built by the same make as hlorun if LLVM's archives are
+ * installed. */
 #ifndef JIT_LLVM_MODULE_H
 #define JIT_LLVM_MODULE_H
 
@@ -12,7 +12,7 @@
 #define LLVM_MODULE_VERSION PACKAGE_VERSION " " LLVM_VERSION_STRING
 
 typedef struct llvm_module {
-  const char *version; /* versions of hlorun and LLVM; another one may have another table */
+  const char *version; /* versions of hlorun and LLVM; other versions may have another table */
   size_t api_bytes;    /* sizeof api */
   void (*start_target)(void);
   llvm_api_t api;

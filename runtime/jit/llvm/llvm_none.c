@@ -1,4 +1,4 @@
-/* In place of the other files of this folder where LLVM's headers are not installed. */
+/* Replaces the other files of this folder where LLVM's headers are not installed. */
 #include "jit/llvm/llvm_compile.h"
 
 const bool llvm_is_built = false;

@@ -1,7 +1,6 @@
-/* Opens LLVM on a thread of its own while the program is still read and planned, which hides the
- * milliseconds that loading takes. This is done only where LLVM will most probably be needed: the
- * host is none that jit/x64 generates code for, and the entry computation has ops for generated
- * code. */
+/* Opens LLVM on a separate thread while the program is read and planned, which hides the
+ * milliseconds of loading. Only where LLVM will most probably be needed: jit/x64 does not support
+ * the host, and the entry computation has ops for generated code. */
 #include "jit/llvm/llvm_preload.h"
 
 #include "jit/llvm/llvm_compile.h"

@@ -1,5 +1,5 @@
-/* LLVM opened on a thread of its own, while the caller reads and plans: for a program whose code
- * has most probably to be made. What opening it takes is then hidden but for a part. */
+/* Opens LLVM on a separate thread while the caller reads and plans, for programs that most probably
+ * need LLVM. This hides most of the loading time. */
 #ifndef JIT_LLVM_PRELOAD_H
 #define JIT_LLVM_PRELOAD_H
 
@@ -13,11 +13,11 @@ typedef struct llvm_preload {
   bool is_running;
 } llvm_preload_t;
 
-/* Begins it, if the program has instructions for generated code, and jit/x64 does not take most of
- * them. Where no thread can be made nothing happens, and what fails is found again by those who
- * need LLVM. */
+/* Starts the thread if the program has ops for generated code and jit/x64 does not support the
+ * host. If the thread cannot be created, nothing happens. Failures of loading are ignored: whoever
+ * needs LLVM later gets them again. */
 void llvm_preload_begin(const hlo_module_t *module, llvm_preload_t *out_preload);
-/* Waits for its end: no thread stays behind. Accepts a zeroed one. */
+/* Waits for the thread to end. Accepts a zeroed preload. */
 void llvm_preload_end(llvm_preload_t *preload);
 
 #endif

@@ -1,12 +1,12 @@
-/* Target machines of LLVM for the host: triple, processor, features, and the optimisation level
- * of the back end, which is lower for code whose speed memory decides (quick). */
+/* Target machines of LLVM for the host: triple, processor, features, and the optimisation level of
+ * the back end, which is lower for memory-bound code (quick). */
 #include "jit/llvm/llvm_target.h"
 
 #include <stdio.h>
 
 #include "jit/llvm/llvm_compile.h"
 
-/* What LLVM must not use although the processor has it. */
+/* Features that LLVM must not use although the processor has them. */
 static const char *withheld(const jit_target_t *target) {
 #if defined(__x86_64__)
   if (target->vector_bytes == 32) return ",-avx512f,-avx10.1-256,-avx10.1-512";

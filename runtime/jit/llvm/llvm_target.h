@@ -5,12 +5,14 @@
 #include "jit/llvm/llvm_api.h"
 #include "jit/target.h"
 
-/* A target machine for code that object_loader.h can link (position independent, small model).
- * quick:  it takes two thirds of the time, and its code is as good where little is computed from
- * what is loaded (jit_kernel_is_simple). Of the module alone: the shared library's quick code would
- * be far worse. Owner:  the caller disposes of it: llvm_api.DisposeTargetMachine. Thread: a machine
- * belongs to one thread at a time. Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator
- * for it. */
+/* Creates a target machine for code that object_loader.h can link (position independent, small
+ * model).
+ * quick:  takes two thirds of the time; its code is equally good for kernels with few ops per load
+ * (jit_kernel_is_simple). Only for the module jit_llvm: quick code of the shared library would be
+ * far worse.
+ * Owner:  the caller disposes of it by llvm_api.DisposeTargetMachine.
+ * Thread: a machine belongs to one thread at a time.
+ * Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator for the target. */
 hr_status_t llvm_target_machine_create(const jit_target_t *target, bool quick,
                                        LLVMTargetMachineRef *out_machine);
 

@@ -1,13 +1,13 @@
 /* Vector math in generated code: the elementwise ops of floats as instructions on f32 and f64,
- * scalars or vectors of any width. The C library is called only for the remainder of numbers far
- * apart, for sine, cosine and tangent of huge numbers (f32: from 2^18, f64: from 2^30), and for fma
- * and rounding on processors that have no such instruction.
+ * scalars or vectors of any width. The C library is called only for remainders of numbers of very
+ * different size, for sine, cosine and tangent of huge numbers (f32: from 2^18, f64: from 2^30),
+ * and for fma and rounding on processors that have no such instruction.
  *
- * Accuracy: sqrt, ceil, floor, rounding, sign, remainder, is-finite, minimum, maximum: exact, as
- * ops/kernels/elementwise/scalar.h says. The others within 2 units in the last place of the exact
- * result on all of f32 and f64, huge arguments of sine and denormal results included;
+ * Accuracy: sqrt, ceil, floor, rounding, sign, remainder, is-finite, minimum and maximum are exact,
+ * as ops/kernels/elementwise/scalar.h defines them. The others are within 2 ulp of the exact result
+ * on all of f32 and f64, huge arguments of sine and denormal results included;
  * tests/accuracy/compiled_ulp.md has the measured figures. Denormals, signed zeros, infinities and
- * NaNs are as the C library has them. Cost:     tests/bench/bench_math.c measures it. */
+ * NaNs are as the C library has them. Cost: tests/bench/bench_math.c measures it. */
 #ifndef JIT_MATH_H
 #define JIT_MATH_H
 
@@ -19,19 +19,17 @@
  * POWER REMAINDER ROUND_NEAREST_AFZ ROUND_NEAREST_EVEN RSQRT SIGN SINE SINH SQRT TAN TANH) */
 bool jit_math_supports(hlo_opcode_t op);
 
-/* The result of `op` on x (and y, for ops of two operands; else NULL), at the builder's place.
- * Operands are float or double, or vectors of them, and equal in type; so is the result, but of
- * IS_FINITE: i1 or a vector of i1. Blocks: the ops are written in place or as calls of functions
- * that are added to the module, whichever measured better; either way the builder stays in its
- * block. */
+/* The result of `op` on x (and on y, for ops of two operands; else NULL), at the insertion point.
+ * Operands are float or double, or vectors of them, and equal in type; the result has the same
+ * type, except for IS_FINITE: i1 or a vector of i1. Ops are written in place or as calls of
+ * functions added to the module, whichever measured faster; the builder stays in its block. */
 kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, kir_value_t *y);
 
-/* The larger (`most`) or smaller one of two numbers, -0 below +0; anything if one of them is not a
- * number. */
+/* The larger (`most`) or smaller of two numbers, with -0 below +0; unspecified if one is NaN. */
 kir_value_t *jit_math_minmax_number(jit_code_t *code, kir_value_t *x, kir_value_t *y, bool most);
 
-/* How much `op` costs on one element, in units of an addition of the same type: for the plan's
- * choice between computing again and keeping, and between one worker and all. */
+/* Cost of `op` per element, in additions of the same type. The planner uses it to choose between
+ * recomputing and saving, and between one worker and all. */
 double jit_math_cost(hlo_opcode_t op, bool is_f64);
 
 #endif

@@ -9,7 +9,7 @@
 #define TAN_8TH 0x1.a827999fcef32p-2   /* tan(pi/8) */
 #define TAN_3_8THS 0x1.3504f333f9de6p1 /* tan(3 pi/8) */
 
-/* How many bits an angle has: those of f32, of f64 and some more. */
+/* Precision of an angle: f32, f64, or more bits than f64. */
 typedef enum { ARC_FAST, ARC_USUAL, ARC_LONG } arc_precision_t;
 
 static math_value_t arc_polynomial(jit_code_t *c, math_value_t t, bool fast) {
@@ -18,7 +18,8 @@ static math_value_t arc_polynomial(jit_code_t *c, math_value_t t, bool fast) {
   return mul(c, mul(c, z, t), p);
 }
 
-/* The same to 2^-61: the first coefficient, which is the most of p, and all products are exact. */
+/* The same with error 2^-61: the first coefficient, which dominates p, and all products are
+ * exact. */
 static math_sum_t long_arc_polynomial(jit_code_t *c, math_value_t t) {
   int others = (int)(sizeof math_atan_f64 / sizeof *math_atan_f64) - 1;
   math_sum_t z = math_times_sum(c, t, (math_sum_t){t, real(t, 0)}), p;
@@ -31,7 +32,8 @@ static math_sum_t long_arc_polynomial(jit_code_t *c, math_value_t t) {
   return math_times_sum(c, t, product);
 }
 
-/* What the quotient t lacks, which is top / bottom without what those two lack. */
+/* Error of t as the quotient of top.high and bottom, including the low parts of both: the quotient
+ * is t + the result. */
 static math_value_t rest_of_quotient(jit_code_t *c, math_value_t t, math_sum_t top,
                                      math_value_t bottom, math_value_t bottom_low) {
   math_value_t left =
@@ -39,14 +41,14 @@ static math_value_t rest_of_quotient(jit_code_t *c, math_value_t t, math_sum_t t
   return choose_k(c, is_equal_k(c, bottom, INFINITY), 0, divide(c, left, bottom));
 }
 
-/* y + x - sum, for positive numbers. */
+/* Rounding error of sum = y + x, for positive numbers. */
 static math_value_t rest_of_sum(jit_code_t *c, math_value_t y, math_value_t x, math_value_t sum) {
   math_value_t is_y_larger = is_less(c, x, y), larger = choose(c, is_y_larger, y, x),
                smaller = choose(c, is_y_larger, x, y);
   return sub(c, smaller, sub(c, sum, larger));
 }
 
-/* A sum of the large part of an angle and of small ones. */
+/* Sum of the large part of an angle and its small parts. */
 static math_sum_t sum_of_angle(jit_code_t *c, math_value_t large, math_value_t small,
                                math_sum_t rest) {
   math_value_t sum = add(c, large, small), lost = add(c, sub(c, large, sum), small);
@@ -56,9 +58,10 @@ static math_sum_t sum_of_angle(jit_code_t *c, math_value_t large, math_value_t s
   return result;
 }
 
-/* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2
- * has the tangent t, that of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One
- * division. Unless it is long, the second number of the sum is up to a tenth of the first. */
+/* The angle of the point (x, y), both positive. Its distance from the nearest of 0, pi/4 and pi/2
+ * has the tangent t = y / x, (y - x) / (y + x) or -x / y, which takes one division. The result is
+ * subtracted from pi where `is_left`. Unless the angle is ARC_LONG, the second number of the sum is
+ * up to a tenth of the first. */
 static math_sum_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_value_t is_left,
                         arc_precision_t precision) {
   math_value_t is_low = compare(c, KIR_FCMP_OLE, y, mul_k(c, x, TAN_8TH));
@@ -90,7 +93,7 @@ static math_sum_t angle(jit_code_t *c, math_value_t y, math_value_t x, math_valu
   }
   high = mul_k(c, eighths, PI_HIGH);
   low = mul_k(c, eighths, PI_LOW);
-  /* 3 pi/4 has no such short multiple: what the product loses. */
+  /* 3 pi/4 has no short multiple: adds the rounding error of the product */
   if (is_left) low = add(c, low, fused(c, eighths, real(y, PI_HIGH), negate(c, high)));
   *lowest = add(c, low, *lowest);
   return sum_of_angle(c, high, t, rest);
@@ -121,7 +124,7 @@ math_sum_t math_long_angle(jit_code_t *c, math_value_t y, math_value_t x) {
                       choose(c, is_below, negate(c, size.low), size.low)};
 }
 
-/* Huge points are drawn nearer, so that y + x stays finite; two infinities count as equal. */
+/* Huge points are scaled down, so that y + x stays finite; two infinities count as equal. */
 static math_value_t arc_tangent_2(jit_code_t *c, math_value_t y, math_value_t x, bool fast) {
   math_value_t top = magnitude(c, y), right = magnitude(c, x);
   math_value_t is_huge = either(c, is_more_k(c, top, 0x1p1000), is_more_k(c, right, 0x1p1000));
@@ -141,8 +144,9 @@ math_value_t jit_emit_atan2(jit_code_t *c, math_value_t y, math_value_t x) {
   return math_narrow(c, arc_tangent_2(c, math_widen(c, y), math_widen(c, x), true));
 }
 
-/* asin(s) - s for the smaller s: x itself, or from 1/2 on s = sqrt((1 - |x|) / 2), where
- * asin(x) = pi/2 - 2 asin(s) and acos(x) = 2 asin(s). What the root loses is in `rest` too. */
+/* `rest` is asin(s) - s, where s is small: s = |x|, or from 1/2 on s = sqrt((1 - |x|) / 2), with
+ * asin(x) = pi/2 - 2 asin(s) and acos(x) = 2 asin(s). `rest` includes the rounding error of the
+ * root. */
 typedef struct arc_parts {
   math_value_t is_far;
   math_value_t s, rest;
@@ -164,7 +168,7 @@ static arc_parts_t arc_parts(jit_code_t *c, math_value_t x, bool fast) {
   return parts;
 }
 
-/* high + low - (s + rest), with what the first sum loses; |high| > |s|. */
+/* high + low - (s + rest), including the rounding error of high - s; |high| > |s|. */
 static math_value_t reflect_sign(jit_code_t *c, math_value_t turns, math_value_t s,
                                  math_value_t rest) {
   math_value_t high = mul_k(c, turns, PI_HIGH), low = mul_k(c, turns, PI_LOW);

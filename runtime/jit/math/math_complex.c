@@ -1,8 +1,8 @@
-/* Functions of complex numbers in generated code: each is a function of the module, of the parts as
- * scalars or vectors. A short formula is good for what is finite and of moderate size. If any lane
- * is not, ops/kernels/elementwise/complex_math.h computes all and the others are taken from there,
- * so that zeros, infinities and branch cuts are the reference's. Functions without a formula go
- * there at once. */
+/* Functions of complex numbers in generated code: each is a function of the module, whose arguments
+ * are the parts as scalars or vectors. A short formula covers finite numbers of moderate size. If
+ * any lane holds another number, ops/kernels/elementwise/complex_math.h computes all lanes and the
+ * exceptional ones are taken from there, so that zeros, infinities and branch cuts are the
+ * reference engine's. Functions without a formula always call it. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,13 +13,13 @@
 
 typedef jit_pair_t pair_t;
 
-/* Writes a formula and says in which lanes it is not good; NULL: in none. */
+/* Emits a formula. *out_rare: lanes that it does not cover; NULL: none. */
 typedef pair_t (*formula_fn)(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare);
 
 typedef struct complex_op {
-  const char *name;        /* c128_lanes_<name> computes it; NULL: no such function */
-  formula_fn narrow, wide; /* for parts of f32 and of f64; NULL: none */
-  bool is_done_in_f64;     /* the narrow formula is one on f64, rounded at the end */
+  const char *name;        /* c128_lanes_<name> is the library's function; NULL: no such function */
+  formula_fn narrow, wide; /* formulas for f32 and f64 parts; NULL: none */
+  bool is_done_in_f64;     /* the narrow formula computes in f64 and rounds at the end */
   double cost;
 } complex_op_t;
 
@@ -32,7 +32,7 @@ static math_value_t negated(jit_code_t *c, math_value_t condition) {
   return kir_not(c->builder, condition);
 }
 
-/* Is |x| not below the limit? True of NaN. */
+/* Is |x| at or above the limit, or NaN? */
 static math_value_t is_beyond(jit_code_t *c, math_value_t x, double limit_value) {
   return negated(c, is_less_k(c, magnitude(c, x), limit_value));
 }
@@ -40,17 +40,17 @@ static math_value_t is_not_finite(jit_code_t *c, math_value_t x) {
   return is_beyond(c, x, INFINITY);
 }
 
-/* The sum of squares, and where it is out of the range in which it and its root are good. */
+/* Sum of squares. *out_rare: lanes where it, or its root, loses accuracy. */
 static math_value_t square_sum(jit_code_t *c, pair_t z, math_value_t *out_rare) {
   math_value_t squares = multiply_add(c, z.re, z.re, mul(c, z.im, z.im));
   *out_rare = negated(c, both(c, is_more_k(c, squares, 0x1p-960), is_less_k(c, squares, 0x1p960)));
   return squares;
 }
 
-/* e^x with x below this neither overflows nor is denormal for -x. */
+/* Limit of |x| for which e^x does not overflow and e^-x is not denormal. */
 static double exp_limit(math_value_t like) { return is_f64(like) ? 708 : 87; }
 
-/* --- exponentials and what is made of them ---------------------------------------------------- */
+/* --- exponentials and functions based on them ------------------------------------------------- */
 
 static pair_t exponential(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t size = call_1(c, HLO_EXPONENTIAL, z.re);
@@ -60,7 +60,7 @@ static pair_t exponential(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_r
                   mul(c, size, call_1(c, HLO_SINE, z.im))};
 }
 
-/* (e^x - 1) cos y - 2 sin(y/2)^2: nothing cancels near 0. */
+/* (e^x - 1) cos y - 2 sin(y/2)^2, which does not cancel near 0. */
 static pair_t exponential_minus_one(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   pair_t e = exponential(c, z, w, out_rare);
   math_value_t half = call_1(c, HLO_SINE, mul_k(c, z.im, 0.5));
@@ -69,7 +69,7 @@ static pair_t exponential_minus_one(jit_code_t *c, pair_t z, pair_t w, math_valu
   return (pair_t){sub(c, less_one, mul(c, mul_k(c, half, 2), half)), e.im};
 }
 
-/* `angle` turns, `size` is the argument of hyperbolic functions. */
+/* Lanes that formulas with trigonometric `angle` and hyperbolic `size` do not cover. */
 static math_value_t trigonometric_rare(jit_code_t *c, math_value_t angle, math_value_t size) {
   return either(c, is_beyond(c, size, exp_limit(size)), is_not_finite(c, angle));
 }
@@ -102,7 +102,7 @@ static pair_t cosh_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
                   mul(c, call_1(c, HLO_SINH, z.re), call_1(c, HLO_SINE, z.im))};
 }
 
-/* Kahan's formula, with s = sinh x and t = tan y: nothing cancels. */
+/* Kahan's formula, with s = sinh x and t = tan y, without cancellation. */
 static pair_t tanh_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t s = call_1(c, HLO_SINH, z.re), t = call_1(c, HLO_TAN, z.im);
   math_value_t beta = add_k(c, mul(c, t, t), 1), rho = square_root(c, add_k(c, mul(c, s, s), 1));
@@ -120,7 +120,7 @@ static pair_t tan_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
 
 /* --- logarithms and powers -------------------------------------------------------------------- */
 
-/* Logarithm for parts that come from f32: their squares in f64 lose nothing that matters. */
+/* Logarithm of parts converted from f32: their squares are accurate enough in f64. */
 static pair_t log_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t squares = square_sum(c, z, out_rare);
   (void)w;
@@ -128,7 +128,7 @@ static pair_t log_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_ra
                   jit_math_emit(c, HLO_ATAN2, z.im, z.re)};
 }
 
-/* x^2 + y^2 - 1 for numbers near the unit circle, where the three nearly cancel. */
+/* x^2 + y^2 - 1 for numbers near the unit circle, where the terms nearly cancel. */
 static math_value_t squares_less_one(jit_code_t *c, pair_t z) {
   math_value_t lost_1, lost_2, xx = mul(c, z.re, z.re), yy = mul(c, z.im, z.im);
   math_value_t low =
@@ -149,7 +149,7 @@ static pair_t log_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){mul_k(c, twice, 0.5), jit_math_emit(c, HLO_ATAN2, z.im, z.re)};
 }
 
-/* The root t of the mean of |x| and |z| is one part, y / 2t the other. */
+/* One part is t, the root of the mean of |x| and |z|; the other is y / 2t. */
 static pair_t root(jit_code_t *c, pair_t z, math_value_t size) {
   math_value_t t = square_root(c, mul_k(c, add(c, magnitude(c, z.re), size), 0.5));
   math_value_t other = divide(c, z.im, mul_k(c, t, 2));
@@ -176,8 +176,8 @@ static pair_t sign(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){divide(c, z.re, size), divide(c, z.im, size)};
 }
 
-/* The root of the sum of squares, scaled by the power of two below the larger part so that none
- * overflows or vanishes. */
+/* The root of the sum of squares, scaled by the power of two below the larger part to avoid
+ * overflow and underflow. */
 static math_value_t modulus(jit_code_t *c, pair_t z) {
   math_value_t a = magnitude(c, z.re), b = magnitude(c, z.im),
                larger = choose(c, is_less(c, a, b), b, a);
@@ -201,8 +201,8 @@ static pair_t abs_(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   return (pair_t){size, size};
 }
 
-/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error, but not of
- * many iterations. */
+/* e^(w log z) for f32 results. In f64 the product may magnify the logarithm's error, except for
+ * large angles. */
 static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_rare) {
   math_value_t rare_exp;
   pair_t log = log_of_f32(c, z, w, out_rare);
@@ -217,7 +217,7 @@ static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, math_value_t *out_
 
 /* --- quotients -------------------------------------------------------------------------------- */
 
-/* Products of floats are exact as doubles. */
+/* Products of f32 numbers are exact in f64. */
 static pair_t divide_f32(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
   math_value_t squares = add(c, mul(c, y.re, y.re), mul(c, y.im, y.im));
   math_value_t usual = both(c, is_more_k(c, squares, 0), is_less_k(c, squares, INFINITY));
@@ -228,7 +228,7 @@ static pair_t divide_f32(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_ra
   return (pair_t){divide(c, re, squares), divide(c, im, squares)};
 }
 
-/* Smith's method, by the larger part of the divisor. */
+/* Smith's method: scales by the larger part of the divisor. */
 static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
   math_value_t size = add(c, magnitude(c, y.re), magnitude(c, y.im));
   math_value_t usual = both(c, is_more_k(c, size, 0), is_less_k(c, size, INFINITY));
@@ -243,8 +243,8 @@ static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_ra
   return (pair_t){divide(c, re, below), divide(c, im, below)};
 }
 
-/* Divisors whose imaginary part is +0: of real numbers that were converted. One division rounds as
- * that of doubles does, rounded again; zeros get the signs of the formulas above. */
+/* Divisors whose imaginary part is +0, which come from real numbers. A single f32 division equals
+ * an f64 division rounded to f32. Zeros get the signs of the formulas above. */
 static math_value_t rare_by_real(jit_code_t *c, pair_t x, pair_t y) {
   math_value_t size = magnitude(c, y.re);
   math_value_t usual = both(c, is_more_k(c, size, 0), is_less_k(c, size, INFINITY));
@@ -260,7 +260,7 @@ static pair_t divide_f32_by_real(jit_code_t *c, pair_t x, pair_t y, math_value_t
 }
 
 static pair_t divide_f64_by_real(jit_code_t *c, pair_t x, pair_t y, math_value_t *out_rare) {
-  math_value_t ratio = mul(c, y.im, y.re); /* a zero with the sign of y */
+  math_value_t ratio = mul(c, y.im, y.re); /* zero with the sign of y.re */
   math_value_t re = add(c, mul(c, x.im, ratio), x.re), im = sub(c, x.im, mul(c, x.re, ratio));
   *out_rare = rare_by_real(c, x, y);
   return (pair_t){divide(c, re, y.re), divide(c, im, y.re)};
@@ -268,7 +268,7 @@ static pair_t divide_f64_by_real(jit_code_t *c, pair_t x, pair_t y, math_value_t
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Costs in additions of the parts' type, for vectors. */
+/* Costs in additions of vectors of the parts' type. */
 static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_ABS] = {"abs", abs_, abs_, false, 15},
     [HLO_ACOS] = {.name = "acos", .cost = 300},
@@ -298,7 +298,7 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_TANH] = {"tanh", tanh_, tanh_, true, 100},
 };
 
-/* Quotients by real numbers that were converted. */
+/* Quotients by converted real numbers. */
 static const complex_op_t by_real_op = {"divide", divide_f32_by_real, divide_f64_by_real, false,
                                         20};
 
@@ -319,7 +319,7 @@ static pair_t narrowed(jit_code_t *c, pair_t z) {
   return (pair_t){math_narrow(c, z.re), math_narrow(c, z.im)};
 }
 
-/* All lanes of f64 by the function on arrays, which puts the results where x was. */
+/* Calls the library function on all f64 lanes as arrays; it overwrites x with the results. */
 static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t y, int operands) {
   kir_type_t *i64 = kir_int_type(c->module, 64), *pointer = kir_pointer_type(c->module);
   kir_type_t *types[] = {i64, pointer, pointer, pointer, pointer};
@@ -341,7 +341,7 @@ static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t
                   math_take_from_stack(c, type_of(x.im), in[2])};
 }
 
-/* The formula where it is good, and the library where it is not, in the type of x. */
+/* The formula in the lanes that it covers, the library elsewhere, in the type of x. */
 static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t y, int operands) {
   bool is_f32 = !is_f64(x.re);
   formula_fn graph = is_f32 ? op->narrow : op->wide;
@@ -370,8 +370,8 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-/* How a function is called: in registers but for results wider than one, whose parts the function
- * puts where two more parameters point. */
+/* Calling convention of a function: in registers, except for results wider than a register, whose
+ * parts the function stores at two additional pointer parameters. */
 typedef struct convention {
   kir_type_t *signature;
   int operands;

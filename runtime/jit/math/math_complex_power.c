@@ -1,5 +1,5 @@
-/* z^w of f64 parts as e^(w log z). The product magnifies the error of the logarithm, so that log z
- * and the product are sums of two numbers each. */
+/* z^w of f64 parts as e^(w log z). The product magnifies the error of the logarithm, so log z and
+ * the product are sums of two numbers each. */
 #include "jit/math/math_complex_power.h"
 
 #include <math.h>
@@ -7,7 +7,8 @@
 #include "jit/math/jit_math.h"
 #include "jit/math/math_parts.h"
 
-/* The error of the angle, 2^-61, times this is a part of the rounding of the result. */
+/* Largest exponent for which the angle's error, 2^-61, times the exponent stays below the rounding
+ * of the result. */
 #define LARGEST_EXPONENT 64
 
 typedef struct long_complex {
@@ -25,13 +26,13 @@ static math_sum_t add_sums(jit_code_t *c, math_sum_t a, math_sum_t b) {
   return sum;
 }
 
-/* x^2 with what rounding it loses. */
+/* x^2 and its rounding error. */
 static math_sum_t square(jit_code_t *c, math_value_t x) {
   math_value_t high = mul(c, x, x);
   return (math_sum_t){high, fused(c, x, x, negate(c, high))};
 }
 
-/* log(a + b) = log a + b / a, as |b| is below the rounding of a. */
+/* log(a + b) = log a + b / a, since |b| is below the rounding of a. */
 static math_sum_t log_of_sum(jit_code_t *c, math_sum_t x) {
   math_sum_t rest = {divide(c, x.low, x.high), real(x.high, 0)};
   return add_sums(c, math_long_log(c, x.high), rest);
@@ -49,7 +50,7 @@ static long_complex_t multiply(jit_code_t *c, jit_pair_t w, long_complex_t log) 
       add_sums(c, math_times_sum(c, w.re, log.im), math_times_sum(c, w.im, log.re))};
 }
 
-/* sin(a + b) = sin a + b cos a, and so on. */
+/* sin(a + b) = sin a + b cos a, and likewise for the cosine. */
 static jit_pair_t exponential(jit_code_t *c, long_complex_t x) {
   math_value_t size = math_exp_of_sum(c, x.re);
   math_value_t cosine = jit_math_emit(c, HLO_COSINE, x.im.high, NULL),

@@ -1,5 +1,5 @@
-/* The functions behind the rows of math_ops.def: each writes its op on x (and y) at the builder's
- * place. */
+/* The functions behind the rows of math_ops.def: each emits its op on x (and y) at the insertion
+ * point. */
 #ifndef JIT_MATH_EMIT_H
 #define JIT_MATH_EMIT_H
 

@@ -4,10 +4,11 @@
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
-#define FAR 0.9375 /* f64: below it x + x P(x^2), above it 1 - erfc */
+#define FAR 0.9375 /* f64 limit: x + x P(x^2) below, 1 - erfc above */
 
-/* erf(a) = -expm1(-(a + a P(a))): with e^t = 2^n (1 + q) it is (1 - 2^n) - 2^n q, of which nothing
- * cancels: near 0 n is 0, and elsewhere q is small beside 1 - 2^n. From 3.93 on the result is 1. */
+/* erf(a) = -expm1(-(a + a P(a))): with e^t = 2^n (1 + q) it is (1 - 2^n) - 2^n q. The terms do not
+ * cancel: near 0 n is 0, and elsewhere q is small relative to 1 - 2^n. From 3.93 on the result is
+ * 1. */
 static math_value_t erf_f32(jit_code_t *c, math_value_t x) {
   math_value_t size = magnitude(c, x);
   math_value_t a = choose_k(c, is_more_k(c, size, 3.93), 3.93, size);

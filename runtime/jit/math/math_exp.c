@@ -1,4 +1,4 @@
-/* e^x and what is made of it. */
+/* e^x and functions based on it. */
 #include <math.h>
 
 #include "jit/math/math_emit.h"
@@ -7,7 +7,7 @@
 math_value_t jit_emit_exponential(jit_code_t *c, math_value_t x) { return math_exp(c, x, false); }
 
 /* (e^x - 1) / 4 for |x| < 711 (f32: 90), without overflow: 2^n (1 + q) - 1 = 4 (2^(n-2) q +
- * (2^(n-2) - 1/4)). In f64 the parts that q and the sum lose are put back. */
+ * (2^(n-2) - 1/4)). In f64 the rounding errors of q and of the sum are added. */
 static math_value_t quarter_expm1(jit_code_t *c, math_value_t x, bool fast) {
   math_exp_parts_t parts = math_expm1_parts(c, x, fast);
   math_value_t scale = math_power_of_two(c, bits_add(c, parts.n.bits, bits_k(parts.n.bits, -2)), x);
@@ -23,15 +23,15 @@ math_value_t jit_emit_exponential_minus_one(jit_code_t *c, math_value_t x) {
   return choose(c, is_less_k(c, magnitude(c, x), is_f64(x) ? 0x1p-54 : 0x1p-25), x, result);
 }
 
-/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The parts
- * that e and 1 + e lose are put back. */
+/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The
+ * rounding errors of e and 1 + e are added. */
 math_value_t jit_emit_logistic(jit_code_t *c, math_value_t x) {
   math_value_t one = real(x, 1), below = negate(c, magnitude(c, x)), is_left = is_less_k(c, x, 0);
   math_value_t is_zero = math_is_exp_zero(c, below);
   math_exp_parts_t parts = math_exp_parts(c, choose_k(c, is_zero, 0, below), false);
   math_value_t power = add_k(c, parts.q, 1), power_low = sub(c, parts.q, add_k(c, power, -1));
   math_value_t e = choose_k(c, is_zero, 0, math_scale(c, power, parts.n)),
-               e_low = math_scale(c, power_low, parts.n); /* zero where e is */
+               e_low = math_scale(c, power_low, parts.n); /* zero where e is zero */
   math_value_t bottom = add_k(c, e, 1), bottom_low = add(c, sub(c, e, add_k(c, bottom, -1)), e_low);
   math_value_t top = choose(c, is_left, e, one), top_low = choose(c, is_left, e_low, real(x, 0));
   return math_quotient_of_sums(c, top, top_low, bottom, bottom_low);

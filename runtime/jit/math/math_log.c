@@ -1,4 +1,4 @@
-/* Logarithms, and the inverses of the hyperbolic functions that are made of them. */
+/* Logarithms, and inverse hyperbolic functions, which are based on them. */
 #include <math.h>
 
 #include "jit/math/math_emit.h"
@@ -10,7 +10,7 @@ math_value_t jit_emit_log_plus_one(jit_code_t *c, math_value_t x) {
   return math_log1p(c, x, NULL, false);
 }
 
-/* a + b for |a| >= |b|, and in *out_lost what rounding took. */
+/* a + b for |a| >= |b|. *out_lost: its rounding error. */
 static math_value_t sum_exactly(jit_code_t *c, math_value_t a, math_value_t b,
                                 math_value_t *out_lost) {
   math_value_t sum = add(c, a, b);
@@ -18,7 +18,7 @@ static math_value_t sum_exactly(jit_code_t *c, math_value_t a, math_value_t b,
   return sum;
 }
 
-/* log(1 + high + low), or for large arguments log(x) + log 2, which is what remains of it. */
+/* log(1 + high + low), or for large arguments its limit log(x) + log 2. */
 static math_value_t log_or_double(jit_code_t *c, math_value_t x, math_value_t is_large,
                                   math_value_t high, math_value_t low, bool fast) {
   math_value_t log = math_log1p(c, choose(c, is_large, add_k(c, x, -1), high),
@@ -40,7 +40,7 @@ math_value_t jit_emit_asinh(jit_code_t *c, math_value_t x) {
                    : math_narrow(c, inverse_sinh(c, math_widen(c, x), true));
 }
 
-/* What rounding takes from the root of square + square_low. */
+/* Rounding error of `root` as the root of square + square_low. */
 static math_value_t rest_of_root(jit_code_t *c, math_value_t root, math_value_t square,
                                  math_value_t square_low) {
   math_value_t left = add(c, fused(c, negate(c, root), root, square), square_low);
@@ -68,7 +68,7 @@ math_value_t jit_emit_acosh(jit_code_t *c, math_value_t x) {
                    : math_narrow(c, inverse_cosh(c, math_widen(c, x), true));
 }
 
-/* log(1 + 2 a / (1 - a)) / 2. What the quotient loses is found by multiplying back. */
+/* log(1 + 2 a / (1 - a)) / 2. The quotient's error is found by multiplying back. */
 static math_value_t inverse_tanh(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t a = magnitude(c, x), twice = add(c, a, a), below = k_sub(c, 1, a);
   math_value_t lost = sub(c, sub(c, real(x, 1), below), a), high = divide(c, twice, below);

@@ -21,8 +21,8 @@ math_value_t math_narrow(jit_code_t *c, math_value_t x) {
 
 /* --- instructions of AVX-512 ------------------------------------------------------------------ */
 
-/* There is one for x 2^n and one each for guesses of 1 / x and 1 / sqrt(x) with 14 good bits, on
- * whole registers. */
+/* Does x fill whole registers? AVX-512 then has instructions for x * 2^n and for 14-bit estimates
+ * of 1 / x and 1 / sqrt(x). */
 static bool fills_registers(const jit_code_t *c, math_value_t x) {
   kir_type_t *type = type_of(x);
   int lanes = jit_lanes(type);
@@ -30,7 +30,7 @@ static bool fills_registers(const jit_code_t *c, math_value_t x) {
          !(lanes & (lanes - 1));
 }
 
-/* Lanes first, first + 1, ... of the two vectors one behind the other. */
+/* Lanes first, first + 1, ... of a followed by b. */
 static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, int first,
                                int count) {
   kir_type_t *i32 = kir_int_type(c->module, 32);
@@ -41,19 +41,18 @@ static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, in
 }
 
 #define NO_CHOICE (-1)
-#define RANGE_LESS                                                              \
-  4 /* choices of the instruction range: with the sign of the one that is taken \
-     */
+/* Choice operands of VRANGE: minimum or maximum of values, with the sign of the result. */
+#define RANGE_LESS 4
 #define RANGE_MORE 5
 
-/* Instructions of AVX-512, by the width of a float: f32, f64. */
+/* AVX-512 instructions by float type: f32, f64. */
 static const kir_op_t range[2] = {KIR_RANGE_PS, KIR_RANGE_PD};
 static const kir_op_t scalef[2] = {KIR_SCALEF_PS, KIR_SCALEF_PD};
 static const kir_op_t rsqrt14[2] = {KIR_RSQRT14_PS, KIR_RSQRT14_PD};
 static const kir_op_t rcp14[2] = {KIR_RCP14_PS, KIR_RCP14_PD};
 
-/* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range
- * have their way of rounding as last operand. */
+/* One instruction on one register; `in` has one or two vectors. Some instructions have a choice
+ * operand; scalef and range have a rounding mode as last operand. */
 static math_value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in,
                                     int count, int choice) {
   kir_type_t *type = type_of(in[0]), *i32 = kir_int_type(c->module, 32);
@@ -62,11 +61,11 @@ static math_value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const 
   if (choice != NO_CHOICE) arguments[next++] = kir_const_int(i32, (unsigned)choice);
   arguments[next++] = kir_null(type);
   arguments[next++] = kir_all_ones(kir_int_type(c->module, (unsigned)jit_lanes(type)));
-  if (count == 2) arguments[next++] = kir_const_int(i32, 4); /* as is */
+  if (count == 2) arguments[next++] = kir_const_int(i32, 4); /* current rounding mode */
   return jit_intrinsic(c, ops[is_f64(in[0])], type, arguments, next);
 }
 
-/* The same on vectors of several registers: each half alone. */
+/* The same on vectors of several registers, split into halves. */
 static math_value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const math_value_t *in,
                                  int count, int choice) {
   int lanes = jit_lanes(type_of(in[0]));
@@ -129,11 +128,11 @@ math_value_t math_power_of_two(jit_code_t *c, math_value_t n, math_value_t like)
   return from_bits(c, bits_left(c, biased, mantissa_bits(like)), like);
 }
 
-/* r = x - n ln 2, and what rounding it takes. */
+/* r = x - n ln 2, and its rounding error. */
 static math_nearest_t reduce_exp(jit_code_t *c, math_value_t x, math_value_t *out_r,
                                  math_value_t *out_low) {
   math_nearest_t n = math_nearest(c, x, 0x1.71547652b82fep0);
-  /* The first part of ln 2 has few bits, so that its product with n is exact. */
+  /* The first part of ln 2 has few bits, so its product with n is exact. */
   double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1,
          rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
   math_value_t exact = multiply_add_k(c, n.real, -first, x);
@@ -169,7 +168,7 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x, bool fast) {
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n) {
   if (fills_registers(c, x))
     return on_registers(c, scalef, (math_value_t[]){x, n.real}, 2, NO_CHOICE);
-  /* In two halves, neither of which leaves the range: only the last product rounds. */
+  /* Two factors 2^(n/2), both in range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
   math_value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused),
                half = bits_right(c, whole, 1);
@@ -226,7 +225,7 @@ math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t u
   return usual;
 }
 
-/* In the first block of the function. */
+/* Allocates in the function's entry block. */
 math_value_t math_stack_slot(jit_code_t *c, kir_type_t *vector) {
   kir_block_t *here = kir_insert_block(c->builder);
   kir_block_t *entry = kir_entry_block(kir_block_function(here));
@@ -296,8 +295,8 @@ static math_log_parts_t normal_log_parts(jit_code_t *c, math_value_t x) {
   math_value_t k = bits_right(c, over, mantissa);
   math_log_parts_t parts = {.k_bits = k,
                             .m = from_bits(c, bits_sub(c, bits, bits_left(c, k, mantissa)), x)};
-  if (is_f64(x)) { /* no conversion of 64-bit integers before AVX-512: through the mantissa of 2^52
-                      + 2^51 */
+  if (is_f64(x)) { /* there is no conversion of 64-bit integers before AVX-512: uses the mantissa of
+                      2^52 + 2^51 */
     math_value_t shifted = bits_add(c, k, bits_k(k, 0x4338000000000000));
     parts.k = add_k(c, from_bits(c, shifted, x), -0x1.8p52);
   } else
@@ -333,7 +332,7 @@ static math_value_t log_sum(jit_code_t *c, math_value_t k, math_value_t f, bool 
   return multiply_add_k(c, k, first, sub(c, f, sub(c, half, tail)));
 }
 
-/* The logarithm of x if that is positive and finite, else what it is there. */
+/* `result` if x is positive and finite, else the special values. */
 static math_value_t log_specials(jit_code_t *c, math_value_t x, math_value_t result) {
   math_value_t special =
       choose_k(c, is_less_k(c, x, 0), NAN, choose_k(c, is_equal_k(c, x, 0), -INFINITY, x));
@@ -345,7 +344,7 @@ math_value_t math_log(jit_code_t *c, math_value_t x, bool fast) {
   return log_specials(c, x, log_sum(c, parts.k, add_k(c, parts.m, -1), fast));
 }
 
-/* What 1 + high loses by rounding, scaled like the mantissa, is added to it. */
+/* Adds the rounding error of 1 + high, scaled like the mantissa. */
 math_value_t math_log1p(jit_code_t *c, math_value_t high, math_value_t low, bool fast) {
   math_value_t sum = add_k(c, high, 1), part = add_k(c, sum, -1);
   math_value_t lost = add(c, sub(c, real(high, 1), sub(c, sum, part)), sub(c, high, part));

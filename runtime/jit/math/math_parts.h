@@ -1,6 +1,5 @@
-/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values
- * are floats or doubles, scalars or vectors; those called `bits` are integers of the same width.
- * Constants take the type of the other operand. */
+/* Shorthands and shared pieces of math_*.c. Values are floats or doubles, scalars or vectors; those
+ * called `bits` are integers of the same width. Constants take the type of the other operand. */
 #ifndef JIT_MATH_PARTS_H
 #define JIT_MATH_PARTS_H
 
@@ -59,7 +58,7 @@ static inline math_value_t fused(jit_code_t *c, math_value_t a, math_value_t b, 
   math_value_t in[3] = {a, b, d};
   return jit_intrinsic(c, KIR_FMA, type_of(a), in, 3);
 }
-/* The same where that is one instruction, else rounded twice: for sums that do not depend on it. */
+/* The same where that is one instruction, else rounded twice: for sums that tolerate either. */
 static inline math_value_t multiply_add(jit_code_t *c, math_value_t a, math_value_t b,
                                         math_value_t d) {
   return c->target->has_fma ? fused(c, a, b, d) : add(c, mul(c, a, b), d);
@@ -101,13 +100,13 @@ static inline math_value_t choose_k(jit_code_t *c, math_value_t condition, doubl
                                     math_value_t b) {
   return choose(c, condition, real(b, k), b);
 }
-/* Within low and high; NaN stays. */
+/* Clamps x to [low, high]; NaN stays. */
 static inline math_value_t limit(jit_code_t *c, math_value_t x, double low, double high) {
   math_value_t above = choose_k(c, is_less_k(c, x, low), low, x);
   return choose_k(c, is_more_k(c, above, high), high, above);
 }
 
-/* a + b and what rounding it loses. */
+/* a + b and its rounding error. */
 static inline math_value_t math_exact_sum(jit_code_t *c, math_value_t a, math_value_t b,
                                           math_value_t *out_lost) {
   math_value_t sum = add(c, a, b), part = sub(c, sum, a);
@@ -149,27 +148,27 @@ static inline int exponent_bias(math_value_t x) { return is_f64(x) ? 1023 : 127;
 
 /* --- shared pieces ---------------------------------------------------------------------------- */
 
-/* Coefficients, lowest power first, at x. */
+/* Polynomial with these coefficients, lowest power first, at x. */
 math_value_t math_polynomial(jit_code_t *c, math_value_t x, const double *coefficients, int count);
 #define POLYNOMIAL(c, x, table) \
   math_polynomial((c), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
-/* a / b within a unit of the last place or so, for |b| between 2^-100 and 2^100 and finite a:
- * quicker than a division where those are slow. */
+/* a / b within about an ulp, for |b| between 2^-100 and 2^100 and finite a: faster than a division
+ * on processors that divide slowly. */
 math_value_t math_quotient(jit_code_t *c, math_value_t a, math_value_t b);
-/* (a + a_low) / (b + b_low), the lows being within the rounding of the others. */
+/* (a + a_low) / (b + b_low), where a_low and b_low are within the rounding of a and b. */
 math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low,
                                    math_value_t b, math_value_t b_low);
 
-/* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this
- * type. */
+/* An estimate of 1 / sqrt(x) with 14 correct bits; NULL if the processor has no such instruction
+ * for this type. */
 math_value_t math_guess_rsqrt(jit_code_t *c, math_value_t x);
-/* The larger or the smaller of numbers in whole registers, -0 below +0; NULL: there is no
+/* The larger or smaller of numbers in whole registers, with -0 below +0; NULL: no such
  * instruction. */
 math_value_t math_minmax(jit_code_t *c, math_value_t x, math_value_t y, bool most);
 
-/* What only few vectors need: the code written between these two runs if any lane asks for it, and
- * gives the result of the lanes that do. The builder ends in another block. */
+/* A branch for rare cases: the code emitted between these two calls runs if any lane meets the
+ * condition, and provides the results of those lanes. The builder ends in another block. */
 typedef struct math_branch {
   math_value_t condition;
   kir_block_t *from, *done;
@@ -177,39 +176,39 @@ typedef struct math_branch {
 math_branch_t math_branch_if_any(jit_code_t *c, math_value_t condition);
 math_value_t math_branch_end(jit_code_t *c, math_branch_t branch, math_value_t usual,
                              math_value_t rare);
-/* The same of several values: `values` are the usual ones, then the results. */
+/* The same for several values. `values`: the usual values on entry, the results on return. */
 void math_branch_end_all(jit_code_t *c, math_branch_t branch, math_value_t *values,
                          const math_value_t *rare, int count);
 
-/* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two:
- * in a loop, which is little code. The builder ends in another block. */
+/* Calls a C library function listed in externals.def for each lane, with one argument (y NULL) or
+ * two, in a loop, which keeps the code small. The builder ends in another block. */
 math_value_t math_call_by_lane(jit_code_t *c, const char *name, math_value_t x, math_value_t y);
 
-/* A number or a vector on the function's stack, as an array of elements: its place, and what is
- * there. */
+/* A number or a vector as an array of elements on the function's stack: its address, and its
+ * contents. */
 math_value_t math_stack_slot(jit_code_t *c, kir_type_t *vector);
 void math_put_into(jit_code_t *c, math_value_t stack_slot, math_value_t x);
 math_value_t math_put_on_stack(jit_code_t *c, math_value_t x);
 math_value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, math_value_t stack_slot);
 
-/* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly
+/* Conversions of f32 vectors to f64 and back: f32 math done in f64 is nearly always correctly
  * rounded. */
 math_value_t math_widen(jit_code_t *c, math_value_t x);
 math_value_t math_narrow(jit_code_t *c, math_value_t x);
 
-/* The nearest integer to x * factor, for |x * factor| < 2^21 (f64: 2^50): as a real, and in the low
- * bits of `bits`. */
+/* The integer nearest to x * factor, for |x * factor| < 2^21 (f64: 2^50): as a float, and in the
+ * low bits of `bits`. */
 typedef struct math_nearest {
   math_value_t real;
   math_value_t bits;
 } math_nearest_t;
 math_nearest_t math_nearest(jit_code_t *c, math_value_t x, double factor);
 
-/* 2^n for an integer in the low bits of `n`, which may have others above; -126 <= n <= 128 (f64:
- * -1022 <= n <= 1024, the last of which gives infinity). */
+/* 2^n, where n is in the low bits of `n`; higher bits are ignored. -126 <= n <= 128 (f64: -1022 <=
+ * n <= 1024); the largest n gives infinity. */
 math_value_t math_power_of_two(jit_code_t *c, math_value_t n, math_value_t like);
 
-/* e^x for |x| < 2^20 as 2^n (1 + q). `fast`: for results in f32 that are computed in f64. */
+/* e^x for |x| < 2^20 as 2^n (1 + q). `fast`: computed in f64 for an f32 result. */
 typedef struct math_exp_parts {
   math_nearest_t n;
   math_value_t q;
@@ -220,36 +219,36 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x,
                                   bool fast); /* the error is relative to q */
 /* x * 2^n, rounded once, for |n| < 2^12 and 1/4 < |x| < 4. */
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n);
-/* Is e^x less than half the least number? It is not computed then: processors take ten times as
- * long for a product that is rounded to zero. */
+/* Is e^x below half the least denormal? It is not computed then: products that round to zero take
+ * processors ten times as long. */
 math_value_t math_is_exp_zero(jit_code_t *c, math_value_t x);
-/* e^x, any x. */
+/* e^x for any x. */
 math_value_t math_exp(jit_code_t *c, math_value_t x, bool fast);
 
-/* x = 2^k m, m between sqrt(1/2) and sqrt(2), for positive finite x, denormal ones too. */
+/* x = 2^k m with m between sqrt(1/2) and sqrt(2), for positive finite x, including denormals. */
 typedef struct math_log_parts {
-  math_value_t k;      /* as a real */
-  math_value_t k_bits; /* the same as an integer, if x is not denormal */
+  math_value_t k;      /* as a float */
+  math_value_t k_bits; /* as an integer; unspecified if x is denormal */
   math_value_t m;
 } math_log_parts_t;
 math_log_parts_t math_log_parts(jit_code_t *c, math_value_t x);
-/* log(1 + high + low), low being a small part of high. */
+/* log(1 + high + low), where low is small relative to high. */
 math_value_t math_log1p(jit_code_t *c, math_value_t high, math_value_t low, bool fast);
 math_value_t math_log(jit_code_t *c, math_value_t x, bool fast);
 
-/* --- f64 with more bits ----------------------------------------------------------------------- */
+/* --- extended f64 ----------------------------------------------------------------------------- */
 
-/* A number as the sum of two, the second within the rounding of the first. */
+/* A number as the sum of two; the second is within the rounding of the first. */
 typedef struct math_sum {
   math_value_t high, low;
 } math_sum_t;
 
 math_sum_t math_times_sum(jit_code_t *c, math_value_t a, math_sum_t b);
-/* log(a) to 2^-65 of its size, for positive finite a. */
+/* log(a) with relative error 2^-65, for positive finite a. */
 math_sum_t math_long_log(jit_code_t *c, math_value_t a);
-/* The angle of the point (x, y) to 2^-61, for finite parts. */
+/* The angle of the point (x, y) with error 2^-61, for finite parts. */
 math_sum_t math_long_angle(jit_code_t *c, math_value_t y, math_value_t x);
-/* Rounded once, but for underflow. */
+/* e^exponent, rounded once except on underflow. */
 math_value_t math_exp_of_sum(jit_code_t *c, math_sum_t exponent);
 
 #endif

@@ -6,7 +6,7 @@
 
 typedef math_sum_t pair_t;
 
-/* Without the product of the lows. */
+/* Product without the term of the low parts. */
 static pair_t multiply_pairs(jit_code_t *c, pair_t a, pair_t b) {
   pair_t product = {.high = mul(c, a.high, b.high)};
   math_value_t lost = fused(c, a.high, b.high, negate(c, product.high));
@@ -65,7 +65,7 @@ static math_value_t fast_power(jit_code_t *c, math_value_t a, math_value_t y) {
   return math_exp(c, mul(c, y, math_log(c, a, true)), true);
 }
 
-/* What the bases 0 and infinity give, without the sign. */
+/* Powers of the bases 0 and infinity, without the sign. */
 static math_value_t power_of_end(jit_code_t *c, math_value_t a, math_value_t y) {
   math_value_t is_zero = is_equal_k(c, a, 0), is_down = is_less_k(c, y, 0);
   math_value_t is_huge = kir_xor(c->builder, is_zero, kir_not(c->builder, is_down));
@@ -88,7 +88,7 @@ static math_value_t power(jit_code_t *c, math_value_t x, math_value_t y, bool fa
   return choose_k(c, either(c, is_equal_k(c, y, 0), is_equal_k(c, x, 1)), 1, result);
 }
 
-/* An exponent that is the same in all lanes, known, and a small multiple of one half. */
+/* Is the exponent a constant, the same in all lanes, and a small multiple of 1/2? */
 static bool is_simple_exponent(math_value_t y, bool wide, double *out_exponent) {
   if (!kir_is_constant(y)) return false;
   math_value_t one = jit_lanes(kir_type_of(y)) > 1 ? kir_const_lane(y, 0) : y;
@@ -98,7 +98,7 @@ static bool is_simple_exponent(math_value_t y, bool wide, double *out_exponent) 
   return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent && (exponent > 0 || !wide);
 }
 
-/* |x|^y by multiplications and a root, of numbers whose powers do not overflow or lose digits
+/* |x|^y by multiplications and a root, for numbers whose powers do not overflow or lose digits
  * before the result does: f32 in f64, or a positive y up to 2.5. */
 static math_value_t simple_power(jit_code_t *c, math_value_t x, double y) {
   math_value_t a = magnitude(c, x), result = fmod(y, 1) ? square_root(c, a) : real(x, 1);
@@ -119,14 +119,15 @@ math_value_t jit_emit_power(jit_code_t *c, math_value_t x, math_value_t y) {
   return math_narrow(c, power(c, math_widen(c, x), math_widen(c, y), true));
 }
 
-/* One step towards 1 / cbrt(m): w (4 - m w^3) / 3. */
+/* A Newton step towards 1 / cbrt(m): w (4 - m w^3) / 3. */
 static math_value_t better_inverse_root(jit_code_t *c, math_value_t w, math_value_t m) {
   math_value_t cube = mul(c, mul(c, w, w), w), wrong = fused(c, negate(c, m), cube, real(m, 1));
   return multiply_add(c, mul_k(c, w, 0x1.5555555555555p-2), wrong, w);
 }
 
-/* x = 2^(3 j + rest) m: the guess for m, times 2^(-rest/3), is an inverse root to 14 bits; m w^2 is
- * the root. The last step puts in what y^3 lacks to m, with the rounding of y^3 known. */
+/* x = 2^(3 j + rest) m. The estimate for m, times 2^(-rest/3), is an inverse root with 14 correct
+ * bits, and m w^2 is the root. The last step corrects y by the error of y^3, whose rounding is
+ * known. */
 static math_value_t cube_root(jit_code_t *c, math_value_t x, bool fast) {
   math_value_t a = magnitude(c, x);
   math_log_parts_t parts = math_log_parts(c, a);
@@ -157,8 +158,8 @@ math_value_t jit_emit_cbrt(jit_code_t *c, math_value_t x) {
   return is_f64(x) ? cube_root(c, x, false) : math_narrow(c, cube_root(c, math_widen(c, x), true));
 }
 
-/* The processor's guess, which knows zeros, infinities and denormals, made better where it is not
- * one of these. */
+/* The processor's estimate, which handles zeros, infinities and denormals, improved by a Newton
+ * step for other values. */
 math_value_t jit_emit_rsqrt(jit_code_t *c, math_value_t x) {
   math_value_t guess = math_guess_rsqrt(c, x);
   if (!guess) return k_divide(c, 1, square_root(c, x));

@@ -1,4 +1,4 @@
-/* Ops whose results are exact: rounding, signs, the larger and the smaller, remainders. */
+/* Ops with exact results: rounding, signs, minimum and maximum, remainders. */
 #include <math.h>
 
 #include "jit/math/math_emit.h"
@@ -11,7 +11,7 @@ math_value_t jit_emit_round_nearest_even(jit_code_t *c, math_value_t x) {
 }
 math_value_t jit_emit_sqrt(jit_code_t *c, math_value_t x) { return square_root(c, x); }
 
-/* The truncated number, and one more where a half or more was cut. */
+/* Truncates and adds one if the fraction was a half or more. */
 math_value_t jit_emit_round_nearest_afz(jit_code_t *c, math_value_t x) {
   math_value_t whole = intrinsic_1(c, KIR_FTRUNC, x), cut = magnitude(c, sub(c, x, whole));
   math_value_t is_up = compare(c, KIR_FCMP_OGE, cut, real(x, 0.5));
@@ -28,7 +28,8 @@ math_value_t jit_emit_is_finite(jit_code_t *c, math_value_t x) {
   return is_less_k(c, magnitude(c, x), INFINITY);
 }
 
-/* One comparison each way agrees but for -0 and +0, whose bits are combined. */
+/* The comparisons x < y and y < x give equal results except for -0 and +0, whose bits are
+ * combined. */
 math_value_t jit_math_minmax_number(jit_code_t *c, math_value_t x, math_value_t y, bool most) {
   math_value_t extreme = math_minmax(c, x, y, most);
   if (extreme) return extreme;
@@ -38,7 +39,7 @@ math_value_t jit_math_minmax_number(jit_code_t *c, math_value_t x, math_value_t 
   return from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
 }
 
-/* A sum is not a number if x or y is none. */
+/* x + y is NaN if x or y is NaN. */
 static math_value_t extreme(jit_code_t *c, math_value_t x, math_value_t y, bool most) {
   math_value_t extreme = jit_math_minmax_number(c, x, y, most);
   return choose(c, compare(c, KIR_FCMP_UNO, x, y), add(c, x, y), extreme);
@@ -51,9 +52,8 @@ math_value_t jit_emit_minimum(jit_code_t *c, math_value_t x, math_value_t y) {
   return extreme(c, x, y, false);
 }
 
-/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was
- * rounded up to the next integer leaves a remainder of the wrong sign, to which one divisor more is
- * added. */
+/* x - trunc(x / y) y is exact if the quotient is no longer than a mantissa. A quotient rounded up
+ * to the next integer leaves a remainder of the wrong sign, which is corrected by one divisor. */
 static math_value_t near_remainder(jit_code_t *c, math_value_t a, math_value_t b) {
   math_value_t whole = intrinsic_1(c, KIR_FTRUNC, divide(c, a, b));
   math_value_t left = fused(c, negate(c, whole), b, a);
@@ -61,7 +61,7 @@ static math_value_t near_remainder(jit_code_t *c, math_value_t a, math_value_t b
   return choose(c, compare(c, KIR_FCMP_OGE, left, b), sub(c, left, b), left);
 }
 
-/* The other ones by the C library. */
+/* Other lanes call the C library. */
 math_value_t jit_emit_remainder(jit_code_t *c, math_value_t x, math_value_t y) {
   bool wide = is_f64(x);
   math_value_t a = magnitude(c, x), b = magnitude(c, y),

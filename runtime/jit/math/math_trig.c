@@ -4,18 +4,18 @@
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
-/* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but
- * for the last rounding. Vectors with larger ones take a branch to the C library. */
+/* Limits of arguments that are reduced by subtracting multiples of pi/2, in three parts, exactly
+ * except for the last rounding. Larger arguments branch to the C library. */
 #define REDUCED_F32 0x1p18
 #define REDUCED_F64 0x1p30
 
 typedef struct reduced {
   math_value_t high;    /* x - n pi/2, rounded once */
-  math_value_t low;     /* what the rounding took; NULL unless asked for */
+  math_value_t low;     /* rounding error of `high`; NULL unless requested */
   math_value_t quarter; /* n, in the low bits */
 } reduced_t;
 
-/* No step but the last ones rounds: x - n P1 is a multiple of P1's last place. */
+/* Only the last steps round: x - n P1 is a multiple of P1's ulp. */
 static reduced_t reduce(jit_code_t *c, math_value_t x, bool with_low) {
   static const double parts_f32[3] = {0x1.921fb6p0, -0x1.777a5cp-25, -0x1.ee59dap-50};
   static const double parts_f64[3] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54,
@@ -54,7 +54,7 @@ static math_value_t poly_sine(jit_code_t *c, math_value_t x, int shift) {
 
 typedef math_value_t (*small_fn)(jit_code_t *c, math_value_t x);
 
-/* quick(x), but where x is large and finite; infinities and NaN become NaN in quick. */
+/* quick(x), except where x is large and finite; quick turns infinities and NaN into NaN. */
 static math_value_t with_large(jit_code_t *c, math_value_t x, small_fn quick,
                                const char *library_name) {
   math_value_t a = magnitude(c, x), near = quick(c, x);
@@ -78,7 +78,7 @@ math_value_t jit_emit_cosine(jit_code_t *c, math_value_t x) {
   return with_large(c, x, reduced_cosine, is_f64(x) ? "cos" : "cosf");
 }
 
-/* tan r = r + w, or in odd quarters -1 / (r + w); both with the part that rounding r + w loses. */
+/* tan r = r + w, or in odd quarters -1 / (r + w); both include the rounding error of r + w. */
 static math_value_t poly_tangent(jit_code_t *c, math_value_t x, bool fast) {
   reduced_t reduced = reduce(c, x, !fast);
   math_value_t r = reduced.high, z = mul(c, r, r);

@@ -1,10 +1,10 @@
-/* Machine code for x86-64 with AVX-512 from the kernel IR, within a fraction of a millisecond a
- * kernel. What is not known here is left to LLVM, module by module: that is no error.
+/* Machine code for x86-64 with AVX-512 from the kernel IR, within a fraction of a millisecond per
+ * kernel. A module with unsupported operations is left to LLVM, which is no error.
  *
  *   kir_module_create(&x64_kir_target, "kernels", &module);  ... build ...
  *   x64_compile(module, &object);
  *
- * Thread: any, a module each. */
+ * Thread: any, one module per thread. */
 #ifndef JIT_X64_H
 #define JIT_X64_H
 
@@ -12,16 +12,17 @@
 #include "jit/kir/kir.h"
 #include "jit/target.h"
 
-/* Builds what AVX-512 lacks from what it has (x64_expand.c). */
+/* Expands operations that AVX-512 lacks into operations that it has (x64_expand.c). */
 extern const kir_target_t x64_kir_target;
 
-/* Is there code for this processor at all? */
+/* Does the back end support this processor? */
 bool x64_is_supported(const jit_target_t *target);
-/* Has the processor instructions that count the set bits of vectors? */
+/* Does the processor have instructions that count the set bits of vector elements? */
 bool x64_counts_bits(void);
 
-/* The functions of a module for x64_kir_target as an ELF relocatable object, which object_loader.h
- * links; NULL: LLVM has to make it. Owner: the caller releases it. Errors: NO_MEMORY. */
+/* Compiles a module for x64_kir_target to an ELF relocatable object, which object_loader.h links.
+ * NULL: unsupported, LLVM must compile it. Owner: the caller releases the object. Errors:
+ * NO_MEMORY. */
 hr_status_t x64_compile(kir_module_t *module, hr_buffer_t **out_object);
 
 #endif

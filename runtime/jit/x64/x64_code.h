@@ -1,13 +1,13 @@
-/* A function of the kernel IR on its way to machine code: the state that the phases share.
+/* A function of the kernel IR during compilation to machine code: the state shared by the phases.
  *
  *   x64_prepare              order of blocks, CSE, LICM, dead code, operand folding
- *     x64_legalize           vectors of the sizes that registers have
+ *     x64_legalize           vectors of register size
  *   x64_find_liveness        live intervals
  *   x64_allocate_registers   a register or a stack slot for each interval
  *   x64_select               instructions
  *
- * Data of a phase is in arrays by a value's id or a block's index, never in the IR. Thread: one at
- * a time for each function. */
+ * Phases keep their data in arrays indexed by value id or block index, never in the IR. Thread: one
+ * at a time for each function. */
 #ifndef JIT_X64_CODE_H
 #define JIT_X64_CODE_H
 
@@ -28,7 +28,7 @@ typedef struct live_interval {
   int hint;           /* interval whose register would save a move; X86_NONE: none */
   int64_t slot;       /* stack slot: bytes below the top of the frame; 0: none */
   double weight;      /* spill cost: accesses times 10^loop depth */
-  uint32_t forbidden; /* bit set of the registers that calls within the range clobber */
+  uint32_t forbidden; /* bit set of registers clobbered by calls within the range */
   bool is_saved;      /* saved around calls of external functions, which are rare */
 } live_interval_t;
 
@@ -43,7 +43,7 @@ typedef struct pinned_const {
 typedef struct x64_node {
   int interval; /* index of its interval; X86_NONE: no result in a register */
   int position;
-  bool is_folded;       /* selected as part of its users */
+  bool is_folded;       /* selected as part of its users, without a register */
   int64_t frame_offset; /* ALLOCA: bytes below the top of the frame */
 } x64_node_t;
 
@@ -52,7 +52,7 @@ typedef struct block_range {
   int from, to;
 } block_range_t;
 
-/* A function as its callers see it. */
+/* A function as seen by its callers. */
 typedef struct x64_function {
   int symbol;          /* index in the object's symbol table */
   size_t offset, size; /* bytes, in the code section */
@@ -66,26 +66,27 @@ typedef struct x64_code {
   kir_function_t *function;
   x64_function_t *functions; /* functions of the module, by index */
   kir_cfg_t cfg;
-  kir_use_t *uses;       /* by id */
-  x64_node_t *nodes;     /* by id */
-  block_range_t *ranges; /* by a block's index */
-  int *labels;           /* by a block's index */
+  kir_use_t *uses;       /* by value id */
+  x64_node_t *nodes;     /* by value id */
+  block_range_t *ranges; /* by block index */
+  int *labels;           /* by block index */
   live_interval_t
-      *intervals; /* followed by X64_ARGUMENTS_MAX spare ones, for moves into argument registers */
+      *intervals; /* followed by X64_ARGUMENTS_MAX spare ones for moves into argument registers */
   int interval_count;
   pinned_const_t *pinned;
   int pinned_count;
   int64_t frame_bytes;
   bool calls;           /* contains calls */
   bool preserves_all;   /* preserves all vector and mask registers around external calls */
-  int64_t preserved_at; /* frame offset of those, in bytes */
-  int64_t indices_at;   /* that of the indices of gathers, lane by lane; 0: there are none */
-  uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of the registers that callees clobber */
+  int64_t preserved_at; /* frame offset of the preserved registers, in bytes */
+  int64_t indices_at;   /* frame offset of the indices of gathers done lane by lane, in bytes; 0:
+                           there are none */
+  uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of the registers clobbered by callees */
   uint32_t used[X64_CLASS_COUNT];      /* bit sets of the allocated registers */
   const char *unsupported;             /* reason to leave the module to LLVM; NULL: none */
 } x64_code_t;
 
-/* Constants and functions share the entry of id 0, which has no meaning. */
+/* Constants and functions share the entry of id 0, which is meaningless. */
 static inline x64_node_t *x64_node(const x64_code_t *code, const kir_value_t *value) {
   return &code->nodes[value->id];
 }
@@ -94,23 +95,23 @@ static inline live_interval_t *x64_interval(const x64_code_t *code, const kir_va
   return &code->intervals[x64_node(code, value)->interval];
 }
 
-/* Is the callee outside the module, or not compiled yet? Then it may clobber all registers but the
- * callee-saved ones. */
+/* Is the callee outside the module, or not compiled yet? It may then clobber all registers except
+ * the callee-saved ones. */
 bool x64_calls_external(const x64_code_t *code, const kir_value_t *call);
 
-/* Is it an inner function, which returns a value? Such functions preserve all vector and mask
- * registers of their callers around their own external calls. */
+/* Is the function an inner function, which returns a value? Inner functions preserve all vector and
+ * mask registers of their callers around external calls. */
 static inline bool x64_preserves_vectors(const kir_function_t *function) {
   return function->type->element->kind != KIR_TYPE_VOID;
 }
 
-/* Scratch registers of x64_select, never allocated; so are ax, cx and dx. */
+/* Scratch registers of x64_select, which are never allocated; nor are ax, cx and dx. */
 #define X64_SCRATCH_VECTOR 29 /* 29, 30 and 31 */
 #define X64_SCRATCH_MASK 7
 
 #define X64_VECTOR_BITS 512 /* width of a register */
 #define X64_SLOT_BYTES 64   /* size of a spilled value */
-#define X64_ARGUMENTS_MAX 8 /* arguments of a call, and its target */
+#define X64_ARGUMENTS_MAX 8 /* arguments of a call, including its target */
 
 hr_status_t x64_prepare(x64_code_t *code);
 hr_status_t x64_legalize(x64_code_t *code);
@@ -118,29 +119,30 @@ hr_status_t x64_find_liveness(x64_code_t *code);
 hr_status_t x64_allocate_registers(x64_code_t *code);
 hr_status_t x64_select(x64_code_t *code);
 
-/* Has the host AVX512_VBMI, which permutes bytes? */
+/* Does the host have AVX512_VBMI, which permutes bytes? */
 bool x64_permutes_bytes(void);
-/* Is there code for the shuffle of x and y as it is? */
+/* Can the shuffle of x and y be selected without expansion? */
 bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask);
 
-/* Is the gather one of known lanes, which are loaded one by one? */
+/* Is it a gather whose active lanes are known? Such lanes are loaded one by one. */
 bool x64_gathers_by_lane(const kir_type_t *type, const kir_value_t *pointers,
                          const kir_value_t *mask);
-/* Are the indices one number plus constants? Then that number, which the gather adds; else NULL. */
+/* The scalar s if the indices are splat(s) + constant; else NULL. The gather adds s to its
+ * addresses. */
 kir_value_t *x64_number_of_indices(const kir_value_t *indices);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 
-/* Calls `each` for the values that an instruction reads from registers: folded operands are
- * replaced by their own operands. Constants and arguments of phis are left out. */
+/* Calls `each` for every value that an instruction reads from a register. Folded operands are
+ * replaced by their own operands; constants and arguments of phis are skipped. */
 typedef void (*x64_operand_fn)(x64_code_t *code, kir_value_t *read, void *context);
 void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each, void *context);
 
-/* Is the select one VMIN or VMAX? */
+/* Is the select equivalent to VMIN or VMAX? */
 bool x64_is_min_max(const kir_value_t *select);
 /* Is it x << a | x >> (bits - a), a rotation? */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either);
-/* Vector constant that the instruction reads as argument k; NULL: none. */
+/* The vector constant that the instruction reads as argument k; NULL: none. */
 kir_value_t *x64_constant_operand(const kir_value_t *instr, int k);
 
 #endif

@@ -5,10 +5,10 @@
  *     x64_allocate_registers   linear scan
  *     x64_select               instruction selection and encoding in one pass
  *
- * Functions are compiled in order of creation, callees first, so that callers know which
- * registers they clobber. Any phase may find something that has no code here (code->unsupported);
- * the whole module is then left to LLVM. It requires AVX-512 with 32 vector and 8 mask registers.
- * Compile time is linear in the instructions but for the data-flow iterations of liveness. */
+ * Functions are compiled in order of creation, callees first, so that callers know which registers
+ * they clobber. Any phase may find an unsupported operation (code->unsupported); the whole module
+ * is then left to LLVM. It requires AVX-512 with 32 vector and 8 mask registers. Compile time is
+ * linear in the instructions but for the data-flow iterations of liveness. */
 #include "jit/x64/x64.h"
 
 #include <elf.h>
@@ -59,7 +59,7 @@ typedef struct object {
   bytes_t code, calls, symbols, names;
 } object_t;
 
-/* A module that is compiled. */
+/* State of a module's compilation. */
 typedef struct compilation {
   kir_module_t *module;
   x64_function_t *functions; /* by index */
@@ -83,7 +83,7 @@ static hr_status_t append_code(object_t *object, x64_function_t *function, const
   return append(&object->code, x->code.data, x->code.count);
 }
 
-/* Functions without code are elsewhere. */
+/* Functions without code are undefined symbols. */
 static hr_status_t append_symbol(object_t *object, const kir_function_t *function,
                                  const x64_function_t *compiled) {
   Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count,
@@ -96,7 +96,7 @@ static hr_status_t append_symbol(object_t *object, const kir_function_t *functio
 }
 
 /* Writes the sections one after the other: ELF header | section headers | code | calls | symbols
- * | names Section headers before the contents let all offsets be known from the counts alone.
+ * | names. Section headers before the contents let all offsets be known from the counts alone.
  * The names of sections are left at 0, the empty one: the linker (link/) finds sections by type. */
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
   Elf64_Ehdr header = {
@@ -146,7 +146,7 @@ static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object
 
 static hr_status_t compile_function(compilation_t *c, kir_function_t *function);
 
-/* Callees come first, so that it is known what they clobber. */
+/* Compiles callees first, since callers need their clobbered registers. */
 static hr_status_t compile_callees(compilation_t *c, kir_function_t *function) {
   for (kir_block_t *block = function->first; block; block = block->next)
     for (kir_value_t *instr = block->first; instr && !c->module->unsupported; instr = instr->next) {
@@ -164,8 +164,8 @@ static hr_status_t run_phases(x64_code_t *code) {
   return NULL;
 }
 
-/* Compiles a function after its callees: clobbered, the registers that it or a callee may
- * change, is what the allocation of its callers reads. Declarations have no block. */
+/* Compiles a function after its callees. `clobbered`, the registers that it or a callee may change,
+ * is read by the register allocation of callers. Declarations have no block. */
 static hr_status_t compile_function(compilation_t *c, kir_function_t *function) {
   x64_function_t *compiled = &c->functions[function->index];
   if (!function->first || compiled->is_compiled || c->module->unsupported) return NULL;

@@ -21,7 +21,7 @@ void x86_deinit(x86_t *x) {
   HR_VEC_FREE(&x->calls);
 }
 
-/* Pushes to a vector of x; what fails is kept for x86_finish. */
+/* Pushes to a vector of x; a failure is kept for x86_finish. */
 #define PUSH(x, vector, ...)                                                             \
   do {                                                                                   \
     if (!(x)->status) (x)->status = HR_VEC_RESERVE(&(x)->vector, (x)->vector.count + 1); \
@@ -51,8 +51,8 @@ void x86_align(x86_t *x, size_t bytes) {
   while (left--) x86_byte(x, 0x90);
 }
 
-/* The 4 bytes that come next, before `behind` more of the instruction, become the distance to a
- * label or constant. */
+/* Reserves the next 4 bytes for the distance to a label or constant; `behind` more bytes of the
+ * instruction follow. */
 static void distance(x86_t *x, int label, int64_t disp, int behind) {
   PUSH(x, fixes, (x86_fix_t){x->code.count, label, disp});
   number(x, (uint64_t)behind, 4);
@@ -67,16 +67,16 @@ int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes) {
   return (int64_t)at;
 }
 
-/* Appends the constant pool after the code, from a multiple of 64 bytes on (int3 between them),
- * and resolves distances. RIP-relative ones count from the end of the instruction, which has
- * `behind` bytes (immediates) after the four of the distance. */
+/* Appends the constant pool, aligned to 64 bytes (padded by int3), and resolves distances.
+ * RIP-relative distances count from the end of the instruction, which is `behind` bytes
+ * (immediates) after the distance. */
 hr_status_t x86_finish(x86_t *x) {
   while (x->code.count % 64 && !x->status) x86_byte(x, 0xcc);
   size_t pool = x->code.count;
   for (size_t i = 0; i < x->pool.count; i++) x86_byte(x, x->pool.data[i]);
   for (size_t i = 0; i < x->fixes.count && !x->status; i++) {
     x86_fix_t fix = x->fixes.data[i];
-    int32_t behind = 0; /* bytes of the instruction after the distance, kept in its place */
+    int32_t behind = 0; /* bytes of the instruction after the distance, stored in its place */
     memcpy(&behind, x->code.data + fix.at, 4);
     int64_t target = fix.label == X86_NONE ? (int64_t)pool + fix.disp : x->labels.data[fix.label];
     int32_t value = (int32_t)(target - (int64_t)fix.at - 4 - behind);
@@ -95,7 +95,7 @@ static void modrm(x86_t *x, int mod, int reg, int rm) {
 
 static int scale_bits(int scale) { return scale > 1 ? __builtin_ctz((unsigned)scale) : 0; }
 
-/* unit: what a short displacement counts in; 0: none. */
+/* unit: scale of a short displacement in bytes; 0: none. */
 static void memory(x86_t *x, int reg, x86_mem_t m, int unit) {
   if (m.is_pool) {
     modrm(x, 0, reg, 5);
@@ -296,7 +296,7 @@ void x86_clear_uppers(x86_t *x) { x86_byte(x, 0xc5), x86_byte(x, 0xf8), x86_byte
 
 static int bit(int reg, int b) { return reg != X86_NONE && reg >> b & 1; }
 
-/* x_bit, b_bit: the high bits of the last operand, as they are (the prefix has them turned). */
+/* x_bit, b_bit: the high bits of the last operand, not inverted (the prefix has them inverted). */
 static void evex(x86_t *x, const x86_vector_t *how, int x_bit, int b_bit, int v_high,
                  bool broadcast) {
   int map = how->opcode >> 12 & 15, prefix = how->opcode >> 16 & 3, wide = how->opcode >> 8 & 1;
@@ -328,7 +328,7 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
 }
 
 /* An instruction on mask registers, in the VEX form of three bytes: c4, then ~R 1 ~B map, then W
- * ~vvvv L pp. L tells instructions with two sources; a missing first source is written as 1111. */
+ * ~vvvv L pp. L marks instructions with two sources; a missing first source is written as 1111. */
 static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to,
                      int from, int last) {
   x86_byte(x, 0xc4);

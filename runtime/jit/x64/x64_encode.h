@@ -1,4 +1,4 @@
-/* Assembler for x86-64 with AVX-512. All vector instructions use the EVEX form, which has all
+/* Assembler for x86-64 with AVX-512. All vector instructions use the EVEX form, which supports all
  * widths, masks and 32 registers. Errors: NO_MEMORY is kept in x86_t.status until x86_finish.
  * Thread: one at a time. */
 #ifndef JIT_X64_ENCODE_H
@@ -20,12 +20,12 @@ typedef struct x86_mem {
   int64_t disp;
   bool is_pool;
   int broadcast; /* element size of a broadcast, bytes; 0: full vector */
-  int behind;    /* bytes of immediate operand after the displacement: RIP counts from their end */
+  int behind;    /* bytes of immediate operands after the displacement; RIP counts from their end */
 } x86_mem_t;
 
 /* A reference to a label or to the constant pool, to be resolved. */
 typedef struct x86_fix {
-  size_t at;    /* offset of the 4 bytes of the distance */
+  size_t at;    /* offset of the 4-byte distance */
   int label;    /* X86_NONE: the constant pool */
   int64_t disp; /* offset in the pool, bytes */
 } x86_fix_t;
@@ -35,8 +35,8 @@ typedef struct x86 {
   HR_VEC(unsigned char) code;
   HR_VEC(unsigned char) pool;
   HR_VEC(x86_fix_t) fixes;
-  HR_VEC(int64_t) labels;  /* offsets; -1: not known yet */
-  HR_VEC(x86_fix_t) calls; /* calls to be relocated; label: number of the function */
+  HR_VEC(int64_t) labels;  /* offsets; -1: unknown */
+  HR_VEC(x86_fix_t) calls; /* calls to relocate; label: number of the function */
 } x86_t;
 
 void x86_deinit(x86_t *x);
@@ -44,7 +44,7 @@ int x86_label(x86_t *x);
 void x86_here(x86_t *x, int label);
 /* Pads with NOPs to a multiple of `bytes`. */
 void x86_align(x86_t *x, size_t bytes);
-/* Offset of these bytes in the constant pool; equal ones share it. */
+/* Offset of a constant in the pool; equal constants share it. */
 int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes);
 /* Appends the constant pool to the code, aligned to 64 bytes, and resolves all distances. */
 hr_status_t x86_finish(x86_t *x);
@@ -58,22 +58,23 @@ enum { X86_B = 2, X86_AE, X86_E, X86_NE, X86_BE, X86_A, X86_L = 12, X86_GE, X86_
 
 void x86_byte(x86_t *x, unsigned byte);
 void x86_mov(x86_t *x, int to, int from);                       /* 64 bits */
-void x86_mov_constant(x86_t *x, int to, uint64_t value);        /* leaves the flags as they are */
+void x86_mov_constant(x86_t *x, int to, uint64_t value);        /* preserves the flags */
 void x86_load(x86_t *x, int to, x86_mem_t from, unsigned bits); /* zero-extended */
-void x86_load_signed(x86_t *x, int to, x86_mem_t from);         /* 32 bits, to 64 */
+void x86_load_signed(x86_t *x, int to, x86_mem_t from);         /* 32 bits, sign-extended to 64 */
 void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits);
 void x86_lea(x86_t *x, int to, x86_mem_t from);
-void x86_prefetch(x86_t *x, x86_mem_t from,
-                  int level); /* into the cache of this level and those above; 0: past them */
+void x86_prefetch(
+    x86_t *x, x86_mem_t from,
+    int level); /* prefetches into the cache of this level and the levels above; 0: nontemporal */
 /* is_wide: 64 bits, else 32. */
 void x86_alu(x86_t *x, enum x86_alu op, bool is_wide, int to, int from);
 void x86_alu_constant(x86_t *x, enum x86_alu op, bool is_wide, int to, int32_t value);
 void x86_multiply(x86_t *x, bool is_wide, int to, int from);
 void x86_multiply_constant(x86_t *x, bool is_wide, int to, int from, int32_t value);
 void x86_divide(x86_t *x, bool is_wide, bool is_signed,
-                int by); /* dx:ax / by: quotient in ax, rest in dx */
+                int by); /* dx:ax / by: quotient in ax, remainder in dx */
 void x86_multiply_high(x86_t *x, bool is_signed,
-                       int by); /* ax * by, of 64 bits: the upper half in dx */
+                       int by); /* 64-bit ax * by; the upper half is in dx */
 void x86_sign_to_dx(x86_t *x, bool is_wide);
 void x86_shift(x86_t *x, enum x86_shift op, bool is_wide, int to); /* by cl */
 void x86_shift_constant(x86_t *x, enum x86_shift op, bool is_wide, int to, int by);
@@ -91,13 +92,12 @@ void x86_call_register(x86_t *x, int reg);
 void x86_push(x86_t *x, int reg);
 void x86_pop(x86_t *x, int reg);
 void x86_return(x86_t *x);
-void x86_clear_uppers(x86_t *x); /* clears the upper parts of all vectors, but for 128 bits: before
-                                    code that knows no wider ones */
+void x86_clear_uppers(
+    x86_t *x); /* clears all vectors above 128 bits, before code without AVX-512 */
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/* An EVEX opcode: byte, map (0F: 1, 0F38: 2, 0F3A: 3), prefix (none, 66, F3, F2: 0 to 3), and the
- * bit W. */
+/* An EVEX opcode: byte, map (0F: 1, 0F38: 2, 0F3A: 3), prefix (none, 66, F3, F2: 0 to 3), bit W. */
 typedef uint32_t x86_opcode_t;
 #define X86_OP(prefix, map, wide, byte) \
   ((x86_opcode_t)((prefix) << 16 | (map) << 12 | (wide) << 8 | (byte)))
@@ -107,17 +107,17 @@ typedef struct x86_vector {
   int width;    /* 0, 1, 2: 128, 256, 512 bits; 0 for scalars */
   int to, from; /* registers: reg and vvvv; from: X86_NONE */
   int mask;     /* write mask register; 0: no mask */
-  bool zeroes;  /* zero masking of the other lanes, else merging */
-  int unit;     /* scale N of disp8 * N, bytes; 0: always disp32 */
+  bool zeroes;  /* zeroes masked-off lanes, else merges */
+  int unit;     /* scale N of disp8 * N in bytes; 0: always disp32 */
 } x86_vector_t;
 
-/* Last operand in a register, or in memory. The caller appends an immediate operand. */
+/* The last operand is in a register, or in memory. The caller appends immediate operands. */
 void x86_vector(x86_t *x, x86_vector_t how, int last);
 void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last);
-/* Memory operand with a vector of indices (VSIB). */
+/* The memory operand has a vector of indices (VSIB). */
 void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from);
-/* Instructions on mask registers, VEX encoded. prefix: as in X86_OP; wide: 64 lanes; has_two: three
- * operands. */
+/* Instructions on mask registers, VEX-encoded. prefix: as in X86_OP; wide: 64 lanes; has_two: two
+ * sources. */
 void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int opcode, int to, int from,
               int last);
 void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by); /* shifts a mask of 64 lanes */

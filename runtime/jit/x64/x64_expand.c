@@ -17,8 +17,8 @@ static bool is_i1_vector(const kir_type_t *type) { return kir_is_vector(type) &&
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* An operation on a widened i1 and a constant is a select of two constants. NULL: it is something
- * else. */
+/* A select of two constants for an operation on a zero-extended i1 and a constant; NULL: not of
+ * this form. */
 static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
   if (x->op != KIR_ZEXT || !kir_is_i1(x->args[0]->type) || !kir_is_constant(y)) return NULL;
   kir_value_t *one = kir_splat_constant(x->type, 1), *zero = kir_splat_constant(x->type, 0);
@@ -28,7 +28,7 @@ static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x
   return kir_build(b, KIR_SELECT, x->type, 0, (kir_value_t *[]){x->args[0], one, zero}, 3);
 }
 
-/* Vectors of bytes are computed in 16 bits. */
+/* Vectors of bytes are computed in 16 bits per element. */
 static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *x,
                                  kir_value_t *y) {
   if (!kir_is_vector(type) || type->bits != 8) return NULL;
@@ -42,7 +42,7 @@ static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type
 
 /* --- bits ------------------------------------------------------------------------------------- */
 
-/* Masks are compared by logic: of signed bits 1 is the lesser. */
+/* Comparison of masks by logic. As signed i1, 1 is less than 0. */
 static kir_value_t *compare_bits(kir_builder_t *b, int predicate, kir_value_t *x, kir_value_t *y) {
   switch (predicate) {
     case KIR_ICMP_NE:
@@ -73,8 +73,8 @@ static kir_value_t *select_bits(kir_builder_t *b, kir_value_t *condition, kir_va
 
 /* --- conversions ------------------------------------------------------------------------------ */
 
-/* The processor converts integers and floats of 32 and 64 bits: narrower ones are widened, without
- * loss. */
+/* The processor converts 32- and 64-bit integers and floats; narrower ones are widened first,
+ * without loss. */
 static kir_value_t *expand_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *x,
                                     kir_type_t *type) {
   kir_type_t *f32 = kir_type_like(type, kir_float_type(type->module));
@@ -95,14 +95,14 @@ static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t
   return kir_trunc(b, kir_build(b, KIR_FPTOSI, int_like(type, 32), 0, &x, 1), type);
 }
 
-/* x with the bits of each lane below `bits` moved down by so many and added, where they fit. */
+/* Adds each pair of adjacent fields of `bits` bits; `mask` selects the lower fields. */
 static kir_value_t *add_halves(kir_builder_t *b, kir_value_t *x, unsigned bits, uint64_t mask) {
   kir_value_t *all = kir_splat_constant(x->type, mask);
   kir_value_t *up = kir_lshr(b, x, kir_splat_constant(x->type, bits));
   return kir_add(b, kir_and(b, x, all), kir_and(b, up, all));
 }
 
-/* Set bits of vectors, counted by adding neighbours in pairs, fours, and so on. */
+/* Counts set bits by adding adjacent fields: pairs, fours, and so on. */
 static kir_value_t *count_by_halves(kir_builder_t *b, kir_value_t *x) {
   kir_type_t *type = x->type, *words = type;
   if (type->bits == 8)
@@ -113,7 +113,7 @@ static kir_value_t *count_by_halves(kir_builder_t *b, kir_value_t *x) {
   return kir_bitcast(b, x, type);
 }
 
-/* Zeros before the first bit that is set. */
+/* Number of zeros above the highest set bit. */
 static kir_value_t *expand_leading_zeros(kir_builder_t *b, kir_value_t *x) {
   kir_type_t *type = x->type, *wide = int_like(type, 32);
   if (type->bits >= 32) return kir_build(b, KIR_CTLZ, type, 0, &x, 1);
@@ -122,7 +122,7 @@ static kir_value_t *expand_leading_zeros(kir_builder_t *b, kir_value_t *x) {
   return kir_trunc(b, kir_sub(b, kir_build(b, KIR_CTLZ, wide, 0, &x, 1), more), type);
 }
 
-/* Set bits: those of vectors in any width, of single numbers in 32 and 64 bits. */
+/* Number of set bits: of vectors in any width, of scalars in 32 and 64 bits. */
 static kir_value_t *expand_count(kir_builder_t *b, kir_value_t *x) {
   kir_type_t *type = x->type, *wide = int_like(type, 32);
   bool is_whole = kir_is_vector(type) && kir_width(type) % 32 == 0;
@@ -131,7 +131,7 @@ static kir_value_t *expand_count(kir_builder_t *b, kir_value_t *x) {
   return kir_trunc(b, expand_count(b, kir_zext(b, x, wide)), type);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                            kir_value_t *const *args, int count) {

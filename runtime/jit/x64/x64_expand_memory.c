@@ -1,7 +1,7 @@
-/* Expansion of operations on memory and lanes that AVX-512 has no instructions for, as the kernel
- * IR is built: extract and insert at a lane that is not constant go through memory, gathers and
- * scatters of 8- and 16-bit elements become gathers of 32 bits or one access per lane, shuffles
- * move within and across 128-bit lanes. */
+/* Expansion of operations on memory and lanes that AVX-512 has no instructions for, while the
+ * kernel IR is built: extract at a variable lane goes through memory, insert through a select,
+ * gathers and scatters of 8- and 16-bit elements become gathers of 32 bits or one access per lane,
+ * shuffles move within and across 128-bit lanes. */
 #include "jit/x64/x64_code.h"
 #include "jit/x64/x64_expand.h"
 
@@ -9,7 +9,7 @@ static bool is_power_of_two(unsigned lanes) { return (lanes & (lanes - 1)) == 0;
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-/* A lane whose number is not known: the vector is stored, and the lane loaded. */
+/* Extracts a variable lane: stores the vector and loads the lane. */
 static kir_value_t *extract_at(kir_builder_t *b, kir_value_t *vector, kir_value_t *index) {
   kir_type_t *type = vector->type;
   kir_value_t *memory = kir_alloca(b, type);
@@ -18,7 +18,7 @@ static kir_value_t *extract_at(kir_builder_t *b, kir_value_t *vector, kir_value_
   return kir_load(b, type->element, kir_gep(b, type->element, memory, lane));
 }
 
-/* All lanes become the value, and the lane that is meant is selected. */
+/* Inserts at a variable lane: selects the lane from a splat of the value. */
 static kir_value_t *insert_at(kir_builder_t *b, kir_value_t *vector, kir_value_t *value,
                               kir_value_t *lane) {
   kir_type_t *type = vector->type, *lanes_type = kir_vector_type(lane->type, type->lanes);
@@ -36,7 +36,7 @@ static kir_value_t *expand_insert(kir_builder_t *b, kir_value_t *const *args) {
   return insert_at(b, args[0], args[1], args[2]);
 }
 
-/* Lanes of 128 bits, a complex number of f64 each, as two lanes. */
+/* Shuffles 128-bit elements (f64 complex numbers) as pairs of 64-bit lanes. */
 static kir_value_t *shuffle_pairs(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
                                   const kir_value_t *mask) {
   kir_type_t *i64 = kir_int_type(mask->type->module, 64);
@@ -52,8 +52,8 @@ static kir_value_t *shuffle_pairs(kir_builder_t *b, kir_value_t *x, kir_value_t 
   return kir_bitcast(b, x, type);
 }
 
-/* The words that the bytes of the result at even places (parity 0) or odd ones are in, each with
- * the byte moved to that place and zero at the other. */
+/* 16-bit words that contain the result's bytes at even (parity 0) or odd positions. Each byte is
+ * shifted to its position; the other half of the word is zero. */
 static kir_value_t *place_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
                                 const kir_value_t *mask, unsigned parity) {
   unsigned lanes = mask->type->lanes / 2;
@@ -70,7 +70,7 @@ static kir_value_t *place_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y
   return kir_and(b, words, kir_splat_constant(type, parity ? 0xff00 : 0xff));
 }
 
-/* Bytes that are permuted across 128 bits on a processor that so permutes words alone. */
+/* Permutes bytes across 128 bits on processors that permute only words so. */
 static kir_value_t *shuffle_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
                                   const kir_value_t *mask) {
   unsigned from = x->type->lanes, to = mask->type->lanes;
@@ -90,7 +90,7 @@ static kir_value_t *expand_shuffle(kir_builder_t *b, kir_type_t *type, kir_value
 
 /* --- gathers and scatters --------------------------------------------------------------------- */
 
-/* Is there an instruction for elements at these pointers, or no other way either? */
+/* Can the gather or scatter be selected without expansion, or is there no expansion? */
 static bool has_instruction(const kir_type_t *type, const kir_value_t *pointers) {
   const kir_value_t *index = pointers->op == KIR_GEP ? pointers->args[1] : NULL;
   bool has_indices = index && index->type->lanes == type->lanes;
@@ -113,14 +113,14 @@ static kir_value_t *load_element(kir_builder_t *b, const kir_type_t *element, ki
   return kir_load(b, bits, element_pointer(b, element, array, index));
 }
 
-/* The vector in memory of the function's own, from which lanes are read one by one. */
+/* Stores the vector on the stack, from where lanes are read one by one. */
 static kir_value_t *spill_lanes(kir_builder_t *b, kir_value_t *vector) {
   kir_value_t *memory = kir_alloca(b, vector->type);
   kir_store(b, vector, memory);
   return memory;
 }
 
-/* Element `lane` of spilled indices, in 64 bits. */
+/* Element `lane` of spilled indices, as 64 bits. */
 static kir_value_t *index_at(kir_builder_t *b, const kir_type_t *index, kir_value_t *spilled,
                              kir_value_t *lane) {
   return kir_sext(b, load_element(b, index, spilled, lane), kir_int_type(index->module, 64));
@@ -139,7 +139,7 @@ static kir_value_t *gather_by_lane(kir_builder_t *b, kir_type_t *type, kir_value
   return kir_load(b, type, to);
 }
 
-/* Lanes that are masked out read the array's first element. */
+/* Masked-off lanes read the array's first element. */
 static kir_value_t *expand_gather(kir_builder_t *b, kir_type_t *type, kir_value_t *const *args) {
   kir_value_t *pointers = args[0], *mask = args[2];
   if (has_instruction(type, pointers) || x64_gathers_by_lane(type, pointers, mask)) return NULL;
@@ -149,7 +149,7 @@ static kir_value_t *expand_gather(kir_builder_t *b, kir_type_t *type, kir_value_
   return kir_select(b, mask, gathered, args[3]);
 }
 
-/* Lanes that are masked out are written to memory that nothing reads. */
+/* Masked-off lanes are written to memory that is never read. */
 static kir_value_t *expand_scatter(kir_builder_t *b, kir_value_t *const *args) {
   kir_value_t *values = args[0], *pointers = args[1], *mask = args[3], *store = NULL;
   if (has_instruction(values->type, pointers)) return NULL;
@@ -167,7 +167,7 @@ static kir_value_t *expand_scatter(kir_builder_t *b, kir_value_t *const *args) {
 
 /* --- memmove ---------------------------------------------------------------------------------- */
 
-/* A call of the C library's. */
+/* Calls the C library's memmove. */
 static kir_value_t *expand_memmove(kir_builder_t *b, kir_value_t *const *args) {
   kir_type_t *pointer = kir_pointer_type(b->module), *i64 = kir_int_type(b->module, 64);
   kir_type_t *params[] = {pointer, pointer, i64};

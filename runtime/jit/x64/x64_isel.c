@@ -2,11 +2,11 @@
  *
  * Selection is one pass over the instructions in block order, without a DAG: operands that were
  * folded are matched on the way by x64_address, x64_emit and x64_set_flags. Phis become parallel
- * copies at the end of the predecessor; those of a conditional branch's taken edge are in code of
- * their own behind an inverted jump. Functions follow the System V ABI for general registers.
- * Inner functions preserve all vector and mask registers around their own external calls: those
- * are rare (special cases of math functions), and their callers would otherwise spill everything
- * around each call.
+ * copies at the end of the predecessor; those of a conditional branch's taken edge are separate
+ * code behind an inverted jump. Functions follow the System V ABI for general registers. Inner
+ * functions preserve all vector and mask registers around their own external calls: those are rare
+ * (special cases of math functions), and their callers would otherwise spill everything around each
+ * call.
  *
  *     frame:  return address | saved registers | spill slots of 64 bytes, allocas | aligned to
  * 64 */
@@ -23,8 +23,7 @@ static const int callee_saved[CALLEE_SAVED_COUNT] = {X86_BX, 12, 13, 14, 15};
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
-/* Offsets are distances below the frame's upper end, in multiples of the widest vector's
- * alignment. */
+/* Frame offsets are distances below the top of the frame, aligned for the widest vector. */
 static void assign_frame_offsets(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
     for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next) {
@@ -37,7 +36,7 @@ static void assign_frame_offsets(x64_code_t *code) {
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Registers that arguments have been given: general ones and vectors are counted apart. */
+/* Number of registers assigned to arguments; general and vector registers count separately. */
 typedef struct arguments {
   int general, vectors;
 } arguments_t;
@@ -65,7 +64,7 @@ static void move_parameters(x64_code_t *code) {
   if (!code->unsupported) x64_move_parallel(code, moves, count);
 }
 
-/* A pointer that is called is in a register that no argument is in. */
+/* A called pointer is moved to r11, which holds no argument. */
 static void select_call(x64_code_t *code, kir_value_t *instr) {
   parallel_move_t moves[X64_ARGUMENTS_MAX];
   arguments_t assigned = {0};
@@ -93,9 +92,13 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
   x64_restore_live(code, instr);
 }
 
-/* The frame after the prologue; frame_bytes includes the slots of spilled values: rbp ->
- * caller's rbp callee-saved registers in use (gap from the alignment to 64 bytes) allocas and
- * spill slots rsp ->  (aligned) */
+/* The frame after the prologue. frame_bytes includes the spill slots.
+ *
+ *    rbp ->  caller's rbp
+ *            callee-saved registers in use
+ *            (padding to a multiple of 64 bytes)
+ *            allocas and spill slots
+ *    rsp ->  (aligned) */
 static void write_prologue(x64_code_t *code) {
   x86_push(&code->x, X86_BP);
   x86_mov(&code->x, X86_BP, X86_SP);
@@ -111,7 +114,7 @@ static void write_prologue(x64_code_t *code) {
       x64_load_constant(code, code->pinned[i].value, code->pinned[i].reg);
 }
 
-/* The alignment's gap is not known at compile time: rsp is found again from rbp. */
+/* The padding is unknown at compile time, so rsp is computed from rbp. */
 static void write_epilogue(x64_code_t *code, bool clears) {
   int count = 0;
   for (int i = 0; i < CALLEE_SAVED_COUNT; i++) count += code->used[X64_GPR] >> callee_saved[i] & 1;
@@ -129,7 +132,7 @@ static void write_epilogue(x64_code_t *code, bool clears) {
 
 #define MOVES_MAX 512
 
-/* What the phis of a successor take over. */
+/* Moves for the phis of a successor. */
 static int find_moves(x64_code_t *code, const kir_block_t *from, const kir_block_t *to,
                       parallel_move_t *moves) {
   int count = 0;

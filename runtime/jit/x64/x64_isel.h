@@ -1,5 +1,5 @@
-/* Instruction selection: what the files x64_isel*.c share. Values are read from their registers, or
- * loaded into scratch registers if they are constants or spilled. Results are computed in the
+/* Instruction selection: declarations shared by x64_isel*.c. Values are read from their registers,
+ * or loaded into scratch registers if they are constants or spilled. Results are computed in the
  * register of their interval, or in a scratch register that x64_define spills. */
 #ifndef JIT_X64_ISEL_H
 #define JIT_X64_ISEL_H
@@ -8,11 +8,11 @@
 
 /* --- operands (x64_operands.c) ---------------------------------------------------------------- */
 
-/* Register of a value; `scratch` if it has to be loaded. */
+/* Register of a value; `scratch` if the value must be loaded. */
 int x64_gpr(x64_code_t *code, kir_value_t *value, int scratch);
 int x64_vector(x64_code_t *code, kir_value_t *value, int scratch);
 int x64_mask(x64_code_t *code, kir_value_t *value, int scratch);
-/* Register to compute a result in; x64_define must follow. */
+/* Register in which to compute a result; x64_define must follow. */
 int x64_destination(x64_code_t *code, const kir_value_t *instr, int scratch);
 void x64_define(x64_code_t *code, const kir_value_t *instr, int reg);
 /* Memory operand for a pointer, folded addresses included. Clobbers ax and cx. */
@@ -33,7 +33,7 @@ void x64_emit(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int
 /* x64_emit for instructions with `behind` bytes of immediate operand, which the caller appends. */
 void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
                        int from, kir_value_t *last, int scratch, int behind);
-/* Entry of a constant that has a register in the whole function; NULL: it has none. */
+/* Entry of a constant that has a register throughout the function; NULL: none. */
 pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value);
 /* Register form. width: EVEX vector length; from: X86_NONE for unary instructions. */
 void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to, int from,
@@ -66,20 +66,19 @@ typedef struct parallel_move {
 } parallel_move_t;
 void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count);
 
-/* --- instructions: false if another file has the operation -------------------------------------
- */
+/* --- instructions; false: another file selects the operation ---------------------------------- */
 
 void x64_select_gpr(x64_code_t *code, kir_value_t *instr);     /* results in general registers */
-void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* the others */
+void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* all other results */
 bool x64_select_memory(x64_code_t *code, kir_value_t *instr);  /* x64_isel_memory.c */
 void x64_select_gather(x64_code_t *code, kir_value_t *instr);  /* x64_isel_gather.c */
 void x64_select_scatter(x64_code_t *code, kir_value_t *instr);
 bool x64_select_cast(x64_code_t *code, kir_value_t *instr);    /* x64_isel_cast.c */
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuffle.c */
-/* Sets the flags by a condition, a folded comparison or a value; returns the condition code for
+/* Sets the flags by a condition: a folded comparison or a value. Returns the condition code for
  * jcc, setcc and cmovcc. Clobbers cx and dx. */
 int x64_set_flags(x64_code_t *code, kir_value_t *condition);
-/* Compares into a mask register. */
+/* Compares into mask register `to`. */
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to);
 
 #endif

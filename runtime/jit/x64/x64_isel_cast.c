@@ -9,9 +9,10 @@
 
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
 
-/* --- between integers of vectors -------------------------------------------------------------- */
+/* --- between vectors of integers -------------------------------------------------------------- */
 
-/* Opcodes of 8 to 16, 8 to 32, 8 to 64, 16 to 32, 16 to 64, 32 to 64 follow one another. */
+/* Opcode offset of a conversion: 8 to 16, 8 to 32, 8 to 64, 16 to 32, 16 to 64, 32 to 64 are
+ * consecutive. */
 static unsigned step_of(const kir_type_t *narrow, const kir_type_t *wide) {
   static const unsigned firsts[] = {0, 3, 5};
   return firsts[x64_log_bytes(narrow)] +
@@ -42,7 +43,7 @@ static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* All bits of a lane, or its lowest one. */
+/* Extends a mask to lanes: to all bits (sext) or to the lowest bit (zext). */
 static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   int size = x64_log_bytes(type), width = x64_vector_length(code, type);
@@ -57,7 +58,7 @@ static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* The lowest bit of each lane. */
+/* Mask of the lowest bit of each lane. */
 static void select_to_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *value = instr->args[0];
   int size = x64_log_bytes(value->type), to = x64_destination(code, instr, X64_SCRATCH_MASK);
@@ -70,7 +71,7 @@ static void select_to_mask(x64_code_t *code, kir_value_t *instr) {
 
 /* --- between integers and floats -------------------------------------------------------------- */
 
-/* Opcodes for vectors: by the bits of the integer and of the float (32, 64), signed or not. */
+/* Opcodes for vectors, by the integer's and the float's bits (32, 64) and by sign. */
 static const x86_opcode_t to_float[2][2][2] = {{{X86_OP(3, 1, 0, 0x7a), X86_OP(0, 1, 0, 0x5b)},
                                                 {X86_OP(2, 1, 0, 0x7a), X86_OP(2, 1, 0, 0xe6)}},
                                                {{X86_OP(3, 1, 1, 0x7a), X86_OP(0, 1, 1, 0x5b)},
@@ -154,7 +155,7 @@ static void select_between_floats(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* --- the same bits ---------------------------------------------------------------------------- */
+/* --- bitcasts --------------------------------------------------------------------------------- */
 
 static void select_bits(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *from_type = instr->args[0]->type, *type = instr->type;

@@ -1,9 +1,8 @@
 /* Instruction selection of gathers and scatters.
  *
- * Gathers of lanes that are known are loads of one lane each, which are inserted: on many
- * processors twice as fast as the instruction. Indices that are constants apart from one number are
- * in the addresses of the loads; others go through the frame, as they are needed in general
- * registers. */
+ * A gather whose active lanes are known loads and inserts one lane at a time, which on many
+ * processors is twice as fast as the gather instruction. Indices of the form scalar + constant
+ * become part of the load addresses. Other indices go through the frame to general registers. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
@@ -13,7 +12,7 @@ static bool has_gather(const x64_code_t *code, const kir_value_t *address, const
          address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
 }
 
-/* The mask is used up. */
+/* The instruction clears its mask register, so the mask is copied. */
 static void gather_by_instruction(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *address = instr->args[0];
   const kir_type_t *index = address->args[1]->type;
@@ -49,7 +48,7 @@ static x86_mem_t index_slot(const x64_code_t *code, const kir_type_t *index, uns
                      .disp = code->frame_bytes - code->indices_at + lane * index->bits / 8};
 }
 
-/* The number that all lanes are; NULL: they are several. */
+/* The scalar that all lanes of the vector have; NULL: the vector is no splat. */
 static kir_value_t *splat_number(const kir_value_t *vector) {
   if (vector->op != KIR_SHUFFLE || !kir_is_null(vector->args[2])) return NULL;
   const kir_value_t *first = vector->args[0];
@@ -63,11 +62,11 @@ kir_value_t *x64_number_of_indices(const kir_value_t *indices) {
   return splat_number(indices->args[0]);
 }
 
-/* Indices of a gather: those of the constant lanes, as distances, or those in the frame, with dx
- * for one at a time. */
+/* Addresses of a gather's lanes. Constant indices are displacements; others are in the frame and
+ * are loaded into dx one at a time. */
 typedef struct lane_addresses {
   x86_mem_t from;
-  const kir_value_t *constant; /* NULL: in the frame */
+  const kir_value_t *constant; /* NULL: indices are in the frame */
   const kir_type_t *index;
 } lane_addresses_t;
 
@@ -82,7 +81,7 @@ static x86_mem_t lane_address(x64_code_t *code, const lane_addresses_t *at, unsi
   return from;
 }
 
-/* A number plus constant indices: the number is in dx, in 64 bits. */
+/* Loads the scalar of scalar + constant indices into dx, extended to 64 bits. */
 static void find_number(x64_code_t *code, kir_value_t *number, lane_addresses_t *at) {
   int reg = x64_gpr(code, number, X86_DX);
   if (number->type->bits < 64)
@@ -116,7 +115,7 @@ static lane_addresses_t find_addresses(x64_code_t *code, kir_value_t *address) {
   return at;
 }
 
-/* Loads the lanes first, first + 1, ... of one part of 128 bits; the others are zero. */
+/* Loads the lanes from `first` on that belong to one 128-bit part; masked-off lanes are zero. */
 static void load_part(x64_code_t *code, const kir_value_t *instr, const lane_addresses_t *at,
                       unsigned first, int to) {
   static const x86_opcode_t insertions[] = {X86_OP(1, 3, 0, 0x20), X86_OP(1, 1, 0, 0xc4),

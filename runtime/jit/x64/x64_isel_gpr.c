@@ -1,11 +1,11 @@
 /* Instruction selection for results in general registers: indices, addresses, conditions, scalar
  * integers.
  *
- * Every operation is one row of gpr_selectors. x86 instructions overwrite their first operand: the
- * destination gets it by a move unless the allocator gave both one register. Integers of 8 and 16
- * bits are computed in 32; bits above a value's width are unspecified, so that divisions, right
- * shifts and comparisons extend their operands first. ax, cx and dx are never allocated: divisions,
- * shifts by a variable and conditions use them. */
+ * Every operation is one row of gpr_selectors. x86 instructions overwrite their first operand, so
+ * it is moved to the destination unless both have the same register. Integers of 8 and 16 bits are
+ * computed in 32; bits above a value's width are unspecified, so that divisions, right shifts and
+ * comparisons extend their operands first. ax, cx and dx are never allocated: divisions, shifts by
+ * a variable and conditions use them. */
 #include "jit/x64/x64_isel.h"
 
 static bool is_wide(const kir_type_t *type) { return type->bits == 64; }
@@ -17,13 +17,13 @@ static bool is_int32(const kir_value_t *value, int64_t *out) {
   return *out == (int32_t)*out;
 }
 
-/* Exponent of a power of two, or -1. */
+/* Exponent of a power of two; -1: not a power of two. */
 static int power_of(uint64_t value) {
   return value && !(value & (value - 1)) ? __builtin_ctzll(value) : -1;
 }
 
-/* The value with the upper bits of the register as its type and signedness say: copied into
- * `to`, or in its own register if the type fills it. */
+/* The value with the upper bits of the register extended according to its type and signedness:
+ * copied to `to`, or in its own register if the type fills it. */
 static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to) {
   unsigned bits = value->type->bits;
   if (kir_is_constant(value)) {
@@ -66,8 +66,8 @@ static int condition_of(int predicate) {
   }
 }
 
-/* Sets the flags by CMP and returns the condition that means true. Narrow types are extended
- * first, and constants with them. */
+/* Sets the flags by CMP and returns the condition code that means true. Narrow operands, including
+ * constants, are extended first. */
 static int integer_flags(x64_code_t *code, kir_value_t *compare) {
   kir_value_t *b = compare->args[1];
   bool is_signed = compare->detail >= KIR_ICMP_SGT, wide = is_wide(b->type);
@@ -86,7 +86,7 @@ static int integer_flags(x64_code_t *code, kir_value_t *compare) {
   return condition_of(compare->detail);
 }
 
-/* Is a lane's bit set? The test has forms for 8, 16, 32 and 64 lanes. */
+/* Tests whether any lane's bit is set. The test has forms for 8, 16, 32 and 64 lanes. */
 static int any_flags(x64_code_t *code, kir_value_t *any) {
   unsigned lanes = any->args[0]->type->lanes;
   int mask = x64_mask(code, any->args[0], X64_SCRATCH_MASK);
@@ -94,8 +94,8 @@ static int any_flags(x64_code_t *code, kir_value_t *any) {
   return X86_NE;
 }
 
-/* Comparisons that were folded into their only user leave their result in the flags; other
- * conditions are tested as a byte. Returns the condition code that means true. */
+/* A comparison folded into its only user leaves its result in the flags; other conditions are
+ * tested as a byte. Returns the condition code that means true. */
 int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
   if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded)
     return integer_flags(code, condition);
@@ -111,7 +111,7 @@ int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
   return X86_NE;
 }
 
-/* A comparison whose result is wanted as a value: SETcc, or KMOV from a mask register. */
+/* A comparison whose result is needed as a value: SETcc, or KMOV from a mask register. */
 static void select_compare(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   if (instr->op == KIR_ICMP) {
@@ -152,8 +152,8 @@ static void alu(x64_code_t *code, kir_op_t op, bool wide, int to, kir_value_t *l
   }
 }
 
-/* to = a op b. If b is in `to`, operands of a commutative op change sides; otherwise the result
- * is computed in ax. */
+/* to = a op b. If b is in `to`, the operands of a commutative op are swapped; for other ops the
+ * result is computed in ax. */
 static void select_alu(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *a = instr->args[0], *b = instr->args[1];
   bool wide = is_wide(instr->type), commutes = kir_op_flags[instr->op] & KIR_COMMUTES;
@@ -171,7 +171,7 @@ static void select_alu(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, into);
 }
 
-/* Products by powers of two are shifts, others by constants the form of IMUL with an immediate. */
+/* Multiplication: by a power of two a shift, by another constant IMUL with an immediate. */
 static void select_product(x64_code_t *code, kir_value_t *instr) {
   int64_t value;
   bool wide = is_wide(instr->type);
@@ -211,10 +211,10 @@ static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
   return true;
 }
 
-/* Division by a constant d from 3 to 2^31 - 1 of types up to 32 bits, without DIV: the upper
- * half of the product with floor(2^64 / d) + 1, whose error is above 0 and less than 2^-32 of a
- * divisor. The quotient of a negative dividend was rounded down, that of a multiple of d as well,
- * so 1 is added. The remainder is x - d * quotient. False: not that form. */
+/* Division by a constant d from 3 to 2^31 - 1 of types up to 32 bits, without DIV: the upper half
+ * of the product with floor(2^64 / d) + 1, whose error is above 0 and less than 2^-32 of a divisor.
+ * For negative dividends the quotient is rounded down, also for multiples of d, so 1 is added. The
+ * remainder is x - d * quotient. False: not of this form. */
 static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
   unsigned bits = instr->type->bits;
@@ -237,7 +237,7 @@ static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   return true;
 }
 
-/* register = register without its sign, or the other way: the sign is that of x. */
+/* Negates `to` if x is negative: the magnitude of x, or the inverse operation. */
 static void apply_sign(x64_code_t *code, kir_value_t *x, int to) {
   x86_mov(&code->x, X86_AX, x64_gpr(code, x, X86_AX));
   x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
@@ -245,7 +245,7 @@ static void apply_sign(x64_code_t *code, kir_value_t *x, int to) {
   x86_alu(&code->x, X86_SUB, true, to, X86_AX);
 }
 
-/* dx = cx / by, of 64 bits without signs, as kir_divide.c does it; changes ax. */
+/* dx = cx / by for unsigned 64 bits, by the method of kir_divide.c; clobbers ax. */
 static void divide_wide(x64_code_t *code, uint64_t by) {
   int shift = 64 - __builtin_clzll(by - 1);
   uint64_t above = (shift < 64 ? UINT64_C(1) << shift : 0) - by;
@@ -258,7 +258,7 @@ static void divide_wide(x64_code_t *code, uint64_t by) {
   x86_shift_constant(&code->x, X86_SHR, true, X86_DX, shift - 1);
 }
 
-/* The same for 64 bits, where DIV takes up to a hundred cycles. */
+/* Division of 64 bits by a constant, since DIV takes up to a hundred cycles there. */
 static bool select_wide_constant_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
   int64_t by;
@@ -293,7 +293,7 @@ static void select_division(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, is_rest ? X86_DX : X86_AX);
 }
 
-/* Counts at or above the width do not occur: the emitter guards them (element_integer.c). */
+/* Shift counts are less than the width: the emitter guards them (element_integer.c). */
 static void select_shift(x64_code_t *code, kir_value_t *instr) {
   enum x86_shift op = instr->op == KIR_LSHR ? X86_SHR : X86_SAR;
   if (instr->op == KIR_SHL) op = X86_SHL;
@@ -322,7 +322,7 @@ static void select_min_max(x64_code_t *code, kir_value_t *instr) {
 
 /* --- casts, memory, lanes --------------------------------------------------------------------- */
 
-/* Upper bits are unspecified, so narrowing is a move; i1 keeps its lowest bit alone. */
+/* Upper bits are unspecified, so narrowing is a move; for i1 only the lowest bit is kept. */
 static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
@@ -330,7 +330,7 @@ static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* i1 is widened by a sign fill (SHL, SAR by 63) or as it is. */
+/* i1 is sign-extended by SHL and SAR by 63, or zero-extended as it is. */
 static void select_widening(x64_code_t *code, kir_value_t *instr) {
   unsigned bits = instr->args[0]->type->bits;
   int from = x64_gpr(code, instr->args[0], X86_AX), to = x64_destination(code, instr, X86_AX);
@@ -359,8 +359,8 @@ static void select_load(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* An address that is wanted as a number: base + index * size + displacement by LEA. A second
- * index, or an element size that LEA cannot scale by, is computed into dx first. */
+/* An address needed as a value: base + index * size + displacement by LEA. A second index, or an
+ * element size that LEA cannot scale by, is first computed in dx. */
 static void select_address(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *index = instr->args[1];
   int to = x64_destination(code, instr, X86_DX);
@@ -391,7 +391,7 @@ static void select_address(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* A place in the frame, counted down from its end. */
+/* An address in the frame, relative to its top. */
 static void select_alloca(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   x86_lea(&code->x, to,
@@ -402,8 +402,7 @@ static void select_alloca(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Or over the lanes of a mask: KMOV to ax, the bits above the lanes shifted out, compared with 0.
- */
+/* Or of a mask's lanes: KMOV to ax, bits above the lanes shifted out, compared with 0. */
 static void select_reduce_or(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->args[0]->type;
   int to = x64_destination(code, instr, X86_AX),

@@ -1,10 +1,10 @@
 /* Instruction selection of memory accesses of vectors, masks and scalar floats: loads, stores,
  * masked and nontemporal ones, gathers, scatters, prefetches.
  *
- * Masked instructions do not fault on lanes whose mask bit is 0, on which the emitters rely.
- * Gathers and scatters clear their mask register as they proceed, so it is copied to the scratch
- * mask first. Nontemporal stores need aligned addresses; others use the unaligned form, which
- * costs nothing on aligned data. */
+ * Masked instructions do not fault on lanes whose mask bit is 0; the emitters rely on that. Gathers
+ * and scatters clear their mask register as they proceed, so it is copied to the scratch mask
+ * first. Nontemporal stores need aligned addresses; others use the unaligned form, which costs
+ * nothing on aligned data. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
@@ -13,7 +13,7 @@
 static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
                                             X86_OP(2, 1, 0, 0x6f), X86_OP(2, 1, 1, 0x6f)};
 
-/* The instruction that moves as many bytes as the type has. 0: there is none. */
+/* The load or store of the type's size; 0: none. */
 static x86_opcode_t move_opcode(const kir_type_t *type, bool is_store) {
   unsigned bits = kir_width(type);
   if (bits >= 128) return X86_OP(0, 1, 0, 0x10 + is_store);
@@ -75,13 +75,14 @@ static void select_store(x64_code_t *code, kir_value_t *instr) {
     store_vector(code, instr, value, address);
 }
 
-/* LLVM counts from 0, no cache, to 3, the nearest one. */
+/* LLVM numbers localities from 0, no cache, to 3, the nearest cache. */
 static void select_prefetch(x64_code_t *code, kir_value_t *instr) {
   int nearness = (int)(instr->args[2]->lanes[0] & 3);
   x86_prefetch(&code->x, x64_address(code, instr->args[0]), nearness ? 4 - nearness : 0);
 }
 
-/* Lanes that the type unsupported would be touched, too. */
+/* The mask without the bits above the type's lanes: types narrower than 128 bits use a 128-bit
+ * access. */
 static int mask_of_lanes(x64_code_t *code, kir_value_t *value, const kir_type_t *type) {
   int mask = x64_mask(code, value, X64_SCRATCH_MASK);
   if (kir_width(type) >= 128 || kir_is_constant(value)) return mask;

@@ -2,30 +2,29 @@
  * vectors.
  *
  * The mask of a shuffle is constant, so the cheapest instruction that implements it is chosen: a
- * move, a broadcast, an unpack, shuffles within 128-bit lanes, VALIGN for rotations, a blend
- * under a constant mask, and last VPERM or VPERMT2 with the indices from the constant pool. Lanes
- * that are not specified match anything. */
+ * move, a broadcast, an unpack, shuffles within 128-bit lanes, VALIGN for rotations, a blend under
+ * a constant mask, and last VPERM or VPERMT2 with the indices from the constant pool. Unspecified
+ * lanes match anything. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
 
 static bool is_general(const kir_type_t *type) { return x64_class_of(type) == X64_GPR; }
 
-/* Lanes rotated down by so many: lanes of at least 32 bits, or as many bits as whole lanes of 32.
- */
+/* Rotates lanes down by `by`: lanes of at least 32 bits, or a multiple of 32 bits. */
 static void rotate_lanes(x64_code_t *code, const kir_type_t *type, int to, int from, unsigned by) {
   x64_emit_registers(code, X86_OP(1, 3, type->bits == 64, 0x03), x64_vector_length(code, type), to,
                      from, from);
   x86_byte(&code->x, type->bits < 32 ? by * type->bits / 32 : by);
 }
 
-/* Up to 128 bits: lanes shifted down by so many, with zeros above. */
+/* Shifts lanes down by `by` and fills with zeros, in up to 128 bits. */
 static void shift_lanes(x64_code_t *code, const kir_type_t *type, int to, int from, unsigned by) {
   x64_emit_registers(code, X86_OP(1, 1, 0, 0x73), 0, 3, to, from);
   x86_byte(&code->x, by * type->bits / 8);
 }
 
-/* Lanes `by` and up become the lowest ones; those above are unspecified. */
+/* Moves lanes `by` and up to lane 0; the lanes above are unspecified. */
 static void move_lanes_down(x64_code_t *code, const kir_type_t *type, int to, int from,
                             unsigned by) {
   if (kir_width(type) <= 128)
@@ -67,7 +66,7 @@ static void select_lane(x64_code_t *code, kir_value_t *instr) {
     (kir_is_i1(instr->type) ? select_bit : select_lane_of_vector)(code, instr);
 }
 
-/* Into lane 0 of a poison vector: the other lanes are unspecified. */
+/* Inserts into lane 0 of a poison vector; the other lanes are unspecified. */
 static void select_first(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *value = instr->args[1];
   int to;
@@ -126,7 +125,7 @@ static void select_broadcast(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Does the shuffle move groups of so many lanes whole? */
+/* Does the shuffle move groups of `together` lanes as units? */
 static bool moves_whole(const kir_value_t *shuffle, unsigned together) {
   unsigned lanes = shuffle->type->lanes;
   if (lanes % together || shuffle->args[0]->type->lanes % together) return false;
@@ -137,21 +136,21 @@ static bool moves_whole(const kir_value_t *shuffle, unsigned together) {
   return true;
 }
 
-/* Lanes that move as one, so that bytes are permuted as something wider, which costs less. */
+/* Number of lanes that move as a unit: permuting bytes as wider elements is cheaper. */
 static unsigned lanes_together(const kir_value_t *shuffle) {
   unsigned together = shuffle->type->bits == 8 ? 8 : 1;
   while (together > 1 && !moves_whole(shuffle, together)) together /= 2;
   return together;
 }
 
-/* Is there one instruction for the permutation? There is none for bits. */
+/* Can one instruction do the permutation? For bits there is none. */
 static bool has_permute(const kir_value_t *shuffle) {
   if (shuffle->type->bits < 8) return false;
   return shuffle->type->bits > 8 || lanes_together(shuffle) > 1 || x64_permutes_bytes();
 }
 
-/* Lanes of the index vector: as many as the wider side has, or the narrowest register; the others
- * are unspecified. */
+/* Lanes of the index vector: those of the longer of operand and result, at least those of the
+ * narrowest register; extra lanes are unspecified. */
 static unsigned permuted_lanes(const kir_value_t *shuffle) {
   unsigned from = shuffle->args[0]->type->lanes, to = shuffle->type->lanes,
            least = 128 / shuffle->type->bits;
@@ -159,7 +158,7 @@ static unsigned permuted_lanes(const kir_value_t *shuffle) {
   return lanes > least ? lanes : least;
 }
 
-/* The permutation as a constant of elements as wide as those that it permutes. */
+/* The permutation's indices, as a constant with elements as wide as the permuted ones. */
 static kir_value_t *permute_indices(const kir_value_t *shuffle) {
   unsigned together = lanes_together(shuffle), bits = shuffle->type->bits * together;
   kir_type_t *element = kir_int_type(shuffle->type->module, bits);
@@ -172,7 +171,7 @@ static kir_value_t *permute_indices(const kir_value_t *shuffle) {
   return kir_constant(kir_vector_type(element, count / together), lanes);
 }
 
-/* As a constant for pshufb: where bytes of this source go, zeros elsewhere. */
+/* The PSHUFB control for bytes taken from this source; zeros elsewhere. */
 static kir_value_t *pshufb_indices(const kir_value_t *shuffle, uint64_t source) {
   uint64_t lanes[16], from = shuffle->args[0]->type->lanes;
   for (unsigned i = 0; i < 16; i++) {
@@ -193,8 +192,8 @@ static void select_permute_of_bytes(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, SCRATCH + 2);
 }
 
-/* The instruction writes where the first vector is: in the result's place, unless that is read,
- * too. */
+/* The instruction overwrites the first vector: it is moved to the result's register, unless that
+ * register is also read. */
 static void select_permute_of_two(x64_code_t *code, kir_value_t *instr, unsigned bits, int width,
                                   int indices) {
   const kir_value_t *second = instr->args[1];
@@ -234,8 +233,8 @@ static void select_permute(x64_code_t *code, kir_value_t *instr) {
     select_permute_of_bytes(code, instr);
 }
 
-/* unpckl, unpckh: lanes of two vectors alternate, of the lower or the upper half of each 128 bits.
- */
+/* PUNPCKL, PUNPCKH: interleave lanes from the lower or upper half of each 128 bits of two
+ * vectors. */
 static x86_opcode_t unpack_opcode(unsigned bits, bool is_upper) {
   unsigned byte = bits == 64 ? 0x6c + is_upper
                              : (bits == 32   ? 0x62
@@ -245,7 +244,7 @@ static x86_opcode_t unpack_opcode(unsigned bits, bool is_upper) {
   return X86_OP(1, 1, bits == 64, byte);
 }
 
-/* Two vectors concatenated. */
+/* Concatenates two vectors. */
 static void select_concat(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *half = instr->args[0]->type;
   int to = x64_destination(code, instr, SCRATCH + 2),
@@ -253,7 +252,7 @@ static void select_concat(x64_code_t *code, kir_value_t *instr) {
   int high = x64_vector(code, instr->args[1], SCRATCH + 1),
       width = x64_vector_length(code, instr->type);
   unsigned bits = kir_width(half);
-  if (bits <= 64) { /* the halves unpacked, of which there is one */
+  if (bits <= 64) { /* halves of at most 64 bits are interleaved */
     x64_emit_registers(code, unpack_opcode(bits, false), 0, to, low, high);
   } else {
     x64_emit_registers(code, X86_OP(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low,
@@ -273,7 +272,8 @@ static bool has_128_bit_parts(const kir_value_t *shuffle, unsigned least_bits) {
          type->bits <= 64 && kir_width(type) <= 512;
 }
 
-/* Do the lower (half 0) or the upper (1) lanes of both alternate in each 128 bits? */
+/* Are the lower (half 0) or upper (half 1) lanes of both operands interleaved within each 128
+ * bits? */
 static bool unpacks(const kir_value_t *shuffle, unsigned half) {
   unsigned part = lanes_of_128_bits(shuffle), lanes = shuffle->type->lanes;
   for (unsigned i = 0; i < lanes; i++) {
@@ -287,8 +287,8 @@ static bool is_unpack(const kir_value_t *shuffle) {
   return has_128_bit_parts(shuffle, 128) && (unpacks(shuffle, 0) || unpacks(shuffle, 1));
 }
 
-/* Are 128-bit parts moved whole, to the lower half from the first vector and to the upper half from
- * the second? */
+/* Are 128-bit parts moved as units, from the first vector to the lower half and from the second to
+ * the upper half? */
 static bool is_shuffle_128(const kir_value_t *shuffle) {
   if (!has_128_bit_parts(shuffle, 256) || !moves_whole(shuffle, lanes_of_128_bits(shuffle)))
     return false;
@@ -328,7 +328,7 @@ typedef enum shuffle {
   IS_PERMUTE
 } shuffle_t;
 
-/* Can the subvector that a shuffle takes be moved down to lane 0? */
+/* Can the shuffle's subvector be moved down to lane 0? */
 static bool can_move_down(const kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type;
   uint64_t first = instr->lanes[0];
@@ -371,7 +371,7 @@ static void select_subvector(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, value);
 }
 
-/* Bits from lane `first` up, rotated if they go past the last one. */
+/* Mask bits from lane `first` up, rotated if they extend beyond the last lane. */
 static void select_subvector_of_bits(x64_code_t *code, kir_value_t *instr) {
   unsigned all = instr->args[0]->type->lanes, first = (unsigned)instr->lanes[0];
   int from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);

@@ -1,11 +1,11 @@
 /* Instruction selection for results in vector and mask registers: arithmetic, comparisons, selects,
  * of vectors and of scalar floats.
  *
- * Every operation is one row of vector_selectors; operations whose encodings differ by element size
- * only have a row of opcodes. The last operand of an instruction is read from memory where it is a
+ * Every operation is one row of vector_selectors; operations whose encodings differ only by element
+ * size have a row of opcodes. The last operand of an instruction is read from memory where it is a
  * constant or a load that was folded (x64_prepare.c), so operands are swapped where the operation
  * commutes. Floats have the EVEX encoding too, with the scalar form of the opcode. f16 arithmetic,
- * i8 products and shifts have no code here: x64_expand.c rewrites them before. */
+ * i8 products and shifts are not selected: x64_expand.c rewrites them. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
@@ -15,8 +15,8 @@ static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VE
 
 #define NONE 0
 
-/* By the bits of elements: 8, 16, 32, 64. X86_OP(prefix, map, W, opcode byte); W is set for
- * 64-bit elements. */
+/* Opcodes by element bits: 8, 16, 32, 64. X86_OP(prefix, map, W, opcode byte); W is set for 64-bit
+ * elements. */
 static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
     [KIR_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe),
                  X86_OP(1, 1, 1, 0xd4)},
@@ -45,14 +45,14 @@ static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
 static const unsigned char float_opcodes[KIR_OP_COUNT] = {
     [KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c, [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
 
-/* Packed floats have prefix none or 66, single ones F3 or F2. */
+/* Packed floats have no prefix or 66, scalar floats F3 or F2. */
 static x86_opcode_t float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
   bool wide = type->bits == 64;
   if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
 }
 
-/* to = op(a, b) x86 may read only the last operand from memory: a constant or folded load is
+/* to = op(a, b). x86 may read only the last operand from memory, so a constant or folded load is
  * swapped there. */
 static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode) {
   kir_value_t *a = instr->args[0], *b = instr->args[1];
@@ -68,7 +68,7 @@ static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opc
   x64_define(code, instr, to);
 }
 
-/* A shift by a constant that has no other user: it disappears in the rotation. */
+/* Is it a shift by a constant with no other user? It is folded into the rotation. */
 static bool is_shift(const x64_code_t *code, const kir_value_t *value, kir_op_t op,
                      const kir_value_t *user) {
   return value->op == op && code->uses[value->id].count == 1 && value->block == user->block &&
@@ -100,7 +100,7 @@ static void select_rotation(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* KAND, KOR, KXOR on 64 bits; xor with all ones is KNOT. */
+/* KAND, KOR, KXOR on 64 bits; XOR with all ones is KNOT. */
 static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   int opcode = instr->op == KIR_OR ? 0x45 : 0x47;
   if (instr->op == KIR_AND) opcode = 0x41;
@@ -119,7 +119,7 @@ static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* The scalar form has a second source, whose upper lanes it copies: the operand itself. */
+/* The scalar form has a second source, from which it copies the upper lanes: the operand itself. */
 static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
@@ -129,7 +129,7 @@ static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* VPLZCNT, and VPOPCNT by the element's size (BITALG and VPOPCNTDQ). */
+/* VPLZCNT, or VPOPCNT of the element's size (BITALG and VPOPCNTDQ). */
 static void select_count(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   bool is_wide = type->bits == 64 || type->bits == 16;
@@ -141,8 +141,8 @@ static void select_count(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* The form of VFMADD (213 or 231) is chosen whose destination register already holds one of the
- * operands; otherwise one operand is moved there. */
+/* Chooses the form of VFMADD (213 or 231) whose destination register holds one of the operands;
+ * otherwise one operand is moved there. */
 static void select_fma(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
   const kir_type_t *type = instr->type;
@@ -177,14 +177,14 @@ static void select_fma(x64_code_t *code, kir_value_t *instr) {
 
 /* --- bits of floats --------------------------------------------------------------------------- */
 
-/* The sign bit of each element, or all bits but it. */
+/* The sign bit of each element, or (`but`) all other bits. */
 static kir_value_t *sign_mask(const kir_type_t *type, bool but) {
   uint64_t sign = 1ull << (type->bits - 1);
   return kir_splat_constant((kir_type_t *)type, but ? ~sign : sign);
 }
 
-/* Bitwise op on a float and a constant. A scalar is treated as a whole register, since the bitwise
- * instructions have no scalar form. */
+/* Bitwise op on a float and a constant. Scalars use the whole register, since bitwise instructions
+ * have no scalar form. */
 static void emit_bitwise(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
                          kir_value_t *constant) {
   x86_opcode_t opcode = integer_opcodes[op][x64_log_bytes(type)];
@@ -302,7 +302,7 @@ void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
   int index = x64_log_bytes(type), a = x64_vector(code, compare->args[0], SCRATCH);
   x86_opcode_t opcode = compare->op == KIR_FCMP ? float_opcode(code, type, 0xc2) : 0;
   if (compare->op == KIR_ICMP) {
-    unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
+    unsigned byte = index < 2 ? 0x3f : 0x1f; /* the opcode of the unsigned comparison is one less */
     if (compare->detail >= KIR_ICMP_UGT && compare->detail <= KIR_ICMP_ULE) byte--;
     opcode = X86_OP(1, 3, index == 1 || index == 3, byte);
   }
@@ -322,8 +322,8 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* Mask of the lanes in which a select takes its first value. A scalar condition becomes all ones or
- * all zeros by shifts of its flag. */
+/* Mask of the lanes in which a select takes its first value. A scalar condition is extended to all
+ * ones or zeros by shifts. */
 static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *condition = instr->args[0];
   if (!is_scalar(condition->type)) return x64_mask(code, condition, X64_SCRATCH_MASK);
@@ -373,9 +373,9 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
-/* Are the upper 32 bits of 64-bit lanes known to be 0? */
+/* Are the upper 32 bits of the 64-bit lanes known to be 0? */
 static bool is_low_half(const kir_value_t *value) {
   if (kir_is_constant(value)) {
     for (unsigned i = 0; i < value->type->lanes; i++)
@@ -388,7 +388,7 @@ static bool is_low_half(const kir_value_t *value) {
          kir_is_splat(value->args[1]) && value->args[1]->lanes[0] >= 32;
 }
 
-/* VPMULUDQ multiplies lower halves three times as fast as VPMULLQ whole lanes. */
+/* VPMULUDQ, which multiplies lower halves, is three times as fast as VPMULLQ. */
 static bool is_product_of_halves(const kir_value_t *instr) {
   return instr->op == KIR_MUL && instr->type->bits == 64 && is_low_half(instr->args[0]) &&
          is_low_half(instr->args[1]);

@@ -1,7 +1,7 @@
-/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power
- * of two, are split into legal parts.
+/* Type legalisation: vectors wider than a register, or with a number of lanes that is no power of
+ * two, are split into legal parts.
  *
- *   <40 x float>  ->  16 | 16 | 8         f32: 16 lanes a register; the rest in one part
+ *   <40 x float>  ->  16 | 16 | 8         f32: 16 lanes per register; the remainder in one part
  *   <21 x float>  ->  16 | 8 (5 used)     lanes beyond the last one are unspecified
  *
  * All operands of an elementwise instruction are split at the same lanes. Users that need other
@@ -9,34 +9,34 @@
  * result from the parts that it reads, merged pairwise. Phis are split first and filled when all
  * values have their parts, since their arguments may be defined in later blocks.
  *
- * The last part of an odd count has the next power of two of lanes, of which the last ones are
- * unspecified: memory is accessed under a mask there, so that nothing outside the array is
- * touched. What cannot be split sets code->unsupported, and LLVM compiles the function. */
+ * The last part is padded to a power of two of lanes; the padding lanes are unspecified. Its memory
+ * accesses are masked, so that nothing outside the array is touched. An instruction that cannot be
+ * split sets code->unsupported, and LLVM compiles the module. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"
 
 #define SOURCES_MAX 64
 
-/* The parts of a value that is split. */
+/* The parts of a split value. */
 typedef struct parts {
-  kir_value_t **of; /* NULL: it is whole */
-  unsigned lanes;   /* lanes of each part but the last one, which may have fewer */
+  kir_value_t **of; /* NULL: the value is not split */
+  unsigned lanes;   /* lanes of each part; the last part may have fewer */
 } parts_t;
 
 typedef struct split {
   x64_code_t *code;
   kir_module_t *module;
-  kir_builder_t *builder; /* positioned before the instruction that is split */
+  kir_builder_t *builder; /* positioned before the instruction being split */
   kir_replacements_t replacements;
-  parts_t *parts; /* parts by id, for values that existed before */
+  parts_t *parts; /* parts by id of the original values */
 } split_t;
 
 /* --- legal sizes ----------------------------------------------------------------------------- */
 
 static bool is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VECTOR; }
 
-/* Lanes that a register holds; a mask register has 64 whatever it masks. */
+/* Lanes that fit a register; a mask register holds 64 in any case. */
 static unsigned lanes_max(const kir_type_t *type) {
   return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits;
 }
@@ -58,7 +58,7 @@ static unsigned power_of_two_ceil(unsigned count) {
 
 static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* Lanes per part: as many as a register has, but no more than the vector needs. */
+/* Lanes per part: a register's, but no more than the vector needs. */
 static unsigned legal_lanes(const kir_type_t *type) {
   return min(lanes_max(type), power_of_two_ceil(type->lanes));
 }
@@ -72,7 +72,7 @@ static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
   return is_vector(type) ? kir_vector_type(type->element, lanes) : type;
 }
 
-/* Values that legalisation has made itself are whole: their ids lie beyond the table. */
+/* Values made by legalisation are legal: their ids are beyond the table. */
 static parts_t value_parts(const split_t *s, const kir_value_t *value) {
   return value->id < s->replacements.count ? s->parts[value->id] : (parts_t){0};
 }
@@ -87,7 +87,7 @@ static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const ui
   return kir_shuffle(s->builder, a, b, mask);
 }
 
-/* Lanes [first, first + lanes) of a and b side by side. */
+/* Lanes [first, first + lanes) of a followed by b. */
 static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsigned first,
                               unsigned lanes) {
   uint64_t order[1024];
@@ -95,7 +95,7 @@ static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsign
   return shuffle(s, a, b, order, lanes);
 }
 
-/* The same of a constant; lanes beyond its end are 0. */
+/* The same for a constant; lanes beyond its end are 0. */
 static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, unsigned lanes) {
   uint64_t part[1024] = {0};
   for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++)
@@ -104,7 +104,7 @@ static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, uns
   return value->is_poison ? kir_poison(type) : kir_constant(type, part);
 }
 
-/* A shuffle that repeats lane 0: any part of it is a shorter one of the same source. */
+/* Is it a shuffle that repeats lane 0? Each part is then a shorter shuffle of the same source. */
 static bool is_splat(const split_t *s, const kir_value_t *value) {
   if (value->op != KIR_SHUFFLE || value_parts(s, value).of) return false;
   for (unsigned i = 0; i < value->type->lanes; i++)
@@ -123,9 +123,9 @@ static kir_value_t *sub_lanes(split_t *s, kir_value_t *value, unsigned first, un
   return subvector(s, value, kir_poison(value->type), first, lanes);
 }
 
-/* Lanes [first, first + lanes) of a value, split or not: `lanes` is a power of two and divides
- * `first`. Lanes beyond the value's last one are unspecified. Parts that are narrower than asked
- * for are joined pairwise, so that log2 shuffles are nested. */
+/* Lanes [first, first + lanes) of a value, split or not. Requires: `lanes` is a power of two and
+ * divides `first`. Lanes beyond the value's last one are unspecified. Narrower parts are joined
+ * pairwise, so that only log2 shuffles are nested. */
 static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   const parts_t parts = value_parts(s, value);
   if (!is_vector(value->type)) return value;
@@ -140,7 +140,7 @@ static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, uns
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* Reserves the list of a value's parts and registers it. */
+/* Allocates and registers the list of a value's parts. */
 static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
   unsigned count = (value->type->lanes + lanes - 1) / lanes;
   parts_t *parts = &s->parts[value->id];
@@ -148,15 +148,15 @@ static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned la
   return parts->of;
 }
 
-/* Unlinks the instruction. A result of legal type is joined from its parts, since its users may
- * not be split. */
+/* Unlinks the instruction. A result of legal type is joined from its parts, since its users may not
+ * be split. */
 static void replace(split_t *s, kir_value_t *instr) {
   if (kir_has_result(instr) && !is_illegal(instr->type))
     s->replacements.of[instr->id] = lanes_of(s, instr, 0, instr->type->lanes);
   kir_unlink(instr);
 }
 
-/* Operand that is the address and moves with the lanes; -1: none, or a vector of addresses. */
+/* Index of the address operand that advances with the lanes; -1: none, or a vector of addresses. */
 static int pointer_index(kir_op_t op) {
   switch (op) {
     case KIR_LOAD:
@@ -174,7 +174,7 @@ static bool is_masked(kir_op_t op) {
   return op == KIR_MASKED_LOAD || op == KIR_MASKED_STORE || op == KIR_GATHER || op == KIR_SCATTER;
 }
 
-/* The address `distance` bytes on. */
+/* The address advanced by `distance` bytes. */
 static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distance) {
   kir_value_t *index = kir_const_int(kir_int_type(s->module, 64), distance);
   return distance ? kir_gep(s->builder, kir_int_type(s->module, 8), pointer, index) : pointer;
@@ -186,14 +186,14 @@ static kir_value_t *mask_of_first(split_t *s, unsigned lanes, unsigned first_lan
   return kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
 }
 
-/* Takes the lanes behind the first ones out of the mask of a masked access. */
+/* Clears the mask bits of lanes beyond the first `lanes` of a masked access. */
 static void mask_first_lanes(split_t *s, kir_op_t op, kir_value_t **args, unsigned lanes,
                              unsigned first_lanes) {
   int mask = op == KIR_MASKED_LOAD || op == KIR_GATHER ? 2 : 3;
   args[mask] = kir_and(s->builder, args[mask], mask_of_first(s, lanes, first_lanes));
 }
 
-/* A load or store of the first lanes alone: the masked form, with 1 as alignment. */
+/* A load or store of only the first lanes: the masked form, with alignment 1. */
 static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
                                       unsigned lanes, unsigned first_lanes) {
   kir_value_t *mask = mask_of_first(s, lanes, first_lanes);
@@ -206,8 +206,8 @@ static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type,
   return kir_build(s->builder, KIR_MASKED_STORE, type, 0, all, 4);
 }
 
-/* Lanes at which an instruction is split: the fewest that any of its types or already split mask
- * operands allows. Sets *out_lanes to the number of lanes of its vectors. */
+/* Lanes at which an instruction is split: the minimum over its types and its split mask operands.
+ * *out_lanes: the number of lanes of its vectors. */
 static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigned *out_lanes) {
   unsigned at_once = 1024;
   for (int k = -1; k < instr->arg_count; k++) {
@@ -222,8 +222,8 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
   return at_once;
 }
 
-/* One part of an instruction whose lanes are independent, from `first` on; `all` is the number
- * of lanes of the whole. */
+/* Builds the part from lane `first` on of an elementwise instruction; `all` is the total number of
+ * lanes. */
 static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes,
                                unsigned all) {
   kir_value_t *args[8];
@@ -260,8 +260,8 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* Splits a bitcast: as many bits, in lanes of other widths. Part k of the result has the bits of
- * lanes first * bits / from bits of the operand. */
+/* Splits a bitcast: equal bits in lanes of another width. A part of the result has the bits of the
+ * operand's lanes from first * bits / from bits on. */
 static void split_bits(split_t *s, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type, *type = instr->type;
   unsigned at_once = legal_lanes(type);
@@ -277,8 +277,8 @@ static void split_bits(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* Makes a phi for each part. Their arguments are added by fill_phi, when all values are split:
- * they may be defined in blocks that follow. */
+/* Creates a phi for each part. fill_phi adds the arguments when all values are split, since they
+ * may be defined in later blocks. */
 static void split_phi(split_t *s, kir_value_t *phi) {
   unsigned all = phi->type->lanes, at_once = legal_lanes(phi->type);
   kir_value_t **parts = new_parts(s, phi, at_once);
@@ -304,15 +304,14 @@ static void fill_phi(split_t *s, kir_value_t *phi) {
 
 /* --- shuffles --------------------------------------------------------------------------------- */
 
-/* Distinct source vectors of a shuffle's part, each of `lanes` lanes; keys tell them apart. */
+/* Distinct source vectors of a part of a shuffle, each of `lanes` lanes, identified by keys. */
 typedef struct sources {
   kir_value_t *values[SOURCES_MAX];
   unsigned keys[SOURCES_MAX];
   unsigned count, lanes;
 } sources_t;
 
-/* Index in `sources` of the vector that has a lane of the shuffle's operands; adds it if it is
- * new. */
+/* Index in `sources` of the vector with this lane of the shuffle's operands; added if new. */
 static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *instr, uint64_t lane) {
   unsigned each = instr->args[0]->type->lanes, arg = lane >= each, at = (unsigned)lane - arg * each;
   unsigned key = arg * each + at / sources->lanes, i = 0;
@@ -330,8 +329,8 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   return i;
 }
 
-/* One shuffle for each source after the first: it puts that source's lanes into the result so
- * far. Lanes of later sources may have any value meanwhile. */
+/* One shuffle per source after the first puts that source's lanes into the result. Lanes of later
+ * sources are unspecified until then. */
 static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const unsigned *from,
                                   const uint64_t *at, unsigned lanes) {
   kir_value_t *so_far = sources->values[0];
@@ -399,7 +398,7 @@ static void split_extraction(split_t *s, kir_value_t *instr) {
   instr->args[1] = kir_splat_constant(instr->args[1]->type, lane % at_once);
 }
 
-/* An or of all lanes: the parts are combined first. */
+/* An or of all lanes: combines the parts first. */
 static void split_reduce_or(split_t *s, kir_value_t *instr) {
   const kir_value_t *vector = instr->args[0];
   unsigned at_once = legal_lanes(vector->type);
@@ -411,16 +410,16 @@ static void split_reduce_or(split_t *s, kir_value_t *instr) {
   instr->args[0] = sum;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- the pass --------------------------------------------------------------------------------- */
 
-/* Is it an op on masks that come in parts, which need not be joined then? */
+/* Is it an op on split masks, which need not be joined for it? */
 static bool reads_parts(const split_t *s, const kir_value_t *instr) {
   bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
   return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&
          (value_parts(s, instr->args[0]).of || value_parts(s, instr->args[1]).of);
 }
 
-/* The mask operand of a shuffle is no value, so it does not count. */
+/* A shuffle's mask operand does not count as a use. */
 static bool is_illegal_use(const kir_value_t *instr) {
   if (is_illegal(instr->type)) return true;
   for (int k = 0; k < instr->arg_count; k++)
@@ -428,12 +427,13 @@ static bool is_illegal_use(const kir_value_t *instr) {
   return false;
 }
 
-/* Lanes that are not constants have no code in parts. */
+/* Lanes at variable positions cannot be split. */
 static bool has_dynamic_lane(const kir_value_t *instr) {
   return !kir_is_constant(instr->args[instr->op == KIR_INSERT ? 2 : 1]);
 }
 
-/* The builder stands before the instruction, so that its parts follow those of its operands. */
+/* The builder is positioned before the instruction, so that its parts follow those of its
+ * operands. */
 static void split_instr(split_t *s, kir_value_t *instr) {
   if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
   kir_position_before(s->builder, instr);
@@ -469,7 +469,7 @@ static void split_instr(split_t *s, kir_value_t *instr) {
 
 typedef void (*split_fn)(split_t *s, kir_value_t *instr);
 
-/* Visits the instructions of all blocks; those that are made meanwhile are not visited. */
+/* Visits the instructions of all blocks, except those created meanwhile. */
 static void split_instrs(split_t *s, split_fn do_one) {
   for (int b = 0; b < s->code->cfg.block_count; b++)
     for (kir_value_t *instr = s->code->cfg.order[b]->first, *next;
@@ -486,8 +486,8 @@ static bool any_illegal(const x64_code_t *code) {
   return false;
 }
 
-/* Functions without illegal types are left as they are, which is nearly all of them.
- * kir_builder's failures are collected in the module's status. */
+/* Functions without illegal types, which are nearly all, are left unchanged. Failures of the
+ * builder are kept in the module's status. */
 hr_status_t x64_legalize(x64_code_t *code) {
   split_t s = {.code = code, .module = code->function->module};
   if (!any_illegal(code)) return NULL;

@@ -13,11 +13,11 @@
 
 #include "jit/x64/x64_code.h"
 
-/* Values needed at the beginning of blocks, as bits by number: `words` for each block. */
+/* Values live at the start of blocks, as bit sets: `words` per block. */
 typedef struct live {
   uint64_t *in;
   size_t words;
-  uint64_t *now; /* while a block is looked at */
+  uint64_t *now; /* live values at the current position of a block */
 } live_sets_t;
 
 /* Scalar floats live in vector registers. */
@@ -32,7 +32,8 @@ static void add_read(x64_code_t *code, kir_value_t *read, void *context) {
   now[n / 64] |= 1ull << n % 64;
 }
 
-/* What is needed at the end of a block: at the beginning of those after it, and by their phis. */
+/* Adds the values live at the end of a block: live-in values of its successors, and arguments of
+ * their phis. */
 static void add_live_out(x64_code_t *code, live_sets_t *live, const kir_block_t *block) {
   const kir_value_t *last = block->last;
   for (int k = 0; k < kir_successor_count(block); k++) {
@@ -46,8 +47,8 @@ static void add_live_out(x64_code_t *code, live_sets_t *live, const kir_block_t 
   }
 }
 
-/* Did the block's set grow? Walks the block backwards: a definition ends liveness, a read begins
- * it. Folded instructions have no register; their operands are read by their users. */
+/* Recomputes a block's live-in set, walking backwards: a definition ends liveness, a read begins
+ * it. Folded instructions have no register; their users read their operands. True: the set grew. */
 static bool update_live_in(x64_code_t *code, live_sets_t *live, const kir_block_t *block) {
   memset(live->now, 0, live->words * sizeof *live->now);
   add_live_out(code, live, block);
@@ -65,9 +66,9 @@ static bool update_live_in(x64_code_t *code, live_sets_t *live, const kir_block_
   return added != 0;
 }
 
-/* --- ranges ----------------------------------------------------------------------------------- */
+/* --- intervals -------------------------------------------------------------------------------- */
 
-/* The hull: ranges have no holes. */
+/* Extends the hull: intervals have no holes. */
 static void extend(live_interval_t *interval, int position) {
   if (position < interval->from) interval->from = position;
   if (position > interval->to) interval->to = position;
@@ -84,7 +85,7 @@ static void extend_to_read(x64_code_t *code, kir_value_t *read, void *context) {
   x64_interval(code, read)->weight += access->weight;
 }
 
-/* All values that are live at a block's boundary. */
+/* Extends all values that are live at a block's boundary. */
 static void extend_all(x64_code_t *code, const uint64_t *set, int position) {
   for (int n = 0; n < code->interval_count; n++)
     if (set[n / 64] >> n % 64 & 1) extend(&code->intervals[n], position);
@@ -120,7 +121,7 @@ static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *
   extend_all(code, live->now, code->ranges[block->index].to);
 }
 
-/* A phi and what it gets from a loop's end had better be in one register. */
+/* A phi and its argument from the loop's end should share a register. */
 static void set_phi_hints(x64_code_t *code) {
   for (int n = 0; n < code->interval_count; n++) {
     kir_value_t *phi = code->intervals[n].value;
@@ -150,12 +151,12 @@ static hr_status_t create_intervals(x64_code_t *code) {
   return NULL;
 }
 
-/* What external functions may clobber: all but bx and r12 to r15. Arguments and scratch registers
- * always change. */
+/* Registers that external functions may clobber: all but bx and r12 to r15. Argument and scratch
+ * registers are always clobbered. */
 #define EXTERNAL_GPRS 0x0fd7u
 #define SCRATCH_VECTORS (7u << X64_SCRATCH_VECTOR | 1u)
 
-/* What is known of the function that a call calls; NULL: it is called by a pointer. */
+/* The directly called function; NULL: called through a pointer. */
 static const x64_function_t *direct_callee(const x64_code_t *code, const kir_value_t *call) {
   const kir_value_t *callee = call->args[call->arg_count - 1];
   return callee->op == KIR_FUNCTION ? &code->functions[callee->function->index] : NULL;

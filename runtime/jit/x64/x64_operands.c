@@ -1,13 +1,13 @@
 /* Operands of the instruction selector: registers, spill slots, constants, addresses, parallel
  * copies.
  *
- * A value that was spilled is read into a scratch register and written back from one; three
- * vector registers, one mask register and ax, cx, dx are never allocated for that. Constants are,
- * in this order, an immediate, a register of their own for the whole function (pinned_const_t), a
- * broadcast element, or a full vector in the constant pool behind the code.
+ * A spilled value is read into a scratch register and written back from one; three vector
+ * registers, one mask register and ax, cx, dx are reserved for that. Constants are, in this order,
+ * an immediate, a register of their own for the whole function (pinned_const_t), a broadcast
+ * element, or a full vector in the constant pool after the code.
  *
- * Parallel copies are sequentialised by moving into locations that no pending move reads; when
- * none is left, the rest are cycles, which are broken through a scratch register. */
+ * Parallel copies are sequentialised by moving into locations that no pending move reads; when none
+ * is left, the remaining moves are cycles, which are broken through a scratch register. */
 #include <string.h>
 
 #include "jit/x64/x64_isel.h"
@@ -104,7 +104,7 @@ static bool is_saved_at(const live_interval_t *interval, int position) {
          interval->to > position;
 }
 
-/* A register that no value has, as an interval. */
+/* A register that no value occupies, as an interval. */
 static live_interval_t scratch_interval(const x64_code_t *code, x64_class_t kind, int reg) {
   int index = kind == X64_VECTOR ? reg : 32 + reg;
   return (live_interval_t){
@@ -170,7 +170,8 @@ static void store_lane(unsigned char *bytes, unsigned at, uint64_t lane, unsigne
   memcpy(bytes + at * bits / 8, &lane, bits / 8);
 }
 
-/* Among the constants of the code: one element for all lanes where instructions can have it so. */
+/* Operand in the constant pool: one element to broadcast where the instruction allows, else the
+ * vector. */
 static x86_mem_t constant_memory(x64_code_t *code, const kir_value_t *value, bool may_broadcast) {
   const kir_type_t *type = value->type;
   unsigned char bytes[64] = {0};
@@ -214,7 +215,7 @@ void x64_load_constant(x64_code_t *code, kir_value_t *value, int to) {
     how.opcode = splats[is_wide];
     how.width = is_wide && !how.width ? 1 : how.width;
   }
-  from.broadcast = 0; /* the instruction does nothing else */
+  from.broadcast = 0; /* the load itself broadcasts */
   x86_vector_memory(&code->x, how, from);
 }
 
@@ -224,7 +225,7 @@ pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value) {
   return NULL;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- operands of instructions ----------------------------------------------------------------- */
 
 int x64_gpr(x64_code_t *code, kir_value_t *value, int scratch) {
   if (!kir_is_constant(value)) return in_register(code, value, scratch);
@@ -250,8 +251,7 @@ int x64_mask(x64_code_t *code, kir_value_t *value, int scratch) {
   return scratch;
 }
 
-/* Where the constant is, as an operand: in memory, by the size of what the instruction computes
- * with. */
+/* A constant operand is in memory, with the size of the instruction's element type. */
 void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
                        int from, kir_value_t *last, int scratch, int behind) {
   int width = x64_vector_length(code, type);
@@ -302,9 +302,9 @@ x86_mem_t x64_address(x64_code_t *code, kir_value_t *pointer) {
   return address;
 }
 
-/* --- all at once ------------------------------------------------------------------------------ */
+/* --- parallel moves --------------------------------------------------------------------------- */
 
-/* A location that moves read or write, as a number: registers by class, or an interval's stack
+/* Number of the location that a move reads or writes: a register by class, or an interval's stack
  * slot. */
 static int location_of(const x64_code_t *code, int number) {
   const live_interval_t *interval = &code->intervals[number];
@@ -343,8 +343,8 @@ static bool is_read(const x64_code_t *code, const parallel_move_t *moves, int co
   return false;
 }
 
-/* Moves that form a cycle: the first destination's value waits in a scratch register, and is read
- * there. */
+/* Breaks a cycle of moves: saves the first destination's value in a scratch register, from which it
+ * is then read. */
 static void break_cycle(x64_code_t *code, parallel_move_t *moves, int count) {
   static const int spares[] = {X86_AX, X64_SCRATCH_VECTOR + 2, 0};
   const live_interval_t *interval = &code->intervals[moves[0].to];

@@ -8,7 +8,7 @@
  * Finally every instruction gets its position, in steps of two: reads at 2i, writes at 2i + 1. */
 #include "jit/x64/x64_code.h"
 
-/* --- what becomes a part of its users --------------------------------------------------------- */
+/* --- folding into users ----------------------------------------------------------------------- */
 
 static bool is_address(const kir_value_t *value) { return value->op == KIR_GEP; }
 
@@ -34,8 +34,9 @@ static bool fits_operand(const kir_value_t *gep) {
 
 static bool is_vector_of_addresses(const kir_value_t *gep) { return gep->args[1]->type->lanes > 1; }
 
-/* May the address be computed by the instruction that has it as argument k? In another block that
- * keeps its operands alive; vectors of addresses exist in gathers and scatters alone. */
+/* Can the instruction use the address as its argument k? In another block, folding would extend the
+ * live ranges of the address's operands. Vectors of addresses are folded only into gathers and
+ * scatters. */
 static bool accepts_address(const kir_value_t *user, int k, const kir_value_t *gep) {
   bool is_near =
       !has_dynamic_index(gep) || user->block == gep->block || is_vector_of_addresses(gep);
@@ -56,7 +57,7 @@ static bool accepts_address(const kir_value_t *user, int k, const kir_value_t *g
   }
 }
 
-/* Is a comparison computed where it decides, so that it stays in the flags? */
+/* Is the comparison next to its only user, so that its result can stay in the flags? */
 static bool is_fused_condition(const x64_code_t *code, const kir_value_t *compare) {
   const kir_value_t *user = code->uses[compare->id].user;
   if (code->uses[compare->id].count != 1 || user->block != compare->block ||
@@ -75,7 +76,7 @@ static bool writes_memory(const kir_value_t *instr) {
          instr->op == KIR_CALL;
 }
 
-/* Is what is loaded the last operand of one instruction alone, before memory changes? */
+/* Is the loaded value only the last operand of one instruction, with no write to memory between? */
 static bool is_memory_operand(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
   if (code->uses[load->id].count != 1 || user->block != load->block || user->op < KIR_ADD ||
@@ -93,7 +94,7 @@ static bool is_memory_operand(const x64_code_t *code, const kir_value_t *load) {
   return between == user;
 }
 
-/* A load that is widened is read as it is widened. */
+/* Is the loaded value only widened? Load and extension are then one instruction. */
 static bool is_extending_load(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
   bool widens = code->uses[load->id].count == 1 && user->block == load->block &&
@@ -117,7 +118,8 @@ static bool are_near(const kir_value_t *constant, int size) {
   return size <= 8;
 }
 
-/* Indices of one gather alone that are a number plus constants: the sum is in its addresses. */
+/* Is the sum the index of one gather only, in the form scalar + constant? It is then part of the
+ * gather's addresses. */
 static bool is_sum_in_gather(const x64_code_t *code, const kir_value_t *sum) {
   const kir_value_t *gep = only_user(code, sum), *gather = gep ? only_user(code, gep) : NULL;
   return gather && gep->op == KIR_GEP && gep->args[1] == sum && gather->op == KIR_GATHER &&
@@ -125,7 +127,7 @@ static bool is_sum_in_gather(const x64_code_t *code, const kir_value_t *sum) {
          x64_gathers_by_lane(gather->type, gep, gather->args[2]);
 }
 
-/* The number itself is read: what makes a vector of it has no other use. */
+/* The scalar itself is read, so its splat is folded, too, if it has no other use. */
 static void fold_sum(x64_code_t *code, const kir_value_t *sum) {
   const kir_value_t *splat = sum->args[0];
   x64_node(code, sum)->is_folded = true;
@@ -178,7 +180,7 @@ static hr_status_t number_values(x64_code_t *code) {
   return NULL;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- the phase -------------------------------------------------------------------------------- */
 
 static void fold(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
@@ -191,7 +193,7 @@ static void fold(x64_code_t *code) {
 
 static int class_number(const kir_type_t *type) { return (int)x64_class_of(type); }
 
-/* Values that loops keep in registers besides their own. */
+/* Most hoisted values that loops keep in registers besides their own. */
 static const int hoisted_max[X64_CLASS_COUNT] = {[X64_GPR] = 16, [X64_VECTOR] = 10, [X64_MASK] = 5};
 
 hr_status_t x64_prepare(x64_code_t *code) {

@@ -1,9 +1,9 @@
 /* Register allocation by linear scan (Poletto and Sarkar).
  *
- * Intervals are processed by ascending start. Each gets a register whose previous owner has
- * ended, preferably the register of an operand that is read last here, or of the phi that it
- * becomes, which saves the move. Where no register is free, the interval with the least weight is
- * spilled for its whole length; intervals are not split. The cost is O(intervals * registers).
+ * Intervals are processed by ascending start. Each gets a register whose previous owner has ended,
+ * preferably the register of an operand whose last read is here, or of the phi that it feeds, which
+ * saves a move. Where no register is free, the interval with the least weight is spilled for its
+ * whole length; intervals are not split. The cost is O(intervals * registers).
  *
  * Registers that remain unused by the whole function hold vector constants, those of the heaviest
  * use in loops first. If too large a part of the weight is spilled, the function is left to LLVM,
@@ -12,7 +12,7 @@
 
 #include "jit/x64/x64_code.h"
 
-/* ax, cx, dx, sp and bp are not given out. Those that a function may change come first. */
+/* ax, cx, dx, sp and bp are not allocated. Caller-saved registers come first. */
 static const int allocatable_gprs[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
 #define ALLOCATABLE_GPRS ((int)(sizeof allocatable_gprs / sizeof *allocatable_gprs))
 
@@ -21,25 +21,24 @@ typedef struct scan {
   live_interval_t *owner[X64_CLASS_COUNT][32]; /* last interval of each register */
 } scan_t;
 
-/* Vector registers from X64_SCRATCH_VECTOR on, and the masks k0 and X64_SCRATCH_MASK, are
- * scratch. */
+/* Vector registers from X64_SCRATCH_VECTOR on, and masks k0 and X64_SCRATCH_MASK, are scratch. */
 static int register_count(x64_class_t kind) {
   return kind == X64_GPR      ? ALLOCATABLE_GPRS
          : kind == X64_VECTOR ? X64_SCRATCH_VECTOR
                               : X64_SCRATCH_MASK - 1;
 }
 
-/* Masks are given out from k1 on: k0 as a write mask means none. */
+/* Masks are allocated from k1 on: k0 as a write mask means no mask. */
 static int register_at(x64_class_t kind, int i) {
   return kind == X64_GPR ? allocatable_gprs[i] : i + (kind == X64_MASK);
 }
 
-/* Calls within the interval clobber the register. */
+/* Is the register clobbered by a call within the interval? */
 static bool is_forbidden(const live_interval_t *interval, int reg) {
   return interval->forbidden >> reg & 1;
 }
 
-/* The last owner ends before this interval starts; intervals come by ascending start. */
+/* Has the last owner ended before this interval starts? Intervals come by ascending start. */
 static bool is_free(const scan_t *scan, const live_interval_t *interval, int reg) {
   const live_interval_t *owner = scan->owner[interval->kind][reg];
   return !is_forbidden(interval, reg) && (!owner || owner->to < interval->from);
@@ -51,15 +50,15 @@ static void assign_register(scan_t *scan, live_interval_t *interval, int reg) {
   scan->code->used[interval->kind] |= 1u << reg;
 }
 
-/* The slot is counted from the start of the frame's spill area. */
+/* Slots are counted from the start of the frame's spill area. */
 static void spill_interval(x64_code_t *code, live_interval_t *interval) {
   interval->reg = X86_NONE;
   code->frame_bytes += X64_SLOT_BYTES;
   interval->slot = code->frame_bytes;
 }
 
-/* The register of the hint (the phi that the value becomes), or else of an operand whose last
- * read is this instruction; either saves a move. X86_NONE: neither is free. */
+/* The register of the hint (the phi that the value feeds), or else of an operand whose last read is
+ * this instruction; either saves a move. X86_NONE: neither is free. */
 static int preferred_register(const scan_t *scan, const live_interval_t *interval) {
   const x64_code_t *code = scan->code;
   const live_interval_t *intervals = code->intervals;
@@ -159,15 +158,15 @@ static hr_status_t pin_constants(x64_code_t *code) {
   return NULL;
 }
 
-/* Where loops have more values than registers, LLVM splits them better: parts of how often values
- * of a class are touched. Up to these parts code is slower by a tenth, in rare cases by half, but
- * made in a hundredth of the time. */
+/* Largest spilled part of the weight, by class, above which LLVM compiles the function: where loops
+ * have more values than registers, LLVM splits live ranges better. Below these limits code is about
+ * a tenth slower, in rare cases a half, but compiles a hundred times faster. */
 static const double spilled_max[X64_CLASS_COUNT] = {
     [X64_GPR] = 0.3, [X64_VECTOR] = 0.3, [X64_MASK] = 0.15};
 #define WEIGHT_MIN 1000
-#define WEIGHT_MIN_OF_CALLEES 100 /* which loops call */
+#define WEIGHT_MIN_OF_CALLEES 100 /* limit for functions that loops call */
 
-/* The more values a function has, the longer LLVM takes: as many more again may be spilled. */
+/* LLVM's time grows with a function's values: the spill limit doubles for every so many. */
 #define VALUES_OF_LARGE_FUNCTION 1000.0
 
 /* Sums the weight of spilled intervals by class, relative to what the class may spill. */

@@ -3,12 +3,11 @@
  *   a = exp(x), b = exp(x)                 ->   a = exp(x), uses of b read a
  *   reduce(.., to_apply=sum.1), ..=sum.2   ->   both call sum.1
  *
- * In programs that the partitioner made, equal collectives on equal operands are merged, too: two
- * convolutions of one array need the same halo, in whatever order they came. Their results are kept
- * for longer then, so large ones are not.
- * The first of equal instructions of a computation stays. Open addressing tables of at least twice
- * the number of entries; expected cost linear. Impure instructions and those with control
- * dependencies are never merged. Exact. */
+ * In programs made by the partitioner, equal collectives on equal operands are merged, too, since
+ * two convolutions of one array need the same halo. Merging extends the lifetime of the result, so
+ * collectives with large results are not merged. The first of equal instructions of a computation
+ * stays. Open addressing tables of at least twice the number of entries; expected cost linear.
+ * Impure instructions and those with control dependencies are never merged. Exact. */
 #include "passes/lib/pass_equal.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
@@ -20,9 +19,9 @@ typedef struct instr_table {
   size_t mask;
 } instr_table_t;
 
-#define MAX_KEPT_BYTES (UINT64_C(1) << 20) /* of a collective's result */
+#define MAX_KEPT_BYTES (UINT64_C(1) << 20) /* most bytes of a merged collective's result */
 
-/* All processes of a partitioned program do both, or none. */
+/* All processes of a partitioned program run both collectives, or neither. */
 static bool is_mergeable_collective(const hlo_instr_t *instr) {
   bool moves = instr->op == HLO_ALL_GATHER || instr->op == HLO_ALL_REDUCE ||
                instr->op == HLO_REDUCE_SCATTER || instr->op == HLO_ALL_TO_ALL ||
@@ -33,7 +32,7 @@ static bool is_mergeable_collective(const hlo_instr_t *instr) {
   return elements <= MAX_KEPT_BYTES / hr_dtype_bytes(instr->shape->dtype);
 }
 
-/* Not shareable: effects, RNG, parameters, instructions with control dependencies. */
+/* May the instruction be merged? Not with effects, RNG, parameters or control dependencies. */
 static bool can_merge(const hlo_instr_t *instr) {
   return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) &&
          (pass_is_pure(instr) || is_mergeable_collective(instr));
@@ -43,7 +42,7 @@ static bool is_same(const hlo_instr_t *a, const hlo_instr_t *b) {
   return is_mergeable_collective(a) ? pass_collective_equal(a, b) : pass_instr_equal(a, b);
 }
 
-/* The earlier one that is the same, or NULL: then it is remembered. */
+/* An earlier equal instruction; NULL: none, and the instruction is added. */
 static hlo_instr_t *find_or_add(instr_table_t *table, hlo_instr_t *instr) {
   size_t i = pass_instr_hash(instr) & table->mask;
   for (; table->slots[i]; i = (i + 1) & table->mask)
@@ -71,7 +70,8 @@ static hr_status_t merge_equal_instrs(hlo_computation_t *computation, bool *out_
 
 typedef struct computation_table {
   hr_arena_t arena;
-  hlo_computation_t **slots, **representative; /* first: what stands for each computation, by id */
+  hlo_computation_t **slots,
+      **representative; /* representative: by id, the computation that replaces it */
   size_t mask;
 } computation_table_t;
 
@@ -83,7 +83,7 @@ static hlo_computation_t *find_or_add_computation(computation_table_t *table,
   return table->slots[i] = computation;
 }
 
-/* Callees come first, so calls already go to the ones that stay. */
+/* Callees come first, so calls refer to representatives already. */
 static hr_status_t merge_equal_computations(hlo_module_t *module, computation_table_t *table,
                                             bool *out_changed) {
   size_t count = module->computations.count;

@@ -14,7 +14,7 @@
 
 enum {
   MAX_BYTES = 65536, /* size of a result that is larger than its operands */
-  MAX_WORK = 4 << 20 /* operand bytes of one result */
+  MAX_WORK = 4 << 20 /* most operand bytes of a folded instruction */
 };
 
 /* ---- candidates ---- */
@@ -43,7 +43,7 @@ static bool is_profitable(const hlo_instr_t *instr, size_t operand_bytes) {
   return !st && operand_bytes <= MAX_WORK && (bytes <= MAX_BYTES || bytes <= operand_bytes);
 }
 
-/* Kernels whose cost is not that of reading their operands. */
+/* Is the kernel's cost not linear in its operands? */
 static bool is_expensive(hlo_opcode_t op) {
   return op == HLO_CONVOLUTION || op == HLO_DOT || op == HLO_RAGGED_DOT || op == HLO_SCALED_DOT ||
          op == HLO_TRIANGULAR_SOLVE || op == HLO_CHOLESKY || op == HLO_FFT ||
@@ -75,7 +75,7 @@ static hlo_instr_t *build_splat(pass_rewrite_t *rewrite, const hlo_value_t *valu
                              (hr_ints_t){NULL, 0});
 }
 
-/* Takes the value over. */
+/* Takes ownership of the value. */
 static hlo_instr_t *build_constant(pass_rewrite_t *rewrite, hlo_value_t *value,
                                    const hlo_shape_t *shape) {
   if (!has_equal_elements(value)) {

@@ -3,9 +3,9 @@
  *   call(x, y), to_apply=f   ->   the body of f with x and y for its parameters
  *
  * Fusions of the input program were formed for another compiler; they are inlined here and formed
- * anew by pass_fuse. Rounds are repeated until no call is left, as inlined bodies may bring calls.
- * Calls with effects that take part in control dependencies stay. MAX_ADDED bounds the growth:
- * bodies that call the next one twice would grow exponentially. Exact. */
+ * anew by pass_fuse. Rounds are repeated until no call is left, since inlined bodies may contain
+ * calls. Calls with effects that take part in control dependencies stay. MAX_ADDED bounds the
+ * growth: bodies that call the next one twice would grow exponentially. Exact. */
 #include "passes/cleanup/inline_calls.h"
 
 #include "passes/lib/pass_rewrite.h"
@@ -19,7 +19,7 @@ static int control_count(const hlo_instr_t *instr) {
   return instr->extra ? instr->extra->control_count : 0;
 }
 
-/* By id: the instruction is a control predecessor of another. */
+/* By id: is the instruction a control predecessor of another? */
 static hr_status_t find_control_predecessors(pass_rewrite_t *rewrite, bool **out_is_predecessor) {
   const hlo_computation_t *computation = rewrite->computation;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count, out_is_predecessor));
@@ -31,7 +31,7 @@ static hr_status_t find_control_predecessors(pass_rewrite_t *rewrite, bool **out
   return NULL;
 }
 
-/* Inlining would lose the order between the effects inside and the call's control dependencies. */
+/* Would inlining lose an order between effects inside and the call's control dependencies? */
 static bool has_ordered_effect(const hlo_instr_t *call, const bool *is_predecessor) {
   return (control_count(call) || is_predecessor[call->id]) && pass_has_effect(call);
 }

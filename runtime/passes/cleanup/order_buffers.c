@@ -1,9 +1,9 @@
 /* Lifetimes of arrays in a computation: every leaf that an instruction makes is a buffer, and its
  * users are found by following views (tuples, their elements, reshapes). Parameters, constants and
  * the program's results, which have memory of their own, cost nothing. A result of generated code,
- * of an update or a loop takes the bytes of an operand that dies there, if one is as large. That is
- * a model, which serves to compare orders. Cost: linear in uses, but for tuples, which are followed
- * for each leaf. */
+ * of an update or of a loop reuses the bytes of an operand of the same size that dies there. This
+ * is only a model for comparing orders. Cost: linear in uses, except that tuples are followed per
+ * leaf. */
 #include "passes/cleanup/order_buffers.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ static hr_status_t list_users(finder_t *finder) {
   return NULL;
 }
 
-/* The same relation by instruction. */
+/* Inverts the relation: buffers read, by instruction. */
 static hr_status_t list_reads(hr_arena_t *arena, order_buffers_t *to) {
   size_t count = to->computation->instrs.count;
   uint32_t buffers = to->made[count], *first;
@@ -148,7 +148,7 @@ hr_status_t order_buffers_find(hr_arena_t *arena, const hlo_computation_t *compu
   return st;
 }
 
-/* May its results take the bytes of operands? */
+/* Can results of the instruction reuse the bytes of operands? */
 static bool works_in_place(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_FUSION:
@@ -163,7 +163,7 @@ static bool works_in_place(const hlo_instr_t *instr) {
   }
 }
 
-/* Bytes of operands that die with the instruction and that a result of the same size can take. */
+/* Bytes of operands that die with the instruction and are reused by results of the same size. */
 static int64_t shared_bytes(const order_buffers_t *buffers, uint32_t id, const uint32_t *left) {
   const hlo_instr_t *instr = buffers->computation->instrs.data[id];
   int64_t bytes = 0;
@@ -182,7 +182,7 @@ static int64_t shared_bytes(const order_buffers_t *buffers, uint32_t id, const u
   return bytes;
 }
 
-/* `left` counts readers to come, of each buffer. */
+/* `left`: number of remaining readers of each buffer. */
 static int64_t simulate(const order_buffers_t *buffers, const uint32_t *order,
                         const int64_t *inside, uint32_t *left) {
   int64_t alive = 0, peak = 0;

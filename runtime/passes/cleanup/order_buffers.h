@@ -1,10 +1,10 @@
-/* The arrays of a computation and who needs them, for order_for_memory.c. */
+/* The arrays of a computation and their readers, for order_for_memory.c. */
 #ifndef PASS_ORDER_BUFFERS_H
 #define PASS_ORDER_BUFFERS_H
 
 #include "passes/lib/pass_rewrite.h"
 
-/* An array that an instruction makes: one leaf of its shape. */
+/* An array made by an instruction: one leaf of its shape. */
 typedef struct order_buffer {
   int64_t bytes;
   uint32_t first, count; /* range of order_buffers_t.users */
@@ -14,17 +14,17 @@ typedef struct order_buffer {
 typedef struct order_buffers {
   const hlo_computation_t *computation;
   order_buffer_t *buffers;
-  uint32_t *made;  /* by instruction id, and one more: the first buffer that it makes */
+  uint32_t *made;  /* by instruction id, plus one: number of its first buffer */
   uint32_t *users; /* ids of the instructions that read a buffer, also through views; each once */
-  uint32_t *read_first, *read; /* by instruction id: the buffers that it reads */
+  uint32_t *read_first, *read; /* by instruction id: buffers that it reads */
 } order_buffers_t;
 
-/* Is the result bytes that exist already? */
+/* Is the result a view of existing bytes? */
 bool order_is_view(const hlo_instr_t *instr);
 /* Lists live in the arena. Errors: NO_MEMORY. */
 hr_status_t order_buffers_find(hr_arena_t *arena, const hlo_computation_t *computation,
                                order_buffers_t *out_buffers);
-/* Most bytes that are alive at once in this order. inside: by instruction id, what an instruction
+/* The most bytes alive at once in this order. inside: by instruction id, bytes that an instruction
  * needs while it runs. */
 int64_t order_peak(hr_arena_t *arena, const order_buffers_t *buffers, const uint32_t *order,
                    const int64_t *inside);

@@ -1,15 +1,14 @@
 /* An order of instructions in which fewer bytes are alive at once.
  *
- * Two orders are tried beside the program's own, and the best of the three is taken if it saves
- * enough (GAIN):
+ * Two orders are compared with the program's own. The best of the three is taken if it saves enough
+ * (GAIN):
  *
- *   greedy       of the instructions whose operands are there, the one that adds the least, or
- *                frees the most
- *   depth first  operands of the root one after the other, each with all that it needs
+ *   greedy       of the ready instructions, the one that adds the fewest bytes, or frees the most
+ *   depth first  operands of the root one after the other, each with its transitive operands
  *
- * What updates an array in place stays behind those that read it before. Computations with effects,
- * communication or control dependences keep their order. Cost: greedy compares all instructions
- * that are ready at every step, up to BUDGET comparisons. */
+ * In-place updates of an array stay after its earlier readers. Computations with effects,
+ * communication or control dependences keep their order. Cost: greedy compares all ready
+ * instructions at every step, up to BUDGET comparisons. */
 #include "base/arith.h"
 #include "base/log.h"
 #include "passes/cleanup/order_buffers.h"
@@ -17,7 +16,7 @@
 
 #define GAIN 0.95
 #define BUDGET (INT64_C(1) << 25)
-#define SMALL_BYTES (64 << 10) /* peaks below that are left alone */
+#define SMALL_BYTES (64 << 10) /* smaller peaks are ignored */
 
 typedef struct orderer {
   hr_arena_t *arena;
@@ -26,7 +25,7 @@ typedef struct orderer {
   pass_users_t users;
   int64_t *inside;       /* by id: bytes needed while it runs */
   uint32_t *first_after; /* by id: range of `after` */
-  uint32_t *after;       /* instructions that must come behind it, operand uses left out */
+  uint32_t *after;       /* successors of an instruction, apart from operand uses */
   uint32_t *order;       /* under construction */
 } orderer_t;
 
@@ -35,9 +34,9 @@ static hlo_instr_t *instr_at(const orderer_t *o, uint32_t id) {
   return o->computation->instrs.data[id];
 }
 
-/* --- order that must stay --------------------------------------------------------------------- */
+/* --- required order --------------------------------------------------------------------------- */
 
-/* May it write over an operand's bytes? */
+/* May the instruction overwrite an operand's bytes? */
 static bool may_update(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DYNAMIC_UPDATE_SLICE:
@@ -59,8 +58,8 @@ static bool may_update(const hlo_instr_t *instr) {
   return false;
 }
 
-/* Pairs (reader, updater) of the same buffer, the reader first in the program; counted into
- * first_after[reader + 2], or, with `fill`, listed. */
+/* Lists pairs (reader, later updater) of one buffer: counts them in first_after[reader + 2], or,
+ * with `fill`, lists them. */
 static void list_readers_before(orderer_t *o, bool fill) {
   const order_buffers_t *b = &o->buffers;
   for (uint32_t k = 0; k < b->made[count_of(o)]; k++)
@@ -77,7 +76,7 @@ static void list_readers_before(orderer_t *o, bool fill) {
     }
 }
 
-/* Parameters are no buffers; what reads one before it is updated stays before, too. */
+/* The same for parameters, which are no buffers. */
 static void list_parameter_readers(orderer_t *o, bool fill) {
   for (size_t p = 0; p < o->computation->params.count; p++) {
     uint32_t id = o->computation->params.data[p]->id;
@@ -107,7 +106,7 @@ static hr_status_t find_order_to_keep(orderer_t *o) {
   return NULL;
 }
 
-/* How many operand uses and other predecessors each instruction waits for. */
+/* Number of operand uses and other predecessors of each instruction. */
 static hr_status_t count_predecessors(const orderer_t *o, uint32_t **out_waits) {
   uint32_t *waits;
   HR_TRY(HR_NEW_ARRAY(o->arena, count_of(o), &waits));
@@ -122,11 +121,11 @@ static hr_status_t count_predecessors(const orderer_t *o, uint32_t **out_waits) 
 typedef struct greedy {
   orderer_t *o;
   uint32_t *waits, *ready, ready_count;
-  uint32_t *left; /* by buffer: readers to come */
+  uint32_t *left; /* by buffer: number of remaining readers */
   int64_t budget;
 } greedy_t;
 
-/* Bytes that it adds: what it makes less what it is the last to read. */
+/* Bytes that the instruction adds: those it makes, less those it is the last to read. */
 static int64_t added_by(const greedy_t *g, uint32_t id) {
   const order_buffers_t *b = &g->o->buffers;
   int64_t bytes = 0;
@@ -138,7 +137,7 @@ static int64_t added_by(const greedy_t *g, uint32_t id) {
   return bytes;
 }
 
-/* Takes the cheapest of those ready; of equal ones the first in the program. */
+/* Takes the cheapest ready instruction; ties are broken by program order. */
 static uint32_t take_best(greedy_t *g) {
   uint32_t best = 0;
   int64_t least = INT64_MAX;
@@ -192,12 +191,12 @@ static hr_status_t find_greedy(orderer_t *o, bool *out_found) {
 typedef struct visitor {
   orderer_t *o;
   bool *listed;
-  uint32_t *first_before, *before; /* by id: the other instructions that must come before it */
+  uint32_t *first_before, *before; /* by id: predecessors of an instruction, apart from operands */
   HR_VEC(uint32_t) stack;
   uint32_t at;
 } visitor_t;
 
-/* Turns `after` around. */
+/* Inverts `after`. */
 static hr_status_t find_before(visitor_t *v) {
   const orderer_t *o = v->o;
   uint32_t count = count_of(o);
@@ -211,7 +210,7 @@ static hr_status_t find_before(visitor_t *v) {
   return NULL;
 }
 
-/* An instruction that must be listed before; count_of: there is none. */
+/* A predecessor of the instruction that is not listed; count_of: none. */
 static uint32_t missing(const visitor_t *v, uint32_t id) {
   const hlo_instr_t *instr = instr_at(v->o, id);
   for (int k = 0; k < instr->operand_count; k++)
@@ -255,7 +254,7 @@ static hr_status_t find_depth_first(orderer_t *o) {
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Does the computation run as steps whose order is free? */
+/* Does the computation run as steps in any order? */
 static bool has_free_order(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -275,7 +274,7 @@ static void store_order(orderer_t *o, const uint32_t *order, hlo_instr_t **list)
   }
 }
 
-/* Takes the new order if it needs less than *least. */
+/* Takes the new order if it needs fewer bytes than *least. */
 static void take_if_better(const orderer_t *o, uint32_t **best, int64_t *least) {
   int64_t peak = order_peak(o->arena, &o->buffers, o->order, o->inside);
   if (peak >= *least) return;
@@ -283,7 +282,7 @@ static void take_if_better(const orderer_t *o, uint32_t **best, int64_t *least) 
   for (uint32_t i = 0; i < count_of(o); i++) (*best)[i] = o->order[i];
 }
 
-/* *out_peak: most bytes alive in the order that the computation has in the end. */
+/* *out_peak: most bytes alive in the final order. */
 static hr_status_t order_computation(orderer_t *o, int64_t *out_peak, bool *out_changed) {
   uint32_t *best;
   hlo_instr_t **list;
@@ -311,7 +310,7 @@ static hr_status_t order_computation(orderer_t *o, int64_t *out_peak, bool *out_
   return NULL;
 }
 
-/* What the computations that an instruction calls need at most. */
+/* Most bytes needed by the computations that an instruction calls. */
 static int64_t bytes_inside(const hlo_instr_t *instr, const int64_t *peaks) {
   int64_t most = 0;
   bool steps = instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;

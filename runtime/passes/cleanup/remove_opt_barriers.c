@@ -7,7 +7,7 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-/* The value behind a barrier, or the tuple element that was passed through one; NULL: neither. */
+/* The value behind a barrier, or the tuple element passed through one; NULL: it is neither. */
 static hlo_instr_t *without_barrier(const hlo_instr_t *instr) {
   if (instr->op == HLO_OPT_BARRIER) return instr->operands[0];
   bool of_tuple = instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_TUPLE;

@@ -1,4 +1,4 @@
-/* A new first dimension counts the parts; their own sizes are those of the smaller side. */
+/* The new first dimension counts the parts; a part has the sizes of the smaller side. */
 #include "passes/comm/comm_front.h"
 
 #include "passes/lib/pass_match.h"
@@ -13,7 +13,7 @@ bool comm_can_front(const hlo_instr_t *collective) {
          collective->shape->rank < HLO_MAX_RANK;
 }
 
-/* The shape of a part, behind `parts` inserted in front of dimension d. */
+/* The shape of a part, with a dimension `parts` inserted before dimension d. */
 static const hlo_shape_t *shape_with(pass_rewrite_t *rewrite, const hlo_shape_t *part, int d,
                                      int64_t parts) {
   int64_t dims[HLO_MAX_RANK];
@@ -22,12 +22,12 @@ static const hlo_shape_t *shape_with(pass_rewrite_t *rewrite, const hlo_shape_t 
   return pass_shape(rewrite, part->dtype, part->rank + 1, dims);
 }
 
-/* Elements of both sides may be none: then there is one part as well as any other number. */
+/* Number of parts; 1 if both sides have no elements. */
 static int64_t quotient(const hlo_shape_t *whole, const hlo_shape_t *part, int d) {
   return part->dims[d] ? whole->dims[d] / part->dims[d] : 1;
 }
 
-/* Moves dimension `from` to place `to`. */
+/* Moves dimension `from` to position `to`. */
 static hlo_instr_t *move_dim(pass_rewrite_t *rewrite, hlo_instr_t *x, int from, int to) {
   int64_t permutation[HLO_MAX_RANK];
   int next = 0;

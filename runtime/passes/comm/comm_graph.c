@@ -10,7 +10,7 @@
 
 #define MAX_VISITS 50000000 /* instructions visited by all searches */
 #define FLOPS_PER_NS 50.0
-#define DEFAULT_TRIP_COUNT 16 /* trip count of a loop that is not known */
+#define DEFAULT_TRIP_COUNT 16 /* assumed trip count of a loop whose trip count is unknown */
 
 /* --- costs --- */
 
@@ -28,7 +28,7 @@ static double dot_inner(const hlo_instr_t *instr) {
   return inner;
 }
 
-/* Every element of the kernel but those of the other outputs meets each output. */
+/* Terms per output: every element of the kernel, divided by the output features. */
 static double convolution_inner(const hlo_instr_t *instr) {
   int64_t feature = hlo_attr_labels(instr)->rhs_output_feature;
   const hlo_shape_t *kernel = instr->operands[1]->shape;
@@ -43,7 +43,7 @@ static double computation_ns(const hlo_computation_t *computation) {
   return sum;
 }
 
-/* Branches of a conditional count with their mean. */
+/* The mean of a conditional's branches. */
 static double called_ns(const hlo_instr_t *instr) {
   double sum = 0;
   for (int c = 0; c < instr->called_count; c++) sum += computation_ns(instr->called[c]);
@@ -81,7 +81,7 @@ double comm_instr_ns(const hlo_instr_t *instr) {
   }
 }
 
-/* --- which --- */
+/* --- collectives --- */
 
 static bool has_plain_operands(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
@@ -91,7 +91,7 @@ static bool has_plain_operands(const hlo_instr_t *instr) {
   return instr->operand_count > 0 && !hlo_shape_is_dynamic(instr->shape);
 }
 
-/* Collectives of arrays of static sizes that a start and a done can replace. */
+/* Is it a collective of arrays of static sizes that can be split into start and done? */
 static bool is_movable(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -106,7 +106,7 @@ static bool is_movable(const hlo_instr_t *instr) {
   }
 }
 
-/* The program orders its communication itself, by control edges or asynchronous ops. */
+/* Does the program order its communication itself, by control edges or asynchronous ops? */
 static bool is_ordered_already(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -144,7 +144,7 @@ static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
 
 /* --- dependences --- */
 
-/* By instruction: the highest level of the collectives that it needs, itself included. */
+/* By instruction: the highest level of the collectives that it depends on, including itself. */
 static hr_status_t find_levels(hr_arena_t *arena, comm_graph_t *graph) {
   const hlo_computation_t *computation = graph->computation;
   int *level, next = 0;
@@ -161,13 +161,13 @@ static hr_status_t find_levels(hr_arena_t *arena, comm_graph_t *graph) {
 }
 
 typedef struct search {
-  uint32_t *seen; /* by instruction id: number of the search */
+  uint32_t *seen; /* by instruction id: number of the last search that reached it */
   uint32_t *stack;
   uint32_t number;
 } search_t;
 
-/* Depth-first search; `number` marks what this search has seen, so nothing is cleared between
- * two. */
+/* Depth-first search. `number` marks the instructions reached by this search, so that nothing is
+ * cleared between searches. */
 static double work_of(const comm_graph_t *graph, search_t *search, const hlo_instr_t *instr) {
   size_t depth = 0;
   double sum = 0;

@@ -1,6 +1,6 @@
-/* The dependence graph of a computation's collectives, with the cost of what each waits for: the
- * basis of the passes "combine" and "overlap". Nothing depends on the rank, so all processes that
- * run the program decide alike. */
+/* The dependence graph of a computation's collectives, with the cost of the work that each waits
+ * for: the basis of the passes "combine" and "overlap". Nothing depends on the rank, so all
+ * processes that run the program decide alike. */
 #ifndef PASS_COMM_GRAPH_H
 #define PASS_COMM_GRAPH_H
 
@@ -8,8 +8,8 @@
 
 typedef struct comm_node {
   hlo_instr_t *instr;
-  uint32_t segment; /* number of fences (effects, other communication) before it; fences keep
-                       their order */
+  uint32_t segment; /* number of fences (effects, other communication) before it; fences keep their
+                       order */
   int level;      /* 1 + the highest level among the collectives that it depends on; collectives of
                      one level are independent */
   double work_ns; /* cost of all instructions that it depends on */
@@ -19,9 +19,9 @@ typedef struct comm_graph {
   const hlo_computation_t *computation;
   comm_node_t *nodes; /* in order of readiness: by segment, work, position */
   int count;
-  int *node_of;      /* by instruction id; -1: no collective */
-  bool *is_fence;    /* by instruction id: between two segments */
-  uint32_t *segment; /* by instruction id; a fence ends its own */
+  int *node_of;      /* by instruction id; -1: not a collective */
+  bool *is_fence;    /* by instruction id: separates two segments */
+  uint32_t *segment; /* by instruction id; a fence belongs to the segment that it ends */
   double *cost_ns;   /* by instruction id */
 } comm_graph_t;
 

@@ -1,19 +1,19 @@
 /* List scheduling, segment by segment. Within a segment: for each collective in order of readiness,
- * the instructions that it still needs, then its start. Then the rest: what depends on no
- * collective of the segment, what depends on the first one, and so on. A done goes right before the
- * first use of the result, or to the end of its segment, so that fences never wait behind a
- * transfer. Linear, except for sorting. */
+ * the instructions that it still needs, then its start. Then the rest: instructions that depend on
+ * no collective of the segment, those that depend on the first one, and so on. A done goes right
+ * before the first use of the result, or to the end of its segment, so that fences never wait
+ * behind a transfer. Linear, except for sorting. */
 #include "passes/comm/comm_order.h"
 
 #include <stdlib.h>
 
-/* State of the scheduler; `listed` instructions have their place. */
+/* State of the scheduler; `listed` instructions have been placed. */
 typedef struct ordering {
   const comm_graph_t *graph;
   comm_list_t *list;
   bool *listed, *wanted; /* by instruction id */
   bool *ended;           /* by node */
-  int *key;              /* by instruction id: 1 + the last node that it needs; 0: none */
+  int *key;              /* by instruction id: 1 + the last node that it depends on; 0: none */
   uint32_t *stack, *ids; /* room for all instructions */
 } ordering_t;
 
@@ -22,14 +22,14 @@ static hr_status_t push(ordering_t *ordering, hlo_instr_t *instr, bool is_end) {
   return NULL;
 }
 
-/* The done of a collective, once. */
+/* Lists the done of a collective, once. */
 static hr_status_t end_node(ordering_t *ordering, int node) {
   if (node < 0 || ordering->ended[node]) return NULL;
   ordering->ended[node] = true;
   return push(ordering, ordering->graph->nodes[node].instr, true);
 }
 
-/* Dones of collective operands come right before the instruction that reads them. */
+/* Dones of collective operands are listed right before their first reader. */
 static hr_status_t emit(ordering_t *ordering, hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     HR_TRY(end_node(ordering, ordering->graph->node_of[instr->operands[k]->id]));
@@ -79,8 +79,8 @@ static int compare_positions(const void *a, const void *b, void *context) {
   return (x > y) - (x < y);
 }
 
-/* Lists by key: instructions that depend on no collective come first and overlap with the transfer.
- */
+/* Lists by key: instructions that depend on no collective come first, and overlap with
+ * transfers. */
 static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
   qsort_r(ordering->ids, count, sizeof *ordering->ids, compare_positions, ordering->key);
   for (size_t i = 0; i < count; i++)
@@ -88,7 +88,7 @@ static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
   return NULL;
 }
 
-/* What the segment's collectives do not need. */
+/* Lists the instructions of the segment that its collectives do not need. */
 static hr_status_t emit_rest(ordering_t *ordering, uint32_t first, uint32_t last) {
   size_t count = 0;
   for (uint32_t i = first; i < last; i++)
@@ -96,7 +96,7 @@ static hr_status_t emit_rest(ordering_t *ordering, uint32_t first, uint32_t last
   return emit_ids(ordering, count);
 }
 
-/* Instructions first .. last - 1, of which the last may be a fence. */
+/* Orders instructions first .. last - 1, of which the last one may be a fence. */
 static hr_status_t order_segment(ordering_t *ordering, uint32_t first, uint32_t last, int *node) {
   const comm_graph_t *graph = ordering->graph;
   int begin = *node;

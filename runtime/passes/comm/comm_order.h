@@ -12,7 +12,8 @@ typedef struct comm_entry {
 } comm_entry_t;
 typedef HR_VEC(comm_entry_t) comm_list_t;
 
-/* Every instruction once, collectives twice; operands before users. The caller frees the list. */
+/* Every instruction once, collectives as start and done; operands before users. The caller frees
+ * the list. */
 hr_status_t comm_order_find(hr_arena_t *arena, const comm_graph_t *graph, comm_list_t *out_list);
 /* Reorders the computation's instructions, collectives at their starts. Invalidates the graph. */
 void comm_order_apply(hlo_computation_t *computation, const comm_list_t *list);

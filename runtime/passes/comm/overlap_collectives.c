@@ -16,16 +16,17 @@
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
-#define MIN_HIDDEN_NS \
-  5000.0 /* computing between the halves that pays for two more steps and their notes */
+/* Least computation between the halves, in ns, that pays for two more steps. */
+#define MIN_HIDDEN_NS 5000.0
 
-/* --- which --- */
+/* --- candidates --- */
 
 typedef struct plan {
   comm_graph_t graph;
   comm_list_t list;
   bool *is_split;    /* by node */
-  hlo_instr_t **end; /* by node: what its end goes before; NULL: the end of the computation */
+  hlo_instr_t **end; /* by node: instruction before which its done is placed; NULL: the end of the
+                        computation */
   bool any;
 } plan_t;
 
@@ -73,7 +74,7 @@ static const hlo_shape_t *operands_shape(pass_rewrite_t *rewrite, const hlo_inst
   return shape;
 }
 
-/* (operands, result), and what starts of this op have besides. */
+/* Shape of the start: (operands, result), and additional elements for some ops. */
 static const hlo_shape_t *state_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr,
                                       bool always_tuple) {
   const hlo_shape_t *parts[2] = {operands_shape(rewrite, instr, always_tuple), instr->shape},
@@ -90,7 +91,7 @@ static hlo_instr_t *build_as(pass_rewrite_t *rewrite, hlo_opcode_t op, const hlo
                    instr->attr_count, instr->attrs, instr->called_count, instr->called);
 }
 
-/* A computation that does this collective on its parameters, and nothing else. */
+/* A computation that only applies this collective to its parameters. */
 static hr_status_t new_wrapper(const hlo_instr_t *instr, hlo_computation_t **out_wrapper) {
   hlo_module_t *module = instr->parent->module;
   hlo_computation_t *wrapper;
@@ -118,7 +119,7 @@ static hlo_instr_t *build_wrapped_start(pass_rewrite_t *rewrite, const hlo_instr
                    &calls, 1, &wrapper);
 }
 
-/* Ops without a start of their own are wrapped in async-start. */
+/* Ops without a start op are wrapped in async-start. */
 static hlo_instr_t *build_start(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -150,7 +151,7 @@ static hlo_instr_t *build_done(pass_rewrite_t *rewrite, const hlo_instr_t *instr
 
 /* --- splitting --- */
 
-/* What the user knows it by. */
+/* Keeps the name and source metadata that users see. */
 static hr_status_t keep_metadata(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                                  hlo_instr_t *to) {
   hlo_extra_t *extra;
@@ -168,7 +169,7 @@ static hr_status_t split_collective(pass_rewrite_t *rewrite, hlo_instr_t *instr,
   hlo_instr_t *start = build_start(rewrite, instr);
   if (!start) return hlo_builder_finish(&rewrite->builder);
   HR_TRY(keep_metadata(rewrite, instr, start));
-  pass_use_count(rewrite, start); /* it has its place now */
+  pass_use_count(rewrite, start); /* records the position */
   rewrite->position = end;
   return pass_replace(rewrite, instr, build_done(rewrite, instr, start));
 }

@@ -16,9 +16,9 @@ typedef struct norm {
   pass_rewrite_t *rewrite;
   hlo_builder_t *builder;
   const hlo_instr_t *instr;
-  const hlo_shape_t *shape;            /* operand's shape, in the type that is computed in */
-  int64_t feature, dims[HLO_MAX_RANK]; /* dims: all others */
-  double share;                        /* elements per feature */
+  const hlo_shape_t *shape;            /* operand's shape, in the type of the computation */
+  int64_t feature, dims[HLO_MAX_RANK]; /* feature dimension; all other dimensions */
+  double share;                        /* number of elements per feature */
 } norm_t;
 
 /* ---- formulas ---- */
@@ -27,7 +27,7 @@ static hlo_instr_t *wide(const norm_t *norm, int k) {
   return hlo_build_convert(norm->builder, norm->instr->operands[k], norm->shape->dtype);
 }
 
-/* One value per feature, for every element. */
+/* Broadcasts one value per feature to every element. */
 static hlo_instr_t *broadcast(const norm_t *norm, hlo_instr_t *x) {
   return x ? hlo_build_broadcast(norm->builder, x, norm->shape, (hr_ints_t){&norm->feature, 1})
            : NULL;
@@ -46,7 +46,7 @@ static hlo_instr_t *mean_of(const norm_t *norm, hlo_instr_t *x) {
   return op(norm, HLO_DIVIDE, total, hlo_build_number_like(norm->builder, norm->share, total));
 }
 
-/* variance + epsilon, an f32 whatever the operand */
+/* variance + epsilon, where epsilon is an f32 for any operand type. */
 static hlo_instr_t *broadcast_of(const norm_t *norm, hlo_instr_t *variance) {
   double epsilon = (float)hlo_attr_float(norm->instr, HLO_ATTR_EPSILON);
   return op(norm, HLO_ADD, variance, hlo_build_number_like(norm->builder, epsilon, variance));

@@ -4,8 +4,8 @@
  *   reduce(x[m,3], init)  ->   init + x[:,0] + x[:,1] + x[:,2]
  *
  * Elementwise code fuses with its neighbours, while the call of a kernel takes as long as fifty
- * such multiplications. Terms are added in order. Only bodies of while: elsewhere the call does not
- * matter. */
+ * such multiplications. Terms are added in order. Only in bodies of while; elsewhere the cost of
+ * the call is negligible. */
 #include "ops/query/gather_dims.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
@@ -15,8 +15,8 @@
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
 
-/* Types whose reference sum rounds (or wraps) after every addition. Narrow floats are summed wider.
- */
+/* Does the reference round (or wrap) sums of this type after every addition? Narrow floats are
+ * summed in a wider type. */
 static bool rounds_per_op(hr_dtype_t dtype) {
   bool is_wide = hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) >= 4;
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || is_wide;
@@ -28,14 +28,14 @@ typedef struct side {
   hlo_instr_t *x;
   hr_ints_t batch, contracting;
   int64_t positions[HLO_MAX_RANK]; /* result dimension of each remaining dimension */
-  int first_free;                  /* result dimension of the first free one */
+  int first_free;                  /* result dimension of the first free dimension */
 } side_t;
 
 static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_ints(instr, key);
 }
 
-/* f32 and f64 with one contracting dimension of few terms. */
+/* Is it a dot of f32 or f64 with one contracting dimension of few terms? */
 static bool is_tiny_dot(const hlo_instr_t *instr) {
   hr_dtype_t dtype = instr->shape->dtype;
   const hlo_shape_t *lhs = instr->operands[0]->shape, *rhs = instr->operands[1]->shape;
@@ -47,7 +47,7 @@ static bool is_tiny_dot(const hlo_instr_t *instr) {
          hlo_shape_elements(instr->shape) > 0;
 }
 
-/* The factor of one term from one side, broadcast to the result. */
+/* The factor of one term from one side, broadcast to the result's shape. */
 static hlo_instr_t *build_factor(pass_rewrite_t *rewrite, side_t *side, int64_t term,
                                  const hlo_shape_t *shape) {
   int64_t count = 0;
@@ -86,7 +86,7 @@ static hlo_instr_t *expand_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* --- reductions ------------------------------------------------------------------------------- */
 
-/* The only reduced dimension that is larger than 1; -1: there are several, or none. */
+/* The only reduced dimension larger than 1; -1: there are several, or none. */
 static int64_t find_reduced_dim(const hlo_instr_t *reduce) {
   hr_ints_t dims = ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t only = dims.count ? dims.data[0] : -1;
@@ -98,7 +98,7 @@ static int64_t find_reduced_dim(const hlo_instr_t *reduce) {
   return only;
 }
 
-/* One reduced dimension of few terms under one commutative op. */
+/* Does it reduce one dimension of few terms by one commutative op? */
 static bool is_tiny_reduce(const hlo_instr_t *instr, hlo_opcode_t *out_op) {
   int64_t d = instr->operand_count == 2 ? find_reduced_dim(instr) : -1;
   if (d < 0 || !rounds_per_op(instr->shape->dtype)) return false;

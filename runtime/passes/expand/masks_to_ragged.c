@@ -1,21 +1,21 @@
-/* Products of masked copies, one for each group of rows, become ragged products:
+/* Products of masked copies, one per group of rows, become ragged products:
  *
  *   m = starts <= row and row < ends                    [g,r,k], starts = 0 followed by ends
  *   dot(select(m, x, 0), w)   over g and k         ->   ragged-dot(x, w, ends - starts)
  *   dot(select(m, x, 0), select(m, y, 0))  over r  ->   ragged-dot(x, y, ends - starts)
  *
- * JAX writes lax.ragged_dot and its gradients so for CPUs. The masked form does the work of all
- * groups for every row, and keeps copies of x. It also multiplies zeros with w, which makes NaN
- * where that is not finite: the first form's product is marked as masked, so that its kernels do.
- */
+ * JAX emits lax.ragged_dot and its gradients in this form on CPUs. The masked form does the work of
+ * all groups for every row, and keeps copies of x. It also multiplies zeros by w, which gives NaN
+ * where w is not finite; the first form's product is therefore marked as masked, and its kernels do
+ * the same. */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
-/* What a product's operand is: rows [starts, ends) of x for each group, and zeros. */
+/* A masked operand of a product: rows [starts, ends) of x for each group, and zeros elsewhere. */
 typedef struct masked {
   hlo_instr_t *starts, *ends;
   int64_t row;           /* dimension of the rows in [g, ., .] */
-  hlo_instr_t *x;        /* [r,k] or [k,r], or a scalar that stands for all of it */
+  hlo_instr_t *x;        /* [r,k] or [k,r], or a scalar for all elements */
   const hlo_shape_t *of; /* [g, ., .] */
 } masked_t;
 
@@ -23,7 +23,7 @@ static bool has_dims(hr_ints_t dims, int64_t count, int64_t first, int64_t secon
   return dims.count == count && dims.data[0] == first && (count == 1 || dims.data[1] == second);
 }
 
-/* Dimension along which it counts; -1: it does not. */
+/* Dimension along which x is an iota; -1: x is no iota. */
 static int64_t counted_dim(const hlo_instr_t *x) {
   if (x->op == HLO_IOTA) return hlo_attr_int(x, HLO_ATTR_IOTA_DIMENSION);
   if (x->op != HLO_BROADCAST || x->operands[0]->op != HLO_IOTA || x->operands[0]->shape->rank != 1)
@@ -31,14 +31,14 @@ static int64_t counted_dim(const hlo_instr_t *x) {
   return hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0];
 }
 
-/* The list that has one number for each group. */
+/* The array with one number per group. */
 static hlo_instr_t *list_of_groups(const hlo_instr_t *x) {
   bool spreads = x->op == HLO_BROADCAST && x->operands[0]->shape->rank == 1 &&
                  has_dims(hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), 1, 0, 0);
   return spreads ? x->operands[0] : NULL;
 }
 
-/* `less`: which operand is below the other, in a comparison with that direction or its mirror. */
+/* `less`: the operand that is the smaller one in a comparison with that direction or its mirror. */
 static bool match_bound(const hlo_instr_t *compare, bool is_start, masked_t *out) {
   if (compare->op != HLO_COMPARE) return false;
   int64_t direction = hlo_attr_enum(compare, HLO_ATTR_DIRECTION);
@@ -54,7 +54,7 @@ static bool match_bound(const hlo_instr_t *compare, bool is_start, masked_t *out
   return true;
 }
 
-/* 0, then all ends but the last. */
+/* Are `starts` 0 followed by all `ends` but the last? */
 static bool follow_each_other(const hlo_instr_t *starts, const hlo_instr_t *ends) {
   if (starts->op != HLO_CONCATENATE || starts->operand_count != 2) return false;
   const hlo_instr_t *rest = starts->operands[1];
@@ -63,7 +63,7 @@ static bool follow_each_other(const hlo_instr_t *starts, const hlo_instr_t *ends
          hlo_attr_slice(rest)->dims[0].start == 0 && hlo_attr_slice(rest)->dims[0].stride == 1;
 }
 
-/* The value of all groups: an array without that dimension, or a scalar. */
+/* The value of x that all groups share: an array without the group dimension, or a scalar. */
 static hlo_instr_t *value_of_groups(hlo_instr_t *x) {
   if (x->op != HLO_BROADCAST) return NULL;
   hr_ints_t dims = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS);
@@ -89,7 +89,7 @@ static bool match_masked(const hlo_instr_t *select, masked_t *out) {
 
 /* --- the ragged products ---------------------------------------------------------------------- */
 
-/* x without groups, as an array. */
+/* x without the group dimension, as an array. */
 static hlo_instr_t *build_value(pass_rewrite_t *rewrite, const masked_t *side) {
   if (side->x->shape->rank == 2) return side->x;
   const hlo_shape_t *shape = pass_shape(rewrite, side->of->dtype, 2, side->of->dims + 1);
@@ -115,7 +115,7 @@ static hlo_instr_t *build_ragged(pass_rewrite_t *rewrite, const hlo_instr_t *dot
                    NULL);
 }
 
-/* Contracts groups and terms: the rows stay. */
+/* Contracts groups and terms; rows are free. */
 static hlo_instr_t *by_free_rows(pass_rewrite_t *rewrite, const hlo_instr_t *dot,
                                  const masked_t *left) {
   hr_ints_t lhs = hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
@@ -173,7 +173,7 @@ static bool has_candidates(const hlo_module_t *module) {
   return false;
 }
 
-/* Masks of two sides are written twice: common subexpressions make them one. */
+/* Masks that both sides need are written twice; CSE merges them. */
 hr_status_t pass_masks_to_ragged(hlo_module_t *module, bool *out_changed) {
   if (!has_candidates(module)) return NULL;
   HR_TRY(pass_cse(module, out_changed));

@@ -2,7 +2,7 @@
  *
  *   scatter(broadcast(c)[B,K], index[B], v[B])   ->   select(iota == index, body(c, v), c)
  *
- * JAX writes it as the gradient of reading one element per row (the loss of a classifier). The
+ * JAX emits it as the gradient of reading one element per row (the loss of a classifier). The
  * select fuses with its users, and the array of zeros is never written. An index out of bounds
  * matches no position, as the scatter drops it. Exact in every bit. */
 #include "passes/lib/pass_match.h"

@@ -5,7 +5,8 @@
  *   custom-call(x, iota) "ApproxTopK" ->  topk(x, k)
  *
  * Selection is O(n) per row, the sort O(n log n). An unstable sort may return equal elements in any
- * order, and a stable one of floats tells zeros apart, which topk does not: the latter stays. */
+ * order. A stable sort of floats distinguishes zeros, which topk does not, so it is not
+ * replaced. */
 #include "ops/query/custom_call_table.h"
 #include "passes/passes.h"
 #include "passes/lib/pass_rewrite.h"
@@ -13,12 +14,12 @@
 #define MIN_RATIO 4 /* minimum ratio of row length to selected elements */
 
 typedef struct sort_uses { /* a sort whose uses are slices */
-  hlo_instr_t *top;        /* in its place; NULL: not made yet */
-  int64_t kept;            /* 0: other uses */
+  hlo_instr_t *top;        /* topk in place of the sort; NULL: not built yet */
+  int64_t kept;            /* number of elements that slices take; 0: other uses */
   bool descending;
 } sort_uses_t;
 
-/* Is an operand each element's number along the dimension? */
+/* Is the operand an iota along the dimension? */
 static bool is_row_iota(const hlo_instr_t *instr, int64_t dim) {
   if (instr->shape->dtype != HR_S32) return false;
   if (instr->op == HLO_IOTA) return hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION) == dim;
@@ -59,7 +60,7 @@ static hr_status_t replace_call(pass_rewrite_t *rewrite, hlo_instr_t *call) {
 
 /* --- sorts ------------------------------------------------------------------------------------ */
 
-/* Orders the first operand alone: greater or less. */
+/* Does the comparator order by the first operand alone, by greater or less? */
 static bool read_comparator(const hlo_computation_t *comparator, bool *out_descending) {
   const hlo_instr_t *root = comparator->root;
   if (root->op != HLO_COMPARE) return false;
@@ -71,7 +72,8 @@ static bool read_comparator(const hlo_computation_t *comparator, bool *out_desce
          hlo_parameter_number(a) == 0 && hlo_parameter_number(b) == 1;
 }
 
-/* How many first elements of the last dimension a slice takes, of all rows; 0: others. */
+/* Number of first elements of the last dimension that a slice takes from all rows; 0: another
+ * slice. */
 static int64_t sliced_count(const hlo_instr_t *slice, int64_t row) {
   if (slice->op != HLO_SLICE) return 0;
   const hlo_slice_t *parts = hlo_attr_slice(slice);
@@ -84,7 +86,7 @@ static int64_t sliced_count(const hlo_instr_t *slice, int64_t row) {
   return count * MIN_RATIO <= row ? count : 0;
 }
 
-/* The most that the slices of one result take; -1: it has other uses. */
+/* Most elements that slices of one result take; -1: there are other uses. */
 static int64_t max_sliced_count(const pass_users_t *users, const hlo_instr_t *element,
                                 int64_t row) {
   int64_t max_count = 0;

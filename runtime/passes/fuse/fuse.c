@@ -4,7 +4,8 @@
  *   m = multiply(x, y); e = exp(m); s = reduce(e)   ->   s = fusion(x, y), kind=kInput
  *
  * 1. Producers (fuse_producers.c): in reverse program order, each instruction joins the clusters of
- *    its users, as a further root of one of them if others need it in memory, or starts a cluster.
+ * its users (as an additional root of one of them if others need it in memory), or starts a
+ * cluster.
  * 2. Siblings (fuse_siblings.c): clusters of equal sizes that read the same large array are merged.
  * 3. Groups: loops over little data are merged into one step, whatever their sizes.
  * 4. Emission (fuse_emit.c).
@@ -37,8 +38,8 @@ static hr_status_t fuse_computation(hlo_computation_t *computation, double step_
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* Cost of one more step per computation that runs as steps: the entry, and what control flow calls;
- * 0 for others (to_apply, fusion bodies). Computations are listed callees first. */
+/* Cost of one more step per computation that runs as steps: the entry, and computations called by
+ * control flow; 0 for others (to_apply, fusion bodies). Computations are listed callees first. */
 static void find_step_ns(const hlo_module_t *module, double *step_ns) {
   step_ns[module->entry->id] = FUSE_STEP_NS;
   for (size_t c = module->computations.count; c-- > 0;) {

@@ -22,7 +22,7 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   return op_can_codegen(instr) && fusion_count(fusion_root_shape(instr)) > 0;
 }
 
-/* --- who uses it, and where --- */
+/* --- uses --- */
 
 /* The entry of a cluster in the list; valid until the next one is added. */
 static hr_status_t find_or_add_candidate(fuse_producer_t *producer, fuse_cluster_t *cluster,
@@ -96,7 +96,7 @@ double fuse_candidate_evals(const fuse_producer_t *producer, const fuse_candidat
   return count == 1 ? 1 : in_line_evals + candidate->evals;
 }
 
-/* --- may it? --- */
+/* --- decision --- */
 
 static bool row_fits(const fusion_space_t *space, const hlo_instr_t *reduce) {
   const hlo_shape_t *shape = reduce->operands[0]->shape;
@@ -104,7 +104,7 @@ static bool row_fits(const fusion_space_t *space, const hlo_instr_t *reduce) {
          FUSE_ROW_BYTES;
 }
 
-/* Is anything broadcast to whole rows that may depend on a reduction? Then a row is passed over
+/* Is a value that may depend on a reduction broadcast to whole rows? Each row is then passed over
  * more than once. */
 static bool needs_row_twice(const fuse_cluster_t *cluster, const fuse_graph_t *graph) {
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
@@ -163,7 +163,7 @@ static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *ca
 
 enum { MAX_LOOKBACK = 12 };
 
-/* The reduction that a value is computed from element by element, if it is near. */
+/* The reduction from which a value is computed element by element, if it is close. */
 static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left) {
   const hlo_instr_t *found = NULL;
   if (value->op == HLO_REDUCE) return value;
@@ -203,7 +203,8 @@ static int count_large_operands(const fuse_graph_t *graph, const hlo_instr_t *in
   return count;
 }
 
-/* Reading across rows: one such operand in a loop, which goes in tiles then; none in reductions. */
+/* One operand of a loop may be read across rows, and makes the loop run in tiles; none in
+ * reductions. */
 static bool transpose_fits(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   if (fuse_is_transposed(producer->instr)) return !cluster->transposes && !fuse_is_input(cluster);
@@ -219,14 +220,14 @@ static bool has_capacity(const fuse_producer_t *producer, const fuse_candidate_t
          cluster->input_count < FUSE_MAX_INPUTS;
 }
 
-/* Its code would be there once for each index at which it is evaluated: pieces of it that are moved
- * each to another place. */
+/* Is the producer evaluated at few indices? Its code is repeated for each, for example for pieces
+ * that are moved to different positions. */
 static bool has_few_places(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   return op_codegens[producer->instr->op] == CODEGEN_INDEX ||
          candidate->places <= FUSE_MAX_PLACES || fusion_count(producer->instr->shape) == 1;
 }
 
-/* May the candidate take the producer? Says so in candidate->good. */
+/* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
   candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&

@@ -5,8 +5,8 @@
 
 #include "ops/query/codegen_support.h"
 
-/* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for
- * pow. */
+/* ns per element in inlined f32 vectors: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and
+ * tanh, 1.6 for pow. */
 static double real_element_ns(const hlo_instr_t *instr) {
   if (op_codegens[instr->op] == CODEGEN_REDUCE) return 0.05;
   if (instr->op == HLO_GATHER) return 0.5;
@@ -46,7 +46,7 @@ static double real_element_ns(const hlo_instr_t *instr) {
   }
 }
 
-/* Operations on parts that one on complex numbers stands for. */
+/* An op on complex numbers counts as its operations on the parts. */
 double fuse_element_ns(const hlo_instr_t *instr) {
   double parts = !hr_dtype_is_complex(fusion_root_shape(instr)->dtype) ? 1
                  : instr->op == HLO_MULTIPLY                           ? 4
@@ -54,8 +54,8 @@ double fuse_element_ns(const hlo_instr_t *instr) {
   return parts * real_element_ns(instr);
 }
 
-/* Integer division has no vector instruction; of powers of two it is a shift, but then it is one
- * already. */
+/* Integer division has no vector instruction. Divisions by powers of two have become shifts
+ * before. */
 bool fuse_is_expensive(const hlo_instr_t *instr) { return fuse_element_ns(instr) >= 0.1; }
 
 double fuse_shape_bytes(const hlo_shape_t *shape) {
@@ -81,8 +81,8 @@ static bool has_dim(hr_ints_t dims, int64_t d) {
   return false;
 }
 
-/* Places are computed before the loops over what a window has innermost, unless that is less than a
- * vector. */
+/* Indices are computed before the loops over the window's innermost dimensions, unless these have
+ * less than a vector of elements. */
 static double evals_of_indices(const hlo_instr_t *gather) {
   hr_ints_t window = hlo_attr_ints(gather, HLO_ATTR_OFFSET_DIMS);
   int64_t inner = 1;
@@ -96,9 +96,9 @@ bool fuse_is_dilating(const hlo_instr_t *instr) {
   return false;
 }
 
-/* Do elements and what is between them alternate so that no loop has a variable for it? Then all
- * lanes compute both. One loop has a variable for one dilation: what is dilated again, as on the
- * way down of an associative scan, begins at another remainder. */
+/* Do elements and inserted values alternate in the lanes, so that no loop variable separates them?
+ * All lanes then compute both. A loop nest has one variable for one dilation; a second dilation, as
+ * in the downward pass of an associative scan, has another remainder. */
 static bool is_mixed(const hlo_instr_t *pad, bool is_dilated) {
   for (int d = 0; pad->op == HLO_PAD && d < pad->shape->rank; d++) {
     int64_t between = hlo_attr_padding(pad)->dims[d].interior;

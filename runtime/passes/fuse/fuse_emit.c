@@ -1,8 +1,8 @@
 /* Emission of clusters as fusion instructions: one body per cluster, with a parameter for each
- * array that comes from outside and clones of the members, operands first. Constants, iotas and
- * broadcasts of constants are cloned into the body, not passed. Results are the roots, as a tuple
- * if there are several. Clusters of one instruction stay unfused unless the fusion saves an array.
- * A cluster whose body has no fusion form after all (which should not happen) is left as it is. */
+ * array from outside and clones of the members, operands first. Constants, iotas and broadcasts of
+ * constants are cloned into the body, not passed. Results are the roots, as a tuple if there are
+ * several. Clusters of one instruction stay unfused unless the fusion saves an array. A cluster
+ * whose body has no fusion form after all (which should not happen) is left as it is. */
 #include "passes/fuse/fuse_emit.h"
 
 #include <string.h>
@@ -10,20 +10,19 @@
 #include "base/log.h"
 #include "ops/query/codegen_support.h"
 
-/* One cluster on its way to a body. */
+/* State of the emission of one cluster. */
 typedef struct emitter {
   fuse_graph_t *graph;
   fuse_cluster_t *cluster;
   hlo_builder_t body;
-  hlo_instr_t **copies; /* by id of the computation: in the body */
-  uint32_t *made;       /* by id: copies[id] is of cluster number... */
+  hlo_instr_t **copies; /* by id of the computation: clone in the body */
+  uint32_t *made;       /* by id: number of the cluster that copies[id] belongs to */
   uint32_t number;
   HR_VEC(hlo_instr_t *) members; /* operands before users */
   HR_VEC(hlo_instr_t *) inputs;
   HR_VEC(hlo_instr_t *) roots;
-  HR_VEC(hlo_instr_t *) results; /* in the body: arrays */
-  bool *used; /* the elements of the only root that are results; NULL: all, or there are other roots
-               */
+  HR_VEC(hlo_instr_t *) results; /* arrays in the body */
+  bool *used; /* elements of the only root that are results; NULL: all, or several roots */
 } emitter_t;
 
 /* --- members --- */
@@ -33,7 +32,7 @@ static bool is_view(const hlo_instr_t *instr) {
          fusion_keeps_order(instr);
 }
 
-/* A view of what comes from outside is free there. */
+/* Views of arrays from outside are free outside, so they are not members. */
 static hr_status_t list_members(emitter_t *emit) {
   emit->members.count = 0;
   for (const fuse_member_t *m = emit->cluster->first; m; m = m->next)
@@ -67,7 +66,7 @@ static bool has_array_for_free(const fuse_graph_t *graph, const hlo_instr_t *ins
   return false;
 }
 
-/* A single instruction needs no fusion, unless that spares an array. */
+/* A single instruction needs no fusion unless the fusion saves an array. */
 static bool is_profitable(const emitter_t *emit) {
   return emit->members.count > 1 ||
          (emit->members.count == 1 && has_array_for_free(emit->graph, emit->members.data[0]));
@@ -104,7 +103,7 @@ static bool is_cloned(const emitter_t *emit, const hlo_instr_t *instr) {
   return emit->made[instr->id] == emit->number;
 }
 
-/* Something free, with all that it is made of. */
+/* Clones a free instruction with its operands into the body. */
 static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   hlo_instr_t *operand = NULL;
   if (!is_cloned(emit, instr)) {
@@ -116,7 +115,7 @@ static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **
   return NULL;
 }
 
-/* What an operand is in the body: a member, a copy of something free, or a parameter. */
+/* An operand in the body: a member, a clone of a free instruction, or a parameter. */
 static hr_status_t operand_in_body(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   if (emit->graph->nodes[instr->id].free) return copy_free(emit, instr, out_copy);
   if (!is_cloned(emit, instr)) {
@@ -128,7 +127,7 @@ static hr_status_t operand_in_body(emitter_t *emit, hlo_instr_t *instr, hlo_inst
   return NULL;
 }
 
-/* What is written over is a parameter always. */
+/* An operand that is updated in place is always a parameter. */
 static hr_status_t updated_operand_in_body(emitter_t *emit, hlo_instr_t *instr,
                                            hlo_instr_t **out_copy) {
   bool free = emit->graph->nodes[instr->id].free;
@@ -152,7 +151,8 @@ static bool is_root(const emitter_t *emit, const hlo_instr_t *instr) {
   return emit->graph->nodes[instr->id].home == emit->cluster;
 }
 
-/* The arrays that the fusion gives, in program order of what computes them. */
+/* Lists the arrays that the fusion returns, in program order of the instructions that compute
+ * them. */
 static hr_status_t list_results(emitter_t *emit) {
   emit->roots.count = 0;
   emit->results.count = 0;
@@ -170,7 +170,7 @@ static hr_status_t list_results(emitter_t *emit) {
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
-/* Is only a part of a root's elements used, and these one by one? Lists them. */
+/* Are only some elements of the root's tuple used, each by get-tuple-element? Lists them. */
 static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_used) {
   const hlo_computation_t *computation = emit->graph->rewrite->computation;
   int count = 0;
@@ -188,7 +188,7 @@ static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_
   return count > 0 && count < root->shape->element_count;
 }
 
-/* The fusion of one reduction of several arrays has the results that are used. */
+/* The fusion of one reduction of several arrays returns only the used results. */
 static hr_status_t list_elements(emitter_t *emit, const hlo_instr_t *root) {
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, root->shape->element_count, &emit->used));
   if (!list_used(emit, root, emit->used)) emit->used = NULL;
@@ -222,7 +222,7 @@ static hr_status_t emit_body(emitter_t *emit) {
   return hlo_builder_finish(&emit->body);
 }
 
-/* --- in the place of its roots --- */
+/* --- replacement of roots --- */
 
 static int fusion_kind(const emitter_t *emit) {
   for (size_t i = 0; i < emit->members.count; i++)
@@ -241,7 +241,7 @@ static hlo_instr_t *build_fusion(emitter_t *emit) {
   return fusion;
 }
 
-/* Root r is result `first`, or results from there on. */
+/* Root r is result `first` of the fusion, or, for a tuple, the results from `first` on. */
 static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root,
                              int first, hlo_instr_t **out_result) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
@@ -256,8 +256,7 @@ static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_ins
   return NULL;
 }
 
-/* Clusters have forms by the way they are made. Should one have none all the same, its instructions
- * stay. */
+/* Clusters have fusion forms by construction. If one has none, its instructions stay. */
 static bool has_fusion_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   const hlo_instr_t *first = emit->members.data[0];
   if (op_can_codegen(fusion)) return true;
@@ -267,7 +266,7 @@ static bool has_fusion_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   return false;
 }
 
-/* Elements of the only root, whose users they are all. */
+/* Replaces the elements of the only root, which are all its users. */
 static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
   const hlo_instr_t *root = emit->roots.data[0];

@@ -4,7 +4,7 @@
 
 #include "passes/fuse/fuse_graph.h"
 
-/* Makes the fusion of each cluster that is more than one instruction, and replaces its roots in the
+/* Builds the fusion of each cluster with more than one instruction, and replaces its roots in the
  * rewrite. Errors: NO_MEMORY. */
 hr_status_t fuse_emit(fuse_graph_t *graph);
 

@@ -14,7 +14,7 @@ enum { SEARCH_PER_INSTR = 256 }; /* operands visited per instruction of the comp
 
 const fusion_space_t fuse_loop_space = {.kind = FUSION_LOOP};
 
-/* --- making --- */
+/* --- construction --- */
 
 static bool is_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   switch (instr->op) {
@@ -73,7 +73,7 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   *cluster->last = member;
   cluster->last = &member->next;
   cluster->member_count++;
-  if (cluster->input_count) cluster->input_count--; /* it was one itself until now */
+  if (cluster->input_count) cluster->input_count--; /* no longer an input itself */
   for (int k = 0; k < instr->operand_count; k++)
     cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
   if (root) {
@@ -84,7 +84,7 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   return NULL;
 }
 
-/* A reduction of several operands has equal results. */
+/* The results of a reduction of several operands have equal shapes. */
 static const hlo_shape_t *result_array(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape) ? shape->elements[0] : shape;
 }
@@ -110,14 +110,14 @@ hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluste
 
 /* --- roles --- */
 
-/* The operand of a chain of reshapes and copies, which has the same bytes. */
+/* The origin of a chain of reshapes and copies, which has the same bytes. */
 static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
   while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
     instr = instr->operands[0];
   return instr;
 }
 
-/* Does a member read what the update writes over? */
+/* Does a member read the array that the update overwrites? */
 static bool reads_over(const fuse_cluster_t *cluster, const hlo_instr_t *update) {
   const hlo_instr_t *over = fuse_find_storage(update->operands[0]);
   for (const fuse_member_t *m = cluster->first; m; m = m->next)
@@ -182,13 +182,13 @@ void fuse_store_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion
 
 /* --- order --- */
 
-/* The number of the node that computes an operand. */
+/* Number of the node that computes an operand. */
 static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   const fuse_cluster_t *home = graph->nodes[instr->id].home;
   return home ? home->id : instr->id;
 }
 
-/* Does the instruction depend on a marked node? `but`: a node that does not count. */
+/* Does the instruction depend on a marked node other than `but`? */
 static bool depends_on_marked(fuse_graph_t *graph, const hlo_instr_t *instr,
                               const fuse_cluster_t *cluster, uint32_t but) {
   for (int k = 0; k < instr->operand_count; k++) {
@@ -213,7 +213,7 @@ static bool node_depends_on_marked(fuse_graph_t *graph, uint32_t node, uint32_t 
   return false;
 }
 
-/* Is anything computed at this node, or has it gone into others? */
+/* Is anything computed at this node, or has it been merged into others? */
 static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
   const fuse_node_t *n = &graph->nodes[node];
   return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
@@ -271,7 +271,7 @@ bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool di
   return !st;
 }
 
-/* --- joining --- */
+/* --- merging --- */
 
 static void rehome_roots(fuse_graph_t *graph, fuse_member_t *member, fuse_cluster_t *to) {
   member->cluster = to;
@@ -280,7 +280,7 @@ static void rehome_roots(fuse_graph_t *graph, fuse_member_t *member, fuse_cluste
   to->root_count++;
 }
 
-/* A member of both is one. */
+/* Merges the two memberships of an instruction that is in both clusters. */
 static void merge_duplicate_members(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t *to) {
   fuse_member_t **link = &graph->nodes[from->instr->id].members;
   while (*link != from) link = &(*link)->other;

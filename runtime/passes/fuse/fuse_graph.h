@@ -21,11 +21,11 @@ struct fuse_member {
   uint8_t role; /* fusion_role_t bits */
   bool root;    /* written to memory by this cluster */
   double evals; /* as a SOURCE: elements evaluated per run */
-  uint32_t at; /* as a SOURCE: identifies the index. Members with equal numbers are evaluated at the
-                  same elements; 0: at the loop's own index */
-  uint32_t places;      /* as a SOURCE: different indices at which it is evaluated; 0: one */
-  int dilations;        /* as a SOURCE: dilating pads above it, at most */
-  double wasted;        /* ns spent on evaluating it and its users more than once per element */
+  uint32_t at;  /* as a SOURCE: number of its index; members with equal numbers are evaluated at the
+                   same elements; 0: the loop's own index */
+  uint32_t places; /* as a SOURCE: number of different indices at which it is evaluated; 0: one */
+  int dilations;   /* as a SOURCE: most dilating pads above it on a path */
+  double wasted;   /* ns spent on evaluating it and its users more than once per element */
   fuse_member_t *next;  /* next member of the cluster; users before operands */
   fuse_member_t *other; /* membership of the same instruction in another cluster */
 };
@@ -37,17 +37,18 @@ struct fuse_cluster {
   fuse_member_t *first, **last;
   uint32_t member_count, root_count, update_count, tries;
   uint32_t input_count; /* upper bound of different arrays read */
-  bool transposes;      /* reads a large array across its rows */
+  bool transposes;      /* reads a large array across rows */
   bool is_dead;         /* merged into another */
-  uint32_t seen; /* 1 + its index in the list of the producer under consideration; 0: not in it */
+  uint32_t seen;        /* 1 + index in the list of the current producer; 0: not listed */
 };
 
 typedef struct fuse_node { /* by instruction id */
   fuse_member_t *members;
   fuse_cluster_t *cluster; /* cluster identified by this id, or NULL */
-  fuse_cluster_t *home; /* cluster whose root it is; NULL: a step by itself, or never in memory */
+  fuse_cluster_t
+      *home; /* cluster of which it is a root; NULL: a step by itself, or never in memory */
   uint32_t position;
-  bool outside; /* must be a step by itself */
+  bool outside; /* must remain a step by itself */
   bool free;    /* needs no memory: a scalar constant, an iota, a broadcast of a constant */
 } fuse_node_t;
 
@@ -63,9 +64,9 @@ typedef struct fuse_graph {
   uint32_t *inside; /* by instruction: number of the last derivation with it as a member */
   uint8_t *roles;   /* by instruction: result of the last derivation */
   uint32_t search, derivation;
-  int64_t budget;      /* operands that searches may still visit: bounds the pass to n log n */
-  int64_t copies_left; /* instructions that may still be in one function more: keeps the code in
-                          proportion */
+  int64_t budget; /* operands that searches may still visit, which bounds the pass to n log n */
+  int64_t copies_left; /* instructions that may still be cloned into another function, which bounds
+                          the size of the code */
   HR_VEC(fuse_cluster_t *) clusters;
 } fuse_graph_t;
 
@@ -78,41 +79,40 @@ static inline uint32_t fuse_operand_index(const hlo_instr_t *user, int k) {
 }
 static inline uint32_t fuse_mixed_index(const hlo_instr_t *instr) { return instr->id * 8 + 8; }
 
-/* Builds the graph of a computation that a rewrite is open on; step_ns: cost of one more step
- * there. Errors: NO_MEMORY. */
+/* Builds the graph of a computation on which a rewrite is open. step_ns: cost of one more step in
+ * that computation. Errors: NO_MEMORY. */
 hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns);
 void fuse_graph_deinit(fuse_graph_t *graph);
 
 static inline bool fuse_is_input(const fuse_cluster_t *cluster) {
   return cluster->space->kind != FUSION_LOOP;
 }
-/* Membership of an instruction in a cluster, or NULL. */
+/* Membership of an instruction in a cluster; NULL: it is no member. */
 fuse_member_t *fuse_member_of(const fuse_graph_t *graph, const hlo_instr_t *instr,
                               const fuse_cluster_t *cluster);
-/* A new cluster of one instruction, its root. */
+/* Creates a cluster of one instruction, its root. */
 hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluster_t **out_cluster);
-/* Makes an instruction, whose id is below those of all members, a member. */
+/* Makes an instruction a member. Requires: its id is below those of all members. */
 hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_instr_t *instr,
                              uint8_t role, bool root);
 
-/* Derives into graph->roles the roles of all members, and of `extra` (an instruction with a lower
- * id, or NULL), for a cluster that runs over `space`. False: no fusion form covers it. Cost: the
- * size of the cluster. */
+/* Derives the roles of all members into graph->roles, and of `extra` (an instruction with a lower
+ * id; NULL: none), for a cluster that runs over `space`. False: no fusion form covers the cluster.
+ * Cost: the size of the cluster. */
 bool fuse_derive(fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *extra,
                  const fusion_space_t *space);
 /* Stores the roles of the last derivation, and the space, in the cluster. */
 void fuse_store_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_space_t *space);
 
-/* Can node `from` be merged with the later node `to`, that is, does no node between them depend on
- * `from` and feed `to`? `direct`: `to` itself may use `from`. If so, moves them to adjacent
+/* Can node `from` be merged with the later node `to`: does no node between them depend on `from`
+ * and feed `to`? `direct`: `to` itself may use `from`. If true, moves both to adjacent
  * positions. */
 bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct);
-/* Moves all members of `from` to `to`; the caller derives roles. Precondition: fuse_move_adjacent.
- */
+/* Moves all members of `from` to `to`; the caller derives roles. Requires: fuse_move_adjacent. */
 void fuse_cluster_merge(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to);
 
 /* Does an in-place update in the cluster overwrite an array that `instr`, evaluated at `role`,
- * reads, in a way that ops/query/codegen_support.h does not allow? */
+ * reads, other than as ops/query/codegen_support.h allows? */
 bool fuse_overwrites_input(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role);
 
 #endif

@@ -1,4 +1,5 @@
-/* Producer-consumer fusion. For each instruction in reverse program order, the first that applies:
+/* Producer-consumer fusion. For each instruction in reverse program order, the first applicable
+ * rule:
  *
  *   1. all users are clusters that may absorb it, profitably       cloned into each of them
  *   2. users that read it element by element can be merged         then 1 again
@@ -15,12 +16,12 @@
 #include "passes/fuse/fuse_cost.h"
 #include "passes/fuse/fuse_siblings.h"
 
-/* --- is it worth it? --- */
+/* --- profitability --- */
 
 enum { MAX_CHAINED = 48 };
 
-/* ns per element of the instruction and of the chain of single-use operands that would follow it.
- */
+/* ns per element of the instruction and of the chain of single-use operands that would follow it
+ * into the cluster. */
 static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
   double ns = fuse_element_ns(instr);
   for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
@@ -33,8 +34,7 @@ static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int 
   return ns;
 }
 
-/* What it costs to evaluate elements more often than once, here and above, and to have the code
- * more than once. */
+/* Cost of evaluating elements more than once, here and above, and of repeating the code. */
 static double wasted_ns(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
                         double copies) {
   double count = (double)fusion_count(producer->instr->shape);
@@ -47,7 +47,8 @@ static double wasted_ns(const fuse_producer_t *producer, const fuse_candidate_t 
          code;
 }
 
-/* A function, more than once an element: only of a handful of elements. */
+/* Would an expensive function be evaluated more than once per element? Allowed only for a handful
+ * of elements. */
 static bool recomputes_expensive(const fuse_producer_t *producer,
                                  const fuse_candidate_t *candidate) {
   double count = fuse_round_to_lanes((double)fusion_count(producer->instr->shape));
@@ -56,8 +57,9 @@ static bool recomputes_expensive(const fuse_producer_t *producer,
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
-/* Lanes that alternate evaluate all that they choose from, each at indices of its own: a level of
- * an associative scan is computed once, not once more for every level above it. */
+/* Is the producer below several dilations? Alternating lanes evaluate all alternatives, each at its
+ * own indices, so each level of an associative scan is computed once, not once more for every level
+ * above it. */
 static bool repeats_below_dilation(const fuse_producer_t *producer,
                                    const fuse_candidate_t *candidate) {
   double count = fuse_round_to_lanes((double)fusion_count(producer->instr->shape));
@@ -90,7 +92,7 @@ static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,
   return false;
 }
 
-/* Bytes that a cluster must read in addition if it computes the producer itself. */
+/* Additional bytes that a cluster must read if it computes the producer itself. */
 static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (int k = 0; k < producer->instr->operand_count; k++) {
@@ -104,15 +106,15 @@ static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t 
   return bytes;
 }
 
-/* What absorbing it wastes in addition to what its users waste already: a broadcast is an index. */
+/* Waste of absorbing the producer beyond the waste of its users; a broadcast is only an index. */
 static double own_waste_ns(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
                            double copies) {
   double waste = wasted_ns(producer, candidate, copies);
   return producer->instr->op == HLO_BROADCAST ? waste - candidate->wasted : waste;
 }
 
-/* Computing it once more costs little and reads hardly more than its result would be. `share`: of
- * those bytes. */
+/* Is computing the producer once more cheap, with hardly more bytes to read than its result?
+ * `share`: the part of those bytes that counts. */
 static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candidate_t *candidate,
                              double copies, double share) {
   const hlo_instr_t *instr = producer->instr;
@@ -127,7 +129,7 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
   return waste <= fuse_read_ns(bytes) + fuse_write_ns(bytes) / copies + FUSE_COPY_NS;
 }
 
-/* --- doing it --- */
+/* --- fusion --- */
 
 /* Changes a loop cluster to candidate->space. Members at the loop's own index are computed once
  * again. */
@@ -163,8 +165,8 @@ static hr_status_t absorb(fuse_producer_t *producer, fuse_candidate_t *candidate
   return NULL;
 }
 
-/* Absorbs the producer into all users, if they are clusters that gain by it: it is never in memory.
- */
+/* Absorbs the producer into all users if they are clusters that profit; the producer is then never
+ * in memory. */
 static hr_status_t absorb_into_all(fuse_producer_t *producer, bool *out_absorbed) {
   double copies = (double)producer->list.count;
   *out_absorbed = false;
@@ -182,8 +184,8 @@ static hr_status_t absorb_into_all(fuse_producer_t *producer, bool *out_absorbed
   return NULL;
 }
 
-/* Clones the producer, which is in memory anyway, into clusters for which its operands are smaller.
- */
+/* Clones the producer, which is in memory in any case, into clusters that read fewer bytes by
+ * computing it. */
 static hr_status_t duplicate_into_some(fuse_producer_t *producer) {
   for (size_t c = 0; c < producer->list.count; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
@@ -196,7 +198,7 @@ static hr_status_t duplicate_into_some(fuse_producer_t *producer) {
   return NULL;
 }
 
-/* Can the cluster write the producer as a further root? */
+/* Can the cluster write the producer as an additional root? */
 static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
@@ -228,7 +230,8 @@ static hr_status_t start_cluster(fuse_producer_t *producer) {
   return NULL;
 }
 
-/* Merges users that read the producer element by element, so that it is computed once for all. */
+/* Merges users that read the producer element by element, so that it is computed once for all of
+ * them. */
 static hr_status_t merge_users(fuse_producer_t *producer, bool *out_merged) {
   *out_merged = false;
   for (size_t a = 0; a < producer->list.count && a < MAX_MERGED; a++)

@@ -1,8 +1,8 @@
 /* Horizontal fusion: merges clusters that do not depend on each other.
  *
- * Siblings read the same large array and have a common form: the array is read once. Groups are
- * loops over little data: one step instead of many. Small loops are tried in topological order
- * against the groups that grew last (OPEN_GROUPS), which keeps the pass linear. */
+ * Siblings read the same large array and have a common form: merged, they read the array once.
+ * Groups are loops over little data, merged into one step. Small loops are tried in topological
+ * order with the groups that grew last (OPEN_GROUPS), which keeps the pass linear. */
 #include "passes/fuse/fuse_siblings.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
-/* --- can two be one? --- */
+/* --- merging two clusters --- */
 
 /* Does an in-place update of one cluster overwrite an array that the other reads? */
 static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
@@ -30,8 +30,8 @@ static fuse_cluster_t *earlier_of(const fuse_graph_t *graph, fuse_cluster_t *a, 
   return graph->nodes[a->id].position < graph->nodes[b->id].position ? a : b;
 }
 
-/* Joins them if they have a common form over `space` and neither needs the other. Sets *out_one to
- * what is left. */
+/* Merges the clusters if they have a common form over `space` and neither depends on the other.
+ * *out_one: the merged cluster. */
 static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
                         const fusion_space_t *space, fuse_cluster_t **out_one) {
   fuse_cluster_t *from = earlier_of(graph, a, b), *to = from == a ? b : a;
@@ -50,8 +50,7 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
 
 /* --- siblings --- */
 
-/* What both could run over; NULL: nothing in common. A loop goes along with reductions of its
- * sizes. */
+/* An iteration space for both clusters; NULL: none. A loop can join reductions over its sizes. */
 static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cluster_t *b) {
   if (fuse_is_input(a) && fuse_is_input(b))
     return fusion_space_equal(a->space, b->space) ? a->space : NULL;
@@ -60,7 +59,7 @@ static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cl
   return fusion_count(b->shape) == a->space->full_count ? a->space : NULL;
 }
 
-/* Does it read the value element by element? */
+/* Does the cluster read the value element by element? */
 static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value,
                           const fuse_cluster_t *cluster) {
   uint8_t need = 0;
@@ -187,7 +186,7 @@ static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_posit
 
 enum { OPEN_GROUPS = 4 }; /* groups that a loop is tried with: the most recently extended */
 
-/* The newest comes first. */
+/* Inserts a group at the front. */
 static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int position, fuse_cluster_t *group) {
   for (int i = position; i > 0; i--) open[i] = open[i - 1];
   open[0] = group;

@@ -1,17 +1,18 @@
 /* Products and the fusions between them become one fusion, which a kernel computes a tile of rows
- * at a time (ops/kernels/dot/native_tiled_products.c): attention and its gradient, as JAX, flax or
- * anybody writes them, whatever is between the products.
+ * at a time (ops/kernels/dot/native_tiled_products.c): attention and its gradient in any form, with
+ * arbitrary ops between the products.
  *
  *   s = dot(q, k)               [..., rows, columns]
  *   p = fusion(s, mask)         reductions of the columns, or elementwise
  *   o = dot(p, v)          ->   o = fusion(q, k, mask, v), kind=kCustom
  *
- * The cluster grows from a product along arrays of as many elements (`tiled`): to fusions that read
- * these at their own index, to views, to products that have one of them as operand, and back to
- * other products that such a fusion reads. What does not lead to a product again is left out, and
- * so is what depends on the cluster by way of something else. Arrays that others use are results,
- * too. It is worth it if a tiled array is none, and if the operands of a matrix are small beside
- * it: heads of attention, not layers of a network. A single matrix is taken for attention only.
+ * The cluster grows from a product along arrays with the same number of elements (tiled arrays): to
+ * fusions that read them at their own index, to views, to products with a tiled operand, and back
+ * to other products that such a fusion reads. Instructions that lead to no further product are
+ * dropped, and so are members that depend on the cluster through an instruction outside it. Arrays
+ * with other users are additional results. The fusion is profitable if some tiled array is no
+ * result, and if the operands of a matrix are small relative to it: heads of attention, not layers
+ * of a network. A single matrix is only fused for attention.
  * Exact: the body holds the same instructions; where the kernel declines, they are steps as before.
  * Cost: linear for each product of that size. */
 #include "base/log.h"
@@ -24,38 +25,40 @@
 #define COLUMNS_MIN 32
 #define TERMS_MIN 8
 #define ELEMENTS_MIN 16384
-#define SUM_MATRICES_MIN 8 /* fewer are too few tasks where matrices are summed up whole */
-#define SUM_BYTES_MIN (INT64_C(4) << 20) /* of all tiles: what caches hold is as fast as it was */
-#define WIDTH_MAX \
-  256 /* terms of the first products, columns of the last: operands stay in caches */
+/* Least number of matrices if rows of whole matrices are summed: fewer are too few tasks. */
+#define SUM_MATRICES_MIN 8
+/* Least bytes of all tiles of such a sum: smaller ones stay in caches anyway. */
+#define SUM_BYTES_MIN (INT64_C(4) << 20)
+/* Most terms of the first products and most columns of the last, whose operands stay in caches. */
+#define WIDTH_MAX 256
 
 typedef struct tiling {
   pass_rewrite_t *rewrite;
   pass_users_t users;
   uint32_t count;  /* instructions */
-  uint32_t *taken; /* by id: number of the fusion of this pass that it is in; 0: none */
-  bool *reached;   /* by that number: the fusion depends on members */
+  uint32_t *taken; /* by id: number of the fusion of this pass that contains it; 0: none */
+  bool *reached;   /* by that number: does the fusion depend on members? */
   uint32_t fusion_count;
   bool *member;            /* by id */
-  bool *tiled;             /* by id: a member that is a tiled array */
-  bool *marked;            /* by id: scratch of one question */
+  bool *tiled;             /* by id: a member whose result is a tiled array */
+  bool *marked;            /* by id: scratch of one query */
   int64_t rows, elements;  /* of a tiled array; rows of all matrices */
-  int64_t matrices, least; /* matrices; the smaller of rows and columns of one */
+  int64_t matrices, least; /* number of matrices; the smaller of rows and columns of one */
   hr_dtype_t dtype;
   hlo_builder_t body;
-  hlo_instr_t **copies; /* by id: in the body */
+  hlo_instr_t **copies; /* by id: clone in the body */
   HR_VEC(hlo_instr_t *) inputs;
-  HR_VEC(hlo_instr_t *) results; /* members that others use */
-  HR_VEC(hlo_instr_t *) outputs; /* in the body */
+  HR_VEC(hlo_instr_t *) results; /* members with other users */
+  HR_VEC(hlo_instr_t *) outputs; /* results in the body */
 } tiling_t;
 
 static hlo_instr_t *instr_at(const tiling_t *t, uint32_t id) {
   return t->rewrite->computation->instrs.data[id];
 }
 
-/* --- which instructions ----------------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------------- */
 
-/* Sizes of a product's result: matrices, rows, columns, and the number of terms. */
+/* Sizes of a product: matrices, rows and columns of the result, and terms. */
 static void sizes_of(const hlo_instr_t *dot, int64_t sizes[4]) {
   hr_ints_t batch = hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
   hr_ints_t terms = hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
@@ -78,7 +81,7 @@ static bool is_plain_dot(const hlo_instr_t *dot) {
          !(dot->extra && dot->extra->control_count);
 }
 
-/* Does the product make a tiled array? */
+/* Is the product's result a tiled array? */
 static bool is_first_product(const hlo_instr_t *dot, int64_t sizes[4]) {
   if (!is_plain_dot(dot)) return false;
   sizes_of(dot, sizes);
@@ -91,7 +94,7 @@ static bool is_tiled_shape(const tiling_t *t, const hlo_shape_t *shape) {
          fusion_count(shape) == t->elements;
 }
 
-/* Is the fusion computed row by row, and does it read tiled members at their own index only? */
+/* Is the fusion computed row by row, and does it read tiled members only at its own index? */
 static bool reads_by_rows(const tiling_t *t, const hlo_instr_t *fusion, hr_arena_t *arena) {
   const hlo_computation_t *body = fusion->called[0];
   fusion_form_t form;
@@ -124,7 +127,7 @@ static bool may_join_fusion(const tiling_t *t, const hlo_instr_t *fusion) {
   return fits;
 }
 
-/* Does it contract rows of the tiled operand, and not columns? */
+/* Does the product contract rows of the tiled operand, and not columns? */
 static bool sums_over_rows(const tiling_t *t, const hlo_instr_t *dot) {
   bool left = t->tiled[dot->operands[0]->id];
   const hlo_shape_t *shape = dot->operands[left ? 0 : 1]->shape;
@@ -140,7 +143,7 @@ static bool may_sum(const tiling_t *t) {
          t->elements * (int64_t)hr_dtype_bytes(t->dtype) >= SUM_BYTES_MIN;
 }
 
-/* A product with one tiled operand. Which dimensions it contracts, the kernel looks at closely. */
+/* Is it a product with one tiled operand? The kernel checks which dimensions it contracts. */
 static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
   int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
   return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
@@ -171,7 +174,7 @@ static bool grow(tiling_t *t) {
   return grew;
 }
 
-/* Products that the cluster's fusions read, with the same rows, join. */
+/* Adds products with the same rows that the cluster's fusions read. */
 static bool add_products(tiling_t *t, const int64_t wanted[4]) {
   bool grew = false;
   for (uint32_t i = 0; i < t->count; i++) {
@@ -199,8 +202,8 @@ static void leave(tiling_t *t, uint32_t id) {
   t->tiled[id] = false;
 }
 
-/* Marks what depends on members by way of what is no member, or is no member and depends on one. A
- * fusion that was made already is one instruction. False: the marks may not be complete yet. */
+/* Marks members that depend on members through a non-member, and non-members that depend on
+ * members. A fusion built by this pass is one instruction. False: the marks may be incomplete. */
 static bool mark_dependent(tiling_t *t) {
   bool complete = true;
   for (uint32_t i = 0; i < t->count; i++) {
@@ -218,7 +221,7 @@ static bool mark_dependent(tiling_t *t) {
   return complete;
 }
 
-/* Drops members that depend on others by way of what is no member. */
+/* Drops members that depend on other members through a non-member. */
 static void drop_dependent(tiling_t *t) {
   for (bool again = true; again;) {
     again = false;
@@ -232,12 +235,12 @@ static void drop_dependent(tiling_t *t) {
   }
 }
 
-/* A product of the cluster that has a tiled operand. */
+/* Is it a product of the cluster with a tiled operand? */
 static bool is_last_product(const tiling_t *t, const hlo_instr_t *instr) {
   return t->member[instr->id] && instr->op == HLO_DOT && !t->tiled[instr->id];
 }
 
-/* Drops members that no last product needs, and products that lost their tile. */
+/* Drops members that no last product needs, and products without a tile. */
 static void drop_useless(tiling_t *t) {
   for (uint32_t i = 0; i < t->count; i++)
     if (is_last_product(t, instr_at(t, i)) && !uses_member(t, instr_at(t, i))) leave(t, i);
@@ -260,7 +263,7 @@ static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
   return outside;
 }
 
-/* Does a fusion between the products have an instruction of this kind? */
+/* Does a fusion between the products contain an instruction of this op? */
 static bool has_between(const tiling_t *t, hlo_opcode_t op) {
   for (uint32_t i = 0; i < t->count; i++) {
     const hlo_instr_t *instr = instr_at(t, i);
@@ -272,12 +275,12 @@ static bool has_between(const tiling_t *t, hlo_opcode_t op) {
   return false;
 }
 
-/* An exponential alone may be that of a gate between layers. */
+/* Does the cluster contain a softmax? An exponential alone may belong to a gate between layers. */
 static bool has_softmax(const tiling_t *t) {
   return has_between(t, HLO_EXPONENTIAL) && has_between(t, HLO_REDUCE);
 }
 
-/* Counts fusions, and tiled arrays that are never in memory. */
+/* Requires a fusion and a tiled array that is never in memory, for a single matrix also softmax. */
 static bool is_worth_it(const tiling_t *t) {
   int fusions = 0, spared = 0;
   for (uint32_t i = 0; i < t->count; i++) {
@@ -333,7 +336,7 @@ static hr_status_t copy_member(tiling_t *t, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Tuples are not results: their elements are. A view of a result is one outside, too. */
+/* Tuples are no results, but their elements are. A view of a result is a view outside, too. */
 static hr_status_t copy_members(tiling_t *t) {
   for (uint32_t i = 0; i < t->count; i++) {
     hlo_instr_t *instr = instr_at(t, i);
@@ -366,7 +369,7 @@ static hr_status_t replace_results(tiling_t *t, hlo_instr_t *fusion) {
   return NULL;
 }
 
-/* The new fusion is where its last member was. */
+/* The new fusion takes the position of its last member. */
 static void set_position(tiling_t *t) {
   for (uint32_t i = 0; i < t->count; i++) {
     if (!t->member[i]) continue;

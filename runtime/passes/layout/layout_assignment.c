@@ -27,8 +27,8 @@ static bool is_identity(int rank, const int64_t *dims) {
   return true;
 }
 
-/* x permuted by `layout`. Transposes that x consists of are composed with it first, and may cancel.
- */
+/* Permutes x by `layout`. Transposes that produce x are composed with the permutation first, and
+ * may cancel it. */
 static hlo_instr_t *permute_dims(const layout_rewrite_t *r, hlo_instr_t *x, const int64_t *layout) {
   int64_t dims[HLO_MAX_RANK];
   int rank = x->shape->rank;
@@ -68,8 +68,8 @@ static hlo_attr_t permuted_offsets(const layout_rewrite_t *r, const hlo_attr_t *
   return hlo_attr_of_ints(&r->rewrite->builder, (hlo_attr_key_t)attr->key, attr->ints.count, moved);
 }
 
-/* Dimensions of a broadcast whose operand was permuted too: its dimension i was operand->dims[i].
- */
+/* Dimensions of a broadcast whose operand was permuted, too: its dimension i was
+ * operand->dims[i]. */
 static hlo_attr_t expand_positions(const layout_rewrite_t *r, const hlo_attr_t *attr,
                                    const layout_t *operand, const int64_t *positions) {
   int64_t moved[HLO_MAX_RANK];

@@ -17,8 +17,8 @@
 
 #include "passes/lib/pass_match.h"
 
-/* Fraction of the transposed bytes that must go: a smaller gain does not pay for the copies, which
- * take room in the arena. */
+/* Least fraction of the transposed bytes to be saved: a smaller gain does not pay for the copies'
+ * memory. */
 #define MIN_GAIN 0.01
 
 typedef struct layout_node { /* graph nodes of one instruction; 0: none yet */
@@ -54,8 +54,8 @@ static void set_layout(layout_solver_t *solver, hlo_instr_t *instr, const layout
   solver->stack[solver->stack_count++] = instr;
 }
 
-/* Gives `instr` the layout in which its operand or result k has `layout`, unless it has one already
- * or depends on its layout. */
+/* Gives `instr` the layout in which its operand or result k has `layout`, unless it already has one
+ * or is not layout-agnostic. */
 static void propagate_to(layout_solver_t *solver, hlo_instr_t *instr, int k,
                          const layout_t *layout) {
   layout_t current;
@@ -67,7 +67,7 @@ static void propagate_to(layout_solver_t *solver, hlo_instr_t *instr, int k,
     set_layout(solver, instr, &current);
 }
 
-/* Layout of the instruction's result; differs from its own for reductions. */
+/* Layout of the instruction's result; for reductions it differs from the instruction's. */
 static layout_t result_layout(const layout_solver_t *solver, const hlo_instr_t *instr) {
   const layout_choice_t *choice = &solver->choices[instr->id];
   layout_t layout = choice->layout;
@@ -129,8 +129,8 @@ static void propagate_from_operands(layout_solver_t *solver) {
     }
 }
 
-/* First the layouts that move elements, then those that do not: after a transpose in the program
- * the latter may become the former. */
+/* Propagates first the layouts that move elements, then those that do not: after a transpose of the
+ * program the latter may become the former. */
 static void propagate_layouts(layout_solver_t *solver) {
   find_convolutions(solver);
   propagate_all(solver);
@@ -164,7 +164,7 @@ static hr_status_t ensure_node(layout_solver_t *solver, int *node) {
   return *node ? NULL : cut_node_add(&solver->graph, node);
 }
 
-/* `bytes` are moved if the node is row-major. They count as moved in the program as it is. */
+/* Adds `bytes` to the cost of the row-major choice, and to the cost of the original program. */
 static hr_status_t add_node_cost(layout_solver_t *solver, int node, double bytes) {
   solver->before.total += bytes;
   solver->before.count++;
@@ -249,7 +249,7 @@ static hr_status_t add_conv_costs(layout_solver_t *solver, const hlo_instr_t *co
   return NULL;
 }
 
-/* A dot reads its operand in any layout that keeps the free dimensions in order, as those are the
+/* A dot reads its operand in any layout that keeps the order of the free dimensions, which are
  * dimensions of its result. */
 static bool dot_accepts_layout(const hlo_instr_t *dot, int k, const layout_t *layout) {
   hr_ints_t batch = hlo_attr_ints(dot, k ? HLO_ATTR_RHS_BATCH_DIMS : HLO_ATTR_LHS_BATCH_DIMS);
@@ -268,7 +268,7 @@ static bool dot_accepts_layout(const hlo_instr_t *dot, int k, const layout_t *la
   return true;
 }
 
-/* A use by an instruction that has no layout and stays row-major. */
+/* Cost of a use by an instruction without layouts, which stays row-major. */
 static hr_status_t add_fixed_use_cost(layout_solver_t *solver, const hlo_instr_t *user, int k) {
   const hlo_instr_t *x = user->operands[k];
   if (!solver->choices[x->id].is_decided) return NULL;

@@ -2,9 +2,9 @@
  *
  * Native convolutions read and write arrays with channels innermost and transpose all others on
  * every run. From each convolution its preferred layouts propagate through layout-agnostic ops.
- * Each instruction that was reached has two options: the program's row-major layout, or its
- * propagated layout ("transposed"). The same holds for each operand of a convolution. The cost is
- * the number of bytes that transposes move: between neighbours with different layouts, or inside a
+ * Each reached instruction has two options: the program's row-major layout, or its propagated
+ * layout ("transposed"). The same holds for each operand of a convolution. The cost is the number
+ * of bytes that transposes move: between neighbours with different layouts, or inside a
  * convolution. A copy that several users need counts once. The cheapest assignment is a minimum s-t
  * cut. */
 #ifndef PASS_LAYOUT_PLAN_H
@@ -16,16 +16,16 @@
 #include "passes/lib/pass_rewrite.h"
 
 typedef struct layout_choice { /* for one instruction */
-  bool is_decided;             /* a layout was propagated to it */
-  bool transposed;             /* result of the cut: it is computed in `layout` */
+  bool is_decided;             /* has a layout been propagated to it? */
+  bool transposed;             /* result of the cut: computed in `layout` */
   bool is_conv;                /* a convolution with preferred layouts */
-  bool operand_transposed[2];  /* convolution's operand arrives in its preferred layout */
-  layout_t layout; /* propagated layout (layout_propagate.h); of a convolution, its result's */
+  bool operand_transposed[2];  /* the operand arrives in its preferred layout */
+  layout_t layout; /* propagated layout (layout_propagate.h); for a convolution, of its result */
 } layout_choice_t;
 
 typedef struct layout_plan {
   layout_choice_t *choices; /* by instruction id; NULL: no assignment is cheaper than row-major */
-  cut_cost_t before, after; /* bytes and arrays transposed per run, row-major and as assigned */
+  cut_cost_t before, after; /* bytes and arrays transposed per run: row-major, and as assigned */
 } layout_plan_t;
 
 /* Finds the assignment of one computation; changes nothing.

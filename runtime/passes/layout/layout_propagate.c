@@ -55,7 +55,8 @@ bool layout_equal(const layout_t *a, const layout_t *b, const hlo_shape_t *shape
 
 /* ---- links ---- */
 
-/* Group number of each dimension of the instruction and of the array; -1: on one side only. */
+/* Group number of each dimension of the instruction and of the array; -1: the dimension is on one
+ * side only. */
 typedef struct link {
   int ranks[2];
   int8_t groups[2][HLO_MAX_RANK];
@@ -233,7 +234,7 @@ static bool all_static(const hlo_instr_t *instr) {
   return is_static_array(instr->shape) && (instr->shape->rank > 0 || instr->op == HLO_REDUCE);
 }
 
-/* Operands from number k on. */
+/* Are the operands from number k on scalars? */
 static bool are_scalars(const hlo_instr_t *instr, int k) {
   for (; k < instr->operand_count; k++)
     if (instr->operands[k]->shape->rank) return false;

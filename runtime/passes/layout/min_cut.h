@@ -28,8 +28,8 @@ typedef struct cut_graph {
 hr_status_t cut_init(cut_graph_t *graph);
 void cut_deinit(cut_graph_t *graph);
 hr_status_t cut_node_add(cut_graph_t *graph, int *out_node);
-/* An edge whose `capacity` (bytes) is paid if `from` ends on the source's side and `to` on the
- * sink's. Capacities below half a byte are dropped. */
+/* Adds an edge whose `capacity` (bytes) is paid if `from` is on the source's side and `to` on the
+ * sink's. Capacities below half a byte are ignored. */
 hr_status_t cut_edge_add(cut_graph_t *graph, int from, int to, double capacity);
 
 typedef struct cut_cost {
@@ -37,8 +37,8 @@ typedef struct cut_cost {
   int count;    /* edges in the cut */
 } cut_cost_t;
 
-/* (*out_sides)[node]: the node is on the source's side. Of all minimum cuts the one with the fewest
- * nodes there. The graph is used up: one call per graph.
+/* Solves the cut. (*out_sides)[node]: the node is on the source's side; of all minimum cuts, the
+ * one with the fewest such nodes. Consumes the graph.
  * Cost:  O(|V|^2 |E|), in practice a few times |E|.
  * Owner: out_sides lives in `arena`. */
 hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides,

@@ -8,7 +8,7 @@
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
-/* Does the layout permute dimensions and nothing else (no tiles, no padding)? */
+/* Does the layout only permute dimensions, without tiles or padding? */
 static bool is_permutation_only(const hlo_layout_t *layout) {
   return !layout ||
          (layout->tile_count == 0 && layout->minor_to_major.count > 0 && !layout->physical_shape &&

@@ -8,7 +8,7 @@ bool pass_conv_is_plain(const hlo_instr_t *conv) {
   return !unused && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
 }
 
-/* positions[d] is where dimension d has gone; NULL: it has not moved. */
+/* positions[d] is the new position of dimension d; NULL: unchanged. */
 static hr_status_t move_side(hr_arena_t *arena, int spatial_rank, const int64_t *positions,
                              int64_t *one, int64_t *other, const int64_t **spatial) {
   hr_ints_t kept;

@@ -1,6 +1,7 @@
 /* Structural equality and hashing of instructions and computations. Equal instructions have equal
  * hashes. Attributes of rare kinds are equal only if they are the same object, and literals are
- * hashed up to HASHED_BYTES. Operands of commutative ops are hashed, not compared, in any order. */
+ * hashed up to HASHED_BYTES. The hash of a commutative op does not depend on the order of its
+ * operands. */
 #include "passes/lib/pass_equal.h"
 
 #include <string.h>
@@ -55,7 +56,7 @@ static bool labels_equal(const hlo_dim_labels_t *a, const hlo_dim_labels_t *b) {
          plain_equal(a->out_spatial, b->out_spatial, spatial);
 }
 
-/* Kinds that are rare are equal only if they are the same object. */
+/* Attributes of rare kinds are equal only if they are the same object. */
 static bool attr_equal(const hlo_attr_t *a, const hlo_attr_t *b) {
   if (a->key != b->key) return false;
   switch (hlo_attr_table[a->key].kind) {
@@ -120,7 +121,7 @@ static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   return a->layout && b->layout && hlo_layout_equal(a->layout, b->layout);
 }
 
-/* All but operands; `any_channel`: numbers of channels may differ. */
+/* Equality apart from operands; `any_channel`: channel ids may differ. */
 static bool kind_equal(const hlo_instr_t *a, const hlo_instr_t *b, bool any_channel) {
   if (a->op != b->op || a->operand_count != b->operand_count || a->attr_count != b->attr_count ||
       a->called_count != b->called_count || a->async_sugar != b->async_sugar)
@@ -136,7 +137,7 @@ static bool kind_equal(const hlo_instr_t *a, const hlo_instr_t *b, bool any_chan
          (a->op != HLO_CONSTANT || (a->literal && literals_equal(a->literal, b->literal)));
 }
 
-/* Operands must be the same instructions, in either order for commutative ops of two. */
+/* Operands must be the same instructions; commutative binary ops allow either order. */
 static bool instr_equal(const hlo_instr_t *a, const hlo_instr_t *b, bool any_channel) {
   if (!kind_equal(a, b, any_channel)) return false;
   bool straight = true, crossed = a->operand_count == 2 && hlo_op_is(a->op, OP_COMMUTATIVE);
@@ -167,7 +168,7 @@ static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
                      : hash;
 }
 
-/* Attributes of other kinds do not count: equal ones still hash equally. */
+/* Attributes of other kinds are not hashed, which is allowed. */
 static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   hash = mix(hash, attr->key);
   if (attr->key == HLO_ATTR_CHANNEL_ID) return hash;
@@ -187,7 +188,7 @@ static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   }
 }
 
-/* Everything but the operands. */
+/* Hash of everything but the operands. */
 static uint64_t hash_kind(const hlo_instr_t *instr) {
   uint64_t hash = hash_shape(mix(7, (uint64_t)instr->op), instr->shape);
   for (int i = 0; i < instr->attr_count; i++) hash = hash_attr(hash, &instr->attrs[i]);
@@ -212,7 +213,7 @@ uint64_t pass_instr_hash(const hlo_instr_t *instr) {
 
 /* ---- computations ---- */
 
-/* Depends on the order of instructions, as pass_computation_equal does. */
+/* Depends on the order of instructions, like pass_computation_equal. */
 uint64_t pass_computation_hash(const hlo_computation_t *computation) {
   uint64_t hash = mix(computation->instrs.count, computation->root->id);
   for (size_t i = 0; i < computation->instrs.count; i++)
@@ -232,7 +233,7 @@ static bool operands_match(const hlo_instr_t *a, const hlo_instr_t *b) {
   return true;
 }
 
-/* The same instructions in the same order; names do not matter. */
+/* The same instructions in the same order; names are ignored. */
 bool pass_computation_equal(const hlo_computation_t *a, const hlo_computation_t *b) {
   if (a->instrs.count != b->instrs.count || a->root->id != b->root->id ||
       a->is_fusion != b->is_fusion || a->is_async_wrapper != b->is_async_wrapper ||

@@ -73,7 +73,7 @@ static bool is_extreme(const hlo_instr_t *instr, bool highest) {
 bool pass_is_lowest(const hlo_instr_t *instr) { return is_extreme(instr, false); }
 bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true); }
 
-/* A sum from +0 is never -0. */
+/* A sum that starts from +0 is never -0. */
 static bool is_sum_from_zero(const hlo_instr_t *reduce) {
   hlo_opcode_t op;
   return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) &&
@@ -135,7 +135,7 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   }
 }
 
-/* x op instr is x, apart from the sign of a zero under addition. */
+/* Is x op instr equal to x, apart from the sign of a zero under addition? */
 bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
   switch (op) {
     case HLO_ADD:
@@ -153,7 +153,7 @@ bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
 
 bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
 
-/* A body of one commutative and associative op on both parameters. */
+/* Does the body apply one commutative and associative op to its two parameters? */
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
   const hlo_instr_t *root = body->root;
   if (body->params.count != 2 || root->operand_count != 2 ||
@@ -167,7 +167,7 @@ bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
 
 /* ---- shapes ---- */
 
-/* Does a transpose move nothing in memory? Dimensions of size 1 may be anywhere. */
+/* Does a transpose leave the bytes in place? Dimensions of size 1 may move. */
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
   int64_t last = -1;
   for (int64_t d = 0; d < permutation.count; d++) {

@@ -59,8 +59,8 @@ static hr_str_t stem_of(hr_str_t name) {
   return (hr_str_t){name.data, size};
 }
 
-/* Enters a name, or the next of its kind that is free: *number counts up, so that many equal names
- * take no longer. */
+/* Enters a name; if it is taken, the next free variant. *number counts up, so that many equal names
+ * stay linear. */
 static hr_status_t settle(hr_arena_t *arena, hr_map_t *taken, hr_str_t *name, uint64_t *number) {
   void *old;
   HR_TRY(hr_map_put(taken, *name, (void *)name, &old));

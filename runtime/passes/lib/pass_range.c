@@ -40,7 +40,7 @@ static pass_range_t range_min(pass_range_t a, pass_range_t b) {
   return (pass_range_t){hr_min(a.low, b.low), hr_min(a.high, b.high)};
 }
 
-/* A remainder by a constant is smaller in magnitude than it, and has the dividend's sign. */
+/* A remainder by a constant has a smaller magnitude than the constant and the dividend's sign. */
 static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
   if (by.low != by.high || by.low == 0 || !has_ends(by)) return (pass_range_t){-FAR, FAR};
   int64_t end = (by.low < 0 ? -by.low : by.low) - 1;
@@ -62,7 +62,8 @@ static pass_range_t range_of_choice(const query_t *query, const hlo_instr_t *sel
   return (pass_range_t){hr_min(of[1].low, of[2].low), hr_max(of[1].high, of[2].high)};
 }
 
-/* Range of an op's mathematical result; beyond the type's range if it may wrap or is unknown. */
+/* Range of an op's mathematical result. It exceeds the type's range if the op may wrap or is
+ * unknown. */
 static pass_range_t range_of_operation(const query_t *query, const hlo_instr_t *instr, int depth) {
   pass_range_t of[3] = {{0, 0}}, nothing = {-INT64_MAX, INT64_MAX};
   for (int k = 0; k < instr->operand_count && k < 3; k++)
@@ -112,7 +113,7 @@ static pass_range_t range_at_depth(const query_t *query, const hlo_instr_t *inst
   return fits(range, instr->shape->dtype) ? range : type;
 }
 
-/* 1, 0, or -1: not known. */
+/* 1 or 0; -1: unknown. */
 static int compare_ranges(int direction, pass_range_t a, pass_range_t b) {
   switch (direction) {
     case HLO_DIRECTION_LT:

@@ -1,5 +1,5 @@
-/* Value ranges of signed integers. Index computations often compare with bounds that always hold,
- * such as the select by which JAX makes negative indices count from the end. */
+/* Value ranges of signed integers. Index computations often contain comparisons that always hold,
+ * such as the select with which JAX makes negative indices count from the end. */
 #ifndef PASS_RANGE_H
 #define PASS_RANGE_H
 
@@ -11,7 +11,7 @@ typedef struct pass_range {
 } pass_range_t;
 #define PASS_RANGE_FAR (INT64_C(1) << 60)
 
-/* The caller's own knowledge of an instruction; false: none. */
+/* Callback: the caller's knowledge of an instruction's range; false: none. */
 typedef bool (*pass_range_fn)(const void *context, const hlo_instr_t *instr,
                               pass_range_t *out_range);
 
@@ -19,7 +19,7 @@ typedef bool (*pass_range_fn)(const void *context, const hlo_instr_t *instr,
 bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context,
                    pass_range_t *out_range);
 
-/* The result of a comparison of signed integers, if it is always the same: 1 or 0; -1: it depends.
+/* The result of a comparison of signed integers if it is always the same: 1 or 0; -1: unknown.
  * `known` may be NULL. */
 int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context);
 #endif

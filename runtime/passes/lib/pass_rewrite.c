@@ -5,8 +5,8 @@
  * replacement, its position and an upper bound of its uses. The end marks live instructions from
  * the root, from parameters and from effects, sorts them by position (counting sort), and lists
  * each after its operands, control predecessors and the previous instruction with an effect. The
- * depth-first search keeps its own stack, as chains of operands may be long. A cycle is an error of
- * a pass. Cost: linear in the instructions, old and new. */
+ * depth-first search has an explicit stack, since chains of operands may be long. A cycle is an
+ * error of a pass. Cost: linear in the instructions, old and new. */
 #include "passes/lib/pass_rewrite.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static int purity_of_op(const hlo_instr_t *instr) {
 
 static int instr_purity(const hlo_instr_t *instr);
 
-/* Found once: no pass adds effects to a computation. */
+/* Computed once: no pass adds effects to a computation. */
 static int purity_of_computation(hlo_computation_t *computation) {
   int worst = PURITY_PURE;
   if (computation->purity) return computation->purity;
@@ -98,7 +98,7 @@ hlo_instr_t *pass_resolve(const pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *end = instr;
   while (end->id < rewrite->notes.count && notes[end->id].replacement)
     end = notes[end->id].replacement;
-  while (instr != end) { /* the next one finds it at once */
+  while (instr != end) { /* path compression: the next lookup is direct */
     hlo_instr_t *next = notes[instr->id].replacement;
     rewrite->notes.data[instr->id].replacement = end;
     instr = next;
@@ -136,7 +136,7 @@ static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   return hlo_layout_equal(a->layout, b->layout);
 }
 
-/* Is a dimension or leaf static in `shape` that is dynamic in `other`? Both are compatible. */
+/* Is a dimension or leaf static in `shape` and dynamic in `other`? The shapes are compatible. */
 static bool is_more_precise(const hlo_shape_t *shape, const hlo_shape_t *other) {
   for (int d = 0; d < shape->rank; d++) {
     bool is_dynamic = shape->dynamic && shape->dynamic[d];
@@ -147,8 +147,8 @@ static bool is_more_precise(const hlo_shape_t *shape, const hlo_shape_t *other) 
   return false;
 }
 
-/* A value as one of a shape that is more dynamic, or has another layout: copies are as large as
- * their operands. Arrays of a tuple are copied one by one, as each has its own way. */
+/* Converts a value to a shape that is more dynamic, or has another layout, by copies. Arrays of a
+ * tuple are copied one by one. */
 static hlo_instr_t *copy_with_shape(pass_rewrite_t *rewrite, hlo_instr_t *value,
                                     const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
@@ -167,9 +167,8 @@ static hlo_instr_t *copy_with_shape(pass_rewrite_t *rewrite, hlo_instr_t *value,
   return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
 }
 
-/* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes
- * NULL where it would be less known than what it replaces, or where a copy is such a bridge
- * already: both stay as they are. */
+/* Keeps sizes that were declared dynamic, for users that were verified with them. *by becomes NULL,
+ * and `old` stays, if the replacement would be less precise, or if `old` is such a copy already. */
 static hr_status_t keep_declared_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old,
                                        hlo_instr_t **by) {
   if (hlo_shape_equal(old->shape, (*by)->shape)) return NULL;
@@ -182,7 +181,7 @@ static hr_status_t keep_declared_sizes(pass_rewrite_t *rewrite, const hlo_instr_
   return hlo_builder_finish(&rewrite->builder);
 }
 
-/* Layouts matter to bitcasts and custom calls, so a use keeps the one it sees. */
+/* Layouts matter to bitcasts and custom calls, so a use keeps the layout it sees. */
 static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
   if (layouts_equal(old->shape, (*by)->shape)) return NULL;
   *by = copy_with_shape(rewrite, *by, old->shape);
@@ -224,7 +223,8 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
 
 /* ---- copies ---- */
 
-/* Control predecessors are of the computation it came from: pass_clone_body finds their copies. */
+/* Control predecessors belong to the original computation: pass_clone_body maps them to their
+ * copies. */
 static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                                   const hlo_extra_t **out_extra) {
   hlo_extra_t *extra;
@@ -251,12 +251,12 @@ hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
   return builder->status ? NULL : clone;
 }
 
-/* What comes before an instruction of a body comes before its copy; parameters come before
- * everything. */
+/* Copies control predecessors; parameters precede everything anyway. */
 static hr_status_t copy_order(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                               hlo_instr_t *const *copies) {
   if (!from->extra || !from->extra->control_count || from->op == HLO_PARAMETER) return NULL;
-  hlo_extra_t *extra = (hlo_extra_t *)copies[from->id]->extra; /* made for this copy alone */
+  hlo_extra_t *extra =
+      (hlo_extra_t *)copies[from->id]->extra; /* not shared with other instructions */
   HR_TRY(HR_NEW_ARRAY(rewrite->arena, from->extra->control_count, &extra->control_predecessors));
   for (int k = 0; k < from->extra->control_count; k++) {
     const hlo_instr_t *before = from->extra->control_predecessors[k];
@@ -295,9 +295,9 @@ hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *c
 
 typedef struct finisher {
   pass_rewrite_t *rewrite;
-  uint8_t *states; /* by id */
-  uint32_t
-      *effects; /* by id of an instruction with effects: 1 + the id of the one before it; 0: none */
+  uint8_t *states;   /* by id */
+  uint32_t *effects; /* by id of an instruction with effects: 1 + id of the previous one with
+                        effects; 0: none */
   HR_VEC(hlo_instr_t *) stack;
   HR_VEC(hlo_instr_t *) list; /* in the new order */
 } finisher_t;
@@ -315,7 +315,7 @@ static int control_count(const hlo_instr_t *instr) {
   return instr->extra ? instr->extra->control_count : 0;
 }
 
-/* Marks everything that the stack needs, and resolves operands on the way. */
+/* Marks everything on which the stack depends, and resolves operands. */
 static hr_status_t mark_operands(finisher_t *finisher) {
   while (finisher->stack.count) {
     hlo_instr_t *instr = finisher->stack.data[--finisher->stack.count];
@@ -376,7 +376,7 @@ static void chain_effects(finisher_t *finisher, hlo_instr_t *const *sorted, size
   }
 }
 
-/* An instruction that must precede `instr` and is not listed yet; NULL: none. */
+/* A predecessor of `instr` that is not listed yet; NULL: none. */
 static hlo_instr_t *next_predecessor(const finisher_t *finisher, const hlo_instr_t *instr) {
   uint32_t effect = finisher->effects[instr->id];
   for (int k = 0; k < instr->operand_count; k++)
@@ -389,7 +389,7 @@ static hlo_instr_t *next_predecessor(const finisher_t *finisher, const hlo_instr
   return NULL;
 }
 
-/* Lists an instruction after all that must precede it: depth-first, with an explicit stack. */
+/* Lists an instruction after all its predecessors: depth-first, with an explicit stack. */
 static hr_status_t list_after_predecessors(finisher_t *finisher, hlo_instr_t *instr) {
   HR_VEC_PUSH(&finisher->stack, instr);
   while (finisher->stack.count) {

@@ -31,34 +31,35 @@ typedef struct pass_note {  /* per instruction, by id */
 typedef struct pass_rewrite {
   hlo_computation_t *computation;
   hr_arena_t *arena;     /* arena of the module; holds new instructions */
-  hr_arena_t scratch;    /* until the end */
-  hlo_builder_t builder; /* appends to the computation; its failure is reported by pass_replace and
-                            pass_rewrite_end */
-  uint32_t old_count;    /* instructions at the beginning; new ones get ids from here on */
+  hr_arena_t scratch;    /* freed at the end */
+  hlo_builder_t builder; /* appends to the computation; pass_replace and pass_rewrite_end report its
+                            failure */
+  uint32_t old_count; /* number of instructions at the beginning; new ones get ids from here on */
   HR_VEC(pass_note_t) notes;
   uint32_t position; /* position of the next new instruction */
   bool changed;      /* something was replaced */
 } pass_rewrite_t;
 
 hr_status_t pass_rewrite_begin(pass_rewrite_t *rewrite, hlo_computation_t *computation);
-/* Old instruction i, its operands replaced by their replacements. Instructions built from here on
- * go right before it and get its source position. NULL: it was replaced already, or is dead. */
+/* Old instruction i, with its operands replaced by their replacements. Instructions built
+ * afterwards are placed right before it and get its source position. NULL: it was replaced, or is
+ * dead. */
 hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i);
-/* Uses of `old` become uses of `by`, which has the same shape and does not depend on `old`. `by`
- * NULL reports the builder's failure. */
+/* Replaces uses of `old` by uses of `by`, which must have the same shape and not depend on `old`.
+ * `by` NULL: returns the builder's failure. */
 hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t *by);
-/* The final replacement of an instruction; itself if it was not replaced. */
+/* The final replacement of an instruction; the instruction itself if it was not replaced. */
 hlo_instr_t *pass_resolve(const pass_rewrite_t *rewrite, hlo_instr_t *instr);
 uint32_t pass_use_count(pass_rewrite_t *rewrite, const hlo_instr_t *instr);
-/* A copy of `from`, which may be of another computation, with these operands; the name is made
- * unique later. */
+/* A copy of `from`, possibly from another computation, with these operands; its name is made unique
+ * later. */
 hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                         hlo_instr_t *const *operands);
-/* Copies all of `callee` but its parameters, for which `args` stand; NULL on the builder's failure.
- */
+/* Copies all instructions of `callee` except its parameters, which `args` replace. NULL: the
+ * builder failed. */
 hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
                              hlo_instr_t *const *args);
-/* Normalises the list if anything was built or replaced. With `st` a failure it only cleans up.
+/* Normalises the list if anything was built or replaced. If `st` is a failure, only cleans up.
  * Returns the first failure. */
 hr_status_t pass_rewrite_end(pass_rewrite_t *rewrite, hr_status_t st);
 /* Rewrites one instruction: called for each live instruction in program order, between begin and
@@ -67,16 +68,16 @@ typedef hr_status_t (*pass_visit_fn)(pass_rewrite_t *rewrite, hlo_instr_t *instr
 /* Opens a rewrite, visits all instructions and ends it. *out_changed is set if one was replaced. */
 hr_status_t pass_rewrite_each(hlo_computation_t *computation, pass_visit_fn visit, void *context,
                               bool *out_changed);
-/* The same for all computations of the module. Those that `visit` adds are not visited; if any were
- * added, the list is put in order at the end. */
+/* The same for all computations of the module, except those that `visit` adds; if any were added,
+ * the list is reordered at the end. */
 hr_status_t pass_rewrite_module(hlo_module_t *module, pass_visit_fn visit, void *context,
                                 bool *out_changed);
 
 /* Removes dead instructions. */
 hr_status_t pass_remove_dead(hlo_computation_t *computation);
 
-/* Def-use lists of the computation as it is now: users of instruction id are users[first[id]] up to
- * users[first[id + 1]], in program order, once for each operand. */
+/* Def-use lists of the computation: users of instruction id are users[first[id]] up to
+ * users[first[id + 1]], in program order, once per operand. */
 typedef struct pass_users {
   uint32_t *first;
   hlo_instr_t **users;
@@ -87,24 +88,24 @@ static inline uint32_t pass_users_count(const pass_users_t *users, const hlo_ins
   return users->first[instr->id + 1] - users->first[instr->id];
 }
 
-/* Has it, or a computation that it calls, a side effect? Exact; custom calls declare it themselves.
- */
+/* Does it, or a computation that it calls, have a side effect? Exact; custom calls declare their
+ * effects. */
 bool pass_has_effect(const hlo_instr_t *instr);
-/* Must it run even if nothing uses it? So must effects, but for collectives of a program that was
- * global: its processes run the same instructions, and all drop the same ones. */
+/* Must it run even if nothing uses it? True for effects, except collectives of a program that was
+ * global: its processes run the same instructions and drop the same ones. */
 bool pass_must_stay(const hlo_instr_t *instr);
-/* May it be shared, moved or removed? No effects, no random numbers, no half of an asynchronous
- * pair, here and in called computations. */
+/* May it be shared, moved or removed? It must have no effects or random numbers and be no half of
+ * an asynchronous pair, including called computations. */
 bool pass_is_pure(const hlo_instr_t *instr);
-/* Elements of an array that are known to be all the same: of a constant, or a broadcast of one.
- * Gives one of them. */
+/* One element of an array whose elements are known to be equal: of a constant, or of a broadcast of
+ * one. */
 const void *pass_splat_of(const hlo_instr_t *instr);
 
-/* After computations were added (at the end of the module's list) or lost their callers: drops
- * those that the entry does not reach and lists callees before callers. */
+/* Must be called after computations were added (at the end of the module's list) or lost their
+ * callers: drops those that the entry does not reach and lists callees before callers. */
 hr_status_t pass_computations_order(hlo_module_t *module);
-/* Gives instructions whose name is taken in their computation, and computations whose name is
- * taken, names of their own. */
+/* Renames instructions whose name is taken in their computation, and computations whose name is
+ * taken. */
 hr_status_t pass_names_settle(hlo_module_t *module);
 
 #endif

@@ -39,7 +39,7 @@ static const hlo_shape_t *transposed_shape(pass_rewrite_t *rewrite, const hlo_sh
   return pass_shape(rewrite, shape->dtype, shape->rank, sizes);
 }
 
-/* The operand of the broadcast is transposed instead, unless the order of its dimensions stays. */
+/* Transposes the operand of the broadcast, unless the order of its dimensions is unchanged. */
 static hlo_instr_t *transposed_broadcast(pass_rewrite_t *rewrite, const hlo_instr_t *broadcast,
                                          hr_ints_t permutation, const hlo_shape_t *shape) {
   hlo_instr_t *x = broadcast->operands[0];
@@ -68,7 +68,7 @@ static hlo_instr_t *transposed_iota(pass_rewrite_t *rewrite, const hlo_instr_t *
   return hlo_build(&rewrite->builder, HLO_IOTA, shape, 0, NULL, 1, &attr, 0, NULL);
 }
 
-/* Operands are what pass_transpose_is_free has seen: elementwise ops have three at most. */
+/* Operands satisfy pass_transpose_is_free: elementwise ops have at most three. */
 static hlo_instr_t *transposed_elementwise(pass_rewrite_t *rewrite, const hlo_instr_t *x,
                                            hr_ints_t permutation, const hlo_shape_t *shape) {
   hlo_instr_t *transposed[3];

@@ -1,20 +1,21 @@
-/* Sums that a loop adds up piece by piece are updated where they are:
+/* Sums that a loop accumulates piece by piece are updated in place:
  *
  *   next = add(sum, dynamic-update-slice(0, u, i))   ->   v = add(dynamic-slice(sum, i), u)
  *                                                         next = dynamic-update-slice(sum, v, i)
  *   next = add(sum, scatter-add(0, i, u))            ->   next = scatter-add(sum, i, u)
  *
- * The gradient of an array that a loop reads at a place of its counter is such a sum: all of it was
- * made and added in each iteration. `sum` is an element of the loop's state, or that plus other
- * terms. Adding 0 is the identity but for -0: the initial value must be free of it, and sums of a
- * number that is not -0 are not -0. Scatters may add in another order. */
+ * The gradient of an array that a loop reads at an index of its counter is such a sum, of which the
+ * original program creates and adds all elements in each iteration. `sum` is an element of the
+ * loop's state, possibly plus other terms. Adding 0 is the identity except for -0: the initial
+ * value must contain no -0, and a sum with a number that is not -0 is not -0. Scatters may add in
+ * another order. */
 #include "passes/lib/pass_match.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-#define MAX_TERMS 16 /* terms of the sum that makes the next value */
+#define MAX_TERMS 16 /* most terms of the sum that becomes the next value */
 
-/* By computation id: the only loop whose body it is; NULL: there is none, or several. */
+/* By computation id: the only loop of which it is the body; NULL: none, or several. */
 typedef struct bodies {
   hlo_instr_t **loop;
   size_t count;
@@ -27,7 +28,7 @@ static bool is_term(const hlo_instr_t *x, const hlo_instr_t *wanted, int *left) 
   return is_term(x->operands[0], wanted, left) || is_term(x->operands[1], wanted, left);
 }
 
-/* The element of the state that x is the old value of, plus other terms; -1: none. */
+/* The state element whose old value is x, or a term of x; -1: none. */
 static int accumulated_element(const hlo_instr_t *x, int *left) {
   int element = loop_element_read(x);
   if (element >= 0 || x->op != HLO_ADD || --*left < 0) return element;
@@ -35,7 +36,7 @@ static int accumulated_element(const hlo_instr_t *x, int *left) {
   return element >= 0 ? element : accumulated_element(x->operands[1], left);
 }
 
-/* Does `sum`, which is added to in `add`, belong to a sum of the loop that is never -0? */
+/* Is `sum`, an operand of `add`, part of a sum of the loop that is never -0? */
 static bool is_accumulator(const bodies_t *bodies, const hlo_instr_t *sum, const hlo_instr_t *add) {
   const hlo_computation_t *body = add->parent;
   int left = MAX_TERMS;
@@ -72,7 +73,7 @@ static hlo_instr_t *build_scatter(pass_rewrite_t *rewrite, hlo_instr_t *sum,
   return pass_build_like(rewrite, scatter, operands, scatter->shape);
 }
 
-/* Is it zeros, of which a part was written or added to? */
+/* Is x zeros with a part written or added? */
 static bool is_sparse(const hlo_instr_t *x) {
   hlo_opcode_t op;
   if (x->op == HLO_DYNAMIC_UPDATE_SLICE)

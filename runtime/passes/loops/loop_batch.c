@@ -36,7 +36,8 @@ static bool is_invariant(const batcher_t *batcher, const hlo_instr_t *instr, int
   return instr->operand_count > 0 || instr->op == HLO_CONSTANT;
 }
 
-/* The dynamic-slice that reads row i of an invariant array, if `instr` is such a row reshaped. */
+/* The dynamic-slice that reads row i of an invariant array, if `instr` is such a row, possibly
+ * reshaped. */
 static hlo_instr_t *find_row_slice(const batcher_t *batcher, hlo_instr_t *instr) {
   hlo_instr_t *slice = instr;
   while (slice->op == HLO_RESHAPE) slice = slice->operands[0];
@@ -88,7 +89,7 @@ static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_i
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The whole array with rows in the shape of `row`. */
+/* The whole array, with rows in the shape of `row`. */
 static hlo_instr_t *build_all_rows(batcher_t *batcher, const hlo_instr_t *slice,
                                    const hlo_instr_t *row) {
   hlo_instr_t *all = slice->operands[0];
@@ -126,7 +127,7 @@ static bool is_profitable(const hlo_instr_t *dot, const hlo_instr_t *slice, int 
              MAX_BATCH_BYTES;
 }
 
-/* Rows of the second operand are the first dimension of the result only if they are vectors. */
+/* Only if the rows are vectors are they, as second operand, the first dimension of the result. */
 static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   for (int side = 0; side < 2; side++) {
     hlo_instr_t *slice = find_row_slice(batcher, dot->operands[side]),
@@ -151,7 +152,7 @@ static bool has_row_operand(const batcher_t *batcher, const hlo_instr_t *pieces)
   return false;
 }
 
-/* The concatenation that the operand is, or is a flattened view of; NULL: none. */
+/* The concatenation of which the operand is the result or a flattened view; NULL: none. */
 static hlo_instr_t *find_concatenation(const hlo_instr_t *dot, int side) {
   hlo_instr_t *x = dot->operands[side], *pieces = x;
   while (x->shape->rank == 1 && pieces->op == HLO_RESHAPE) pieces = pieces->operands[0];
@@ -178,7 +179,7 @@ static bool can_split_concatenation(const batcher_t *batcher, const hlo_instr_t 
          is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
 }
 
-/* Rows of the weights that one concatenated operand is multiplied by. */
+/* Rows of the weights that multiply one concatenated operand. */
 static hlo_instr_t *slice_weights(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64_t from,
                                   int64_t to) {
   hlo_slice_dim_t dims[HLO_MAX_RANK];

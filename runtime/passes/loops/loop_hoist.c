@@ -4,22 +4,23 @@
  *                                                     while(s, wt) { y = dot(x, wt); ... }
  *
  * An instruction is invariant if all its operands are; hoisted values become further elements of
- * the loop's state. Hoisted is what costs real work and yields no more bytes than it reads: a
- * broadcast stays inside, where it fuses with its users and takes no memory. Exact. Linear in the
- * body. A loop that never runs computes the hoisted values in vain; nested loops are never hoisted.
- * Collectives of partitioned programs are hoisted, too, out of loops that are known to run, so that
- * every process does each of them once instead of once an iteration: a weight is gathered before
- * the loop. In other programs processes may take different ways, and collectives stay. */
+ * the loop's state. Only instructions that cost real work and yield no more bytes than they read
+ * are hoisted: a broadcast stays inside, where it fuses with its users and takes no memory. Exact.
+ * Linear in the body. A loop that never runs computes the hoisted values in vain; nested loops are
+ * never hoisted. Collectives of partitioned programs are also hoisted out of loops that are known
+ * to run, so that every process runs each of them once, not once per iteration: a weight is
+ * gathered before the loop. In other programs control flow may differ between processes, so
+ * collectives stay. */
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-#define MAX_GATHERED ((double)(256 << 20)) /* bytes of a collective's result that is kept so long \
-                                            */
+/* Most bytes of a hoisted collective's result, which stays alive during the loop. */
+#define MAX_GATHERED ((double)(256 << 20))
 
 typedef struct hoister {
   pass_rewrite_t *rewrite;
   const loop_t *loop;
-  bool *invariant; /* by id in the body, as the next two */
+  bool *invariant; /* by id in the body, like the next two */
   bool *stays;     /* invariant, and computed in the loop */
   bool *hoisted;   /* invariant, and computed before the loop */
   int count;       /* hoisted instructions */
@@ -32,7 +33,7 @@ static double shape_size_bytes(const hlo_shape_t *shape) {
 
 /* ---- invariance ---- */
 
-/* All processes of a partitioned program come to the loop, and run it equally often. */
+/* In a partitioned program all processes reach the loop and run it equally often. */
 static bool may_move_collectives(const loop_t *loop) {
   loop_counter_t counter;
   return loop->body->module->was_global && loop_find_counter(loop, &counter) && counter.trips > 0;
@@ -47,8 +48,8 @@ static bool is_movable_collective(const hoister_t *hoister, const hlo_instr_t *i
          shape_size_bytes(instr->shape) <= MAX_GATHERED;
 }
 
-/* Control flow is not hoisted: an inner loop might not end, which is harmless only as long as the
- * outer loop does not run. */
+/* Control flow is not hoisted: an inner loop might not end, which matters only if the outer loop
+ * runs. */
 static bool is_invariant(const hoister_t *hoister, const hlo_instr_t *instr) {
   int element = loop_element_read(instr);
   if (element >= 0) return loop_is_invariant(hoister->loop, element);
@@ -88,8 +89,8 @@ static bool is_profitable(const hlo_instr_t *instr) {
   return shape_size_bytes(instr->shape) <= operand_bytes;
 }
 
-/* Decides for each invariant operand of an instruction that stays in the loop: it is hoisted, or it
- * stays and its own operands are decided. In reverse program order, so that users come first. */
+/* Decides for each invariant operand of an instruction in the loop: it is hoisted, or it stays and
+ * its own operands are decided likewise. In reverse program order, so that users come first. */
 static void select_hoisted(hoister_t *hoister) {
   const hlo_computation_t *body = hoister->loop->body;
   for (size_t i = body->instrs.count; i-- > 0;) {

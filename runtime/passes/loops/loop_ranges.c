@@ -14,7 +14,7 @@
 
 enum { MAX_ROUNDS = 4 };
 
-/* By state element. An interval with low > high: unknown. */
+/* By state element. low > high: the range is unknown. */
 typedef pass_range_t *ranges_t;
 static const pass_range_t unknown_range = {1, 0};
 
@@ -100,7 +100,7 @@ static hr_status_t find_ranges(hr_arena_t *scratch, const loop_t *loop, const pa
   return NULL;
 }
 
-/* pass_visit_fn: `context` are the ranges of the loop's values. */
+/* pass_visit_fn; `context`: the ranges of the loop's values. */
 static hr_status_t fold_comparison(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   const pass_range_t *ranges = context;
   if (instr->op != HLO_COMPARE) return NULL;
@@ -110,7 +110,7 @@ static hr_status_t fold_comparison(pass_rewrite_t *rewrite, hlo_instr_t *instr, 
   return pass_replace(rewrite, instr, pass_build_fill(rewrite, constant, instr->shape));
 }
 
-/* How many instructions call each computation. */
+/* Counts the callers of each computation. */
 static hr_status_t count_callers(hr_arena_t *scratch, const hlo_module_t *module,
                                  uint32_t **out_callers) {
   uint32_t *callers;
@@ -138,7 +138,7 @@ static hr_status_t find_loop_ranges(hr_arena_t *scratch, const hlo_computation_t
   return NULL;
 }
 
-/* In reverse order of the list, callers first. */
+/* Visits computations in reverse order of the list, callers first. */
 static hr_status_t fold_all(hr_arena_t *scratch, hlo_module_t *module, bool *out_changed) {
   uint32_t *callers;
   ranges_t *ranges;

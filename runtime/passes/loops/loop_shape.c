@@ -16,7 +16,7 @@
 
 /* ---- recognition ---- */
 
-/* The state is read by its elements only. */
+/* Is the state read only by its elements? */
 static bool reads_elements_only(const hlo_computation_t *computation) {
   if (computation->params.count != 1 || computation->root == computation->params.data[0])
     return false;
@@ -126,7 +126,8 @@ void loop_clone_marked(pass_rewrite_t *rewrite, const hlo_computation_t *callee,
                        hlo_instr_t *const *elements, const bool *wanted, hlo_instr_t **copies) {
   hlo_instr_t **operands = NULL;
   int capacity = 0;
-  size_t count = callee->instrs.count; /* before the copies, which may go to the same list */
+  size_t count =
+      callee->instrs.count; /* number before cloning, which may append to the same list */
   for (size_t i = 0; i < count && !rewrite->builder.status; i++) {
     const hlo_instr_t *instr = callee->instrs.data[i];
     if (!wanted[i] || copies[i]) continue;
@@ -232,7 +233,7 @@ static hr_status_t build_elements(const rebuilder_t *rebuilder, pass_rewrite_t *
   return NULL;
 }
 
-/* Root of the new body: kept elements, and hoisted values passed through. */
+/* Root of the new body: kept elements, followed by hoisted values passed through. */
 static hlo_instr_t *build_next_state(const rebuilder_t *rebuilder, pass_rewrite_t *inner,
                                      hlo_instr_t *const *copies) {
   const loop_change_t *change = rebuilder->change;
@@ -292,8 +293,8 @@ static hr_status_t build_computation(rebuilder_t *rebuilder, const hlo_computati
   return NULL;
 }
 
-/* The old state for users of the loop: elements of the new loop, or initial values of invariant
- * ones. */
+/* The old state, for users of the loop: elements of the new loop, or initial values of invariant
+ * elements. */
 static hlo_instr_t *build_old_state(const rebuilder_t *rebuilder, hlo_instr_t *new_loop) {
   const loop_t *loop = rebuilder->loop;
   pass_rewrite_t *outer = rebuilder->outer;

@@ -14,12 +14,12 @@ enum {
   MAX_INSTRS = 256, /* instructions of an iteration */
   MIN_TRIPS = 4,
   MAX_TAPS = 32,
-  LARGE_BYTES = 1 << 15, /* arrays that take a while to copy */
+  LARGE_BYTES = 1 << 15, /* size from which copying an array takes noticeable time */
 };
 
 /* ---- profitability ---- */
 
-/* Few multiplications per element of the result. */
+/* Does the convolution have few multiplications per element of the result? */
 static bool has_few_taps(const hlo_instr_t *convolution) {
   const hlo_shape_t *rhs = convolution->operands[1]->shape;
   const hlo_dim_labels_t *labels = hlo_attr_labels(convolution);
@@ -27,7 +27,7 @@ static bool has_few_taps(const hlo_instr_t *convolution) {
          hlo_shape_elements(rhs) <= MAX_TAPS * rhs->dims[labels->rhs_output_feature];
 }
 
-/* Instructions so cheap that a copy of the state shows beside them. */
+/* Is the instruction so cheap that a copy of the state matters relative to it? */
 static bool is_light(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_PARAMETER:
@@ -64,7 +64,7 @@ static bool has_cheap_iterations(const loop_t *loop) {
   return true;
 }
 
-/* How a value depends on a state element: not at all, position by position, or on other positions.
+/* Dependence of a value on a state element: none, position by position, or on other positions.
  * Memoised per instruction of the body. */
 typedef enum dependence {
   DEPENDENCE_UNKNOWN,
@@ -95,7 +95,7 @@ static dependence_t find_dependence(const hlo_instr_t *instr, int element, depen
   return memo[instr->id];
 }
 
-/* Does the iteration end by copying the element? It does if the next value is computed from other
+/* Does the iteration end by copying the element? True if the next value is computed from other
  * positions of the element, or is another element. */
 static bool is_copied(const loop_t *loop, int element, hr_arena_t *arena, hr_status_t *status) {
   const hlo_instr_t *next = loop->next->operands[element];
@@ -143,7 +143,7 @@ static hr_status_t unroll_body_by_two(const loop_t *loop) {
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* Peels off the first iteration, so that the rest is an even number. */
+/* Peels off the first iteration, so that the remaining number is even. */
 static hr_status_t peel_first_iteration(pass_rewrite_t *rewrite, const loop_t *loop) {
   hlo_instr_t *init;
   HR_TRY(loop_peel(rewrite, loop, 1, &init));

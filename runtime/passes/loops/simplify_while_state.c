@@ -7,7 +7,7 @@
  *
  *   while(a, dead, 0, 0) -> (a', dead', i + 1, j + 1)   ->   while(a, 0) -> (a', i + 1)
  *
- * Exact. Linear in the body per round of liveness; after 64 rounds everything is kept for now. */
+ * Exact. Linear in the body per round of liveness; after 64 rounds all elements are kept. */
 #include <string.h>
 
 #include "passes/loops/loop_shape.h"
@@ -20,9 +20,9 @@ typedef struct state {
   int *same, *to;
 } loop_state_t;
 
-/* ---- which ones stay ---- */
+/* ---- liveness ---- */
 
-/* Elements that users of the loop read; false if one of them takes the whole. */
+/* Marks the elements that users of the loop read; false if a user takes the whole state. */
 static bool mark_read_outside(const loop_state_t *state, const loop_t *loop) {
   const hlo_instr_t *instr = loop->instr;
   bool by_elements = true;
@@ -36,7 +36,7 @@ static bool mark_read_outside(const loop_state_t *state, const loop_t *loop) {
   return by_elements && instr->parent->root != instr;
 }
 
-/* Constants are read from a copy inside. */
+/* Is the element a constant, which is rematerialised in the body? */
 static bool is_rematerialised(const loop_t *loop, int k) {
   const hlo_instr_t *init = loop_init_operand(loop, k);
   return init && loop_is_invariant(loop, k) && loop_is_rematerialisable(init);
@@ -54,8 +54,8 @@ static void mark_read_by(const loop_state_t *state, const loop_t *loop,
   }
 }
 
-/* What the condition reads, what effects of the body need, and what live elements are made of,
- * until nothing is added: each round adds an element or is the last. */
+/* Marks the elements needed by the condition, by effects of the body, and by live elements, in
+ * rounds until nothing is added. */
 static hr_status_t mark_live(const loop_state_t *state, const loop_t *loop) {
   bool *wanted, changed = true;
   const hlo_computation_t *body = loop->body;
@@ -73,13 +73,15 @@ static hr_status_t mark_live(const loop_state_t *state, const loop_t *loop) {
     loop_mark_operands(body, wanted);
     mark_read_by(state, loop, body, wanted, &changed);
   }
-  if (changed) memset(state->live, true, (size_t)loop->count); /* a long chain: another time */
+  if (changed)
+    memset(state->live, true, (size_t)loop->count); /* a long dependence chain: all elements stay */
   return NULL;
 }
 
 /* ---- counters ---- */
 
-/* Element k + a constant, from a constant on? */
+/* The next value of element k if it is element k + a constant and starts from a constant; else
+ * NULL. */
 static const hlo_instr_t *counter_step(const loop_t *loop, int k) {
   const hlo_instr_t *next = loop->next->operands[k], *init = loop_init_operand(loop, k);
   if (!init || !pass_is_scalar_constant(init) || next->op != HLO_ADD ||
@@ -111,7 +113,7 @@ static void find_same_counters(const loop_state_t *state, const loop_t *loop) {
   }
 }
 
-/* Elements that are the same are live together, in the place of the first. */
+/* Equal elements are live together, represented by the first. */
 static void merge_live(const loop_state_t *state, const loop_t *loop) {
   for (int k = 0; k < loop->count; k++) {
     int same = state->same[k];
@@ -172,7 +174,7 @@ static hr_status_t simplify_computation(hlo_computation_t *computation, bool *ou
 }
 
 hr_status_t pass_simplify_while_state(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count; /* bodies that are made here are clean */
+  size_t count = module->computations.count; /* bodies created here need no visit */
   bool changed = false;
   for (size_t c = 0; c < count; c++)
     HR_TRY(simplify_computation(module->computations.data[c], &changed));

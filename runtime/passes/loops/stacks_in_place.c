@@ -1,21 +1,21 @@
-/* A loop that reads a stack of arrays, and writes another of the same shape, an entry of each in an
- * iteration, updates one stack where it is: the caches of keys and values that a scan over the
- * layers of a model extends by one row each.
+/* A loop that reads a stack of arrays and writes another stack of the same shape, one entry of each
+ * per iteration, updates one stack in place. Example: the caches of keys and values that a scan
+ * over the layers of a model extends by one row each.
  *
  *   state (old, new), new = 0 at first             state (new), new = old at first
  *     x = dynamic-slice(old, i)                      new' = dynamic-update-slice(new, row, i, at)
  *     y = dynamic-update-slice(x, row, at)     ->    y = dynamic-slice(new', i)
  *     new' = dynamic-update-slice(new, y, i)
  *
- * i counts from 0 through all entries, so entry i of `new` is that of `old` when iteration i reads
- * it, and no entry keeps its first value. Two rewrites: merge_stacks drops `old` from the state of
- * a loop; the other moves the row's update from the entry to the stack. Not done where `old` is
- * used elsewhere, as it would be copied. Exact. */
+ * i counts from 0 through all entries, so entry i of `new` equals that of `old` when iteration i
+ * reads it, and no entry keeps its initial value. Two rewrites: merge_stacks drops `old` from the
+ * state of a loop; the other moves the row's update from the entry to the stack. Not applied if
+ * `old` is used elsewhere, since it would be copied. Exact. */
 #include "base/log.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
-/* Is `part` entry by entry what `whole` stacks? */
+/* Is `part` the shape of an entry of the stack `whole`? */
 static bool is_entry_shape(const hlo_shape_t *part, const hlo_shape_t *whole) {
   if (part->rank != whole->rank || part->rank < 2 || part->dims[0] != 1) return false;
   for (int d = 1; d < part->rank; d++)
@@ -23,7 +23,7 @@ static bool is_entry_shape(const hlo_shape_t *part, const hlo_shape_t *whole) {
   return true;
 }
 
-/* Reads `instr` a whole entry of a stack? The other starts are clamped to 0. */
+/* Does `instr` read a whole entry of a stack? Starts of other dimensions are clamped to 0. */
 static bool is_entry_read(const hlo_instr_t *instr) {
   return instr->op == HLO_DYNAMIC_SLICE && pass_has_static_arrays(instr) &&
          instr->operand_count == instr->shape->rank + 1 &&
@@ -36,20 +36,20 @@ static bool is_entry_write(const hlo_instr_t *instr) {
          is_entry_shape(instr->operands[1]->shape, instr->shape);
 }
 
-/* The same instruction, or two reads of an element of the state? */
+/* Are both the same instruction, or reads of the same state element? */
 static bool is_same_value(const hlo_instr_t *a, const hlo_instr_t *b) {
   int element = loop_element_read(a);
   return a == b || (element >= 0 && element == loop_element_read(b) && a->parent == b->parent);
 }
 
-/* What x is a reshape of that only adds or drops dimensions of size 1. */
+/* The origin of x before reshapes that only add or drop dimensions of size 1. */
 static hlo_instr_t *without_ones(hlo_instr_t *x) {
   while (x->op == HLO_RESHAPE && pass_same_without_ones(x->shape, x->operands[0]->shape))
     x = x->operands[0];
   return x;
 }
 
-/* The read of an entry that `row_update` writes a row into; NULL: it is something else. */
+/* The read of the entry into which `row_update` writes a row; NULL: not of this form. */
 static hlo_instr_t *updated_entry(const hlo_instr_t *row_update) {
   if (row_update->op != HLO_DYNAMIC_UPDATE_SLICE || !pass_has_static_arrays(row_update) ||
       row_update->operand_count != row_update->shape->rank + 2)
@@ -61,10 +61,10 @@ static hlo_instr_t *updated_entry(const hlo_instr_t *row_update) {
   return fits ? entry : NULL;
 }
 
-/* --- one stack instead of two --- */
+/* --- merging two stacks --- */
 
-/* Element `k` of the state that is updated in each entry by a row of that entry of another element,
- * which it gives; -1: it is not. */
+/* The other state element whose entries, each with a row updated, become the entries of element
+ * `k`; -1: none. */
 static int find_old_stack(const loop_t *loop, const loop_counter_t *counter, int k) {
   const hlo_instr_t *write = loop->next->operands[k];
   if (!is_entry_write(write) || loop_element_read(write->operands[0]) != k ||
@@ -78,8 +78,8 @@ static int find_old_stack(const loop_t *loop, const loop_counter_t *counter, int
   return same && loop_is_invariant(loop, old) ? old : -1;
 }
 
-/* Do body and condition use element k for nothing but reads of an entry, or, if `writes`, for
- * its update? */
+/* Is element k used only for reads of an entry, or, if `writes`, for its update, in body and
+ * condition? */
 static bool is_used_by_entries(const loop_t *loop, int k, const loop_counter_t *counter,
                                bool writes) {
   const hlo_computation_t *both[] = {loop->condition, loop->body};
@@ -98,7 +98,7 @@ static bool is_used_by_entries(const loop_t *loop, int k, const loop_counter_t *
   return true;
 }
 
-/* `k` begins with the value of `old`, and takes its place. */
+/* `k` starts with the value of `old`, and replaces it. */
 static hr_status_t drop_old_stack(pass_rewrite_t *rewrite, const loop_t *loop, int old, int k) {
   loop_t merged = *loop;
   hlo_instr_t **inits;
@@ -121,7 +121,7 @@ static hr_status_t drop_old_stack(pass_rewrite_t *rewrite, const loop_t *loop, i
   return loop_rebuild(rewrite, &merged, &change);
 }
 
-/* Signature of loop_rewrite_fn. One pair at a time: the pass is repeated. */
+/* Signature of loop_rewrite_fn. Merges one pair; the pass is repeated. */
 static hr_status_t merge_stacks(pass_rewrite_t *rewrite, const loop_t *loop) {
   loop_counter_t counter;
   if (loop->init->op != HLO_TUPLE || !loop_find_counter(loop, &counter) || counter.start ||
@@ -139,9 +139,9 @@ static hr_status_t merge_stacks(pass_rewrite_t *rewrite, const loop_t *loop) {
   return NULL;
 }
 
-/* --- a row of a stack --- */
+/* --- updating a row of a stack --- */
 
-/* Is the entry that `row_update` makes written back to where it was read? */
+/* Is the entry made by `row_update` written back to the index it was read from? */
 static bool is_written_back(const pass_users_t *users, const hlo_instr_t *x,
                             const hlo_instr_t *read) {
   for (uint32_t u = users->first[x->id]; u < users->first[x->id + 1]; u++) {
@@ -155,7 +155,7 @@ static bool is_written_back(const pass_users_t *users, const hlo_instr_t *x,
   return false;
 }
 
-/* The stack with the row, and the entry out of it. */
+/* Builds the stack with the updated row, and the entry read from it. */
 static hr_status_t update_stack(pass_rewrite_t *rewrite, hlo_instr_t *row_update,
                                 hlo_instr_t *read) {
   hlo_builder_t *builder = &rewrite->builder;
@@ -181,8 +181,8 @@ static hr_status_t update_stack(pass_rewrite_t *rewrite, hlo_instr_t *row_update
   return pass_replace(rewrite, row_update, entry);
 }
 
-/* A write of the entry that was just read out of a stack, which differs from the old stack in that
- * entry alone: it is the stack. */
+/* Is it a write of an entry just read from a stack that differs from the old stack only in that
+ * entry? Its result is that stack. */
 static bool is_same_stack(const hlo_instr_t *write, hlo_instr_t **out_stack) {
   const hlo_instr_t *read = without_ones(write->operands[1]);
   if (!is_entry_read(read) || !is_same_value(read->operands[1], write->operands[2])) return false;

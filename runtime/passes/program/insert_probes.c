@@ -17,11 +17,11 @@
 
 typedef struct prober {
   regex_t regex;
-  hr_arena_t arena; /* until the end */
+  hr_arena_t arena; /* freed at the end */
   bool *visited;    /* by computation */
 } prober_t;
 
-/* Arrays whose names match the pattern, but for probes themselves. */
+/* Arrays whose names match the pattern, except probes. */
 static bool is_wanted(const prober_t *prober, const hlo_instr_t *instr) {
   char name[1024];
   const hlo_attr_t *target = hlo_attr_find(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
@@ -88,12 +88,12 @@ static hr_status_t probe_instrs(prober_t *prober, hlo_computation_t *computation
   return NULL;
 }
 
-/* Do its computations run step by step? */
+/* Do the computations that the op calls run step by step? */
 static bool runs_steps(hlo_opcode_t op) {
   return op == HLO_CALL || op == HLO_FUSION || op == HLO_WHILE || op == HLO_CONDITIONAL;
 }
 
-/* Called computations first, each once. */
+/* Visits called computations first, each once. */
 static hr_status_t probe_computation(prober_t *prober, hlo_computation_t *computation) {
   if (prober->visited[computation->id]) return NULL;
   prober->visited[computation->id] = true;

@@ -1,5 +1,5 @@
 /* Specialization of a program for the actual sizes of its arguments: shapes with dynamic dimensions
- * become static, in program order, by the shape functions that steps would use at run time:
+ * become static, in program order, by the shape functions that steps use at run time:
  *
  *   f32[<=8] p, actual size 3   ->   f32[3] p; get-dimension-size(p) -> 3
  *
@@ -16,7 +16,7 @@ typedef struct specialiser {
   bool *done; /* per computation: its shapes are static */
 } specialiser_t;
 
-/* --- which programs --- */
+/* --- candidates --- */
 
 /* State that a specialization could not share with the program: feeds, messages, random numbers. */
 static bool is_bound_to_program(const hlo_instr_t *instr) {
@@ -26,8 +26,8 @@ static bool is_bound_to_program(const hlo_instr_t *instr) {
          !hlo_op_is(instr->op, OP_COLLECTIVE);
 }
 
-/* Operands of communication must have the same size in all processes, whose arguments may differ.
- */
+/* Does the instruction communicate dynamic sizes? All processes must have equal sizes, but their
+ * arguments may differ. */
 static bool says_dynamic_sizes(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_COMM)) return false;
   for (int k = 0; k < instr->operand_count; k++)
@@ -77,7 +77,7 @@ static bool finds_sizes_as_it_runs(hlo_opcode_t op) {
   }
 }
 
-/* The actual shape, as the step would compute it at run time. */
+/* The actual shape, as the step computes it at run time. */
 static hr_status_t follow(specialiser_t *pass, hlo_instr_t *instr) {
   const hlo_shape_t *const *in, *shape;
   if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
@@ -105,7 +105,7 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
 
 /* --- computations --- */
 
-/* The shape of a parameter with the sizes of the argument. */
+/* The shape of a parameter with the sizes of its argument. */
 static hr_status_t take_argument(specialiser_t *pass, hlo_instr_t *param, const hlo_shape_t *arg,
                                  bool again) {
   if (again && !hlo_shape_equal(param->shape, arg))
@@ -157,7 +157,7 @@ static hr_status_t specialise_body(specialiser_t *pass, hlo_computation_t *body)
   return NULL;
 }
 
-/* `shape` with the leaves from *leaf on, which moves past them. */
+/* `shape` with the leaves from *leaf on; advances *leaf. */
 static hr_status_t shape_of_leaves(hr_arena_t *arena, const hlo_shape_t *shape,
                                    const hlo_shape_t *const **leaf, const hlo_shape_t **out_shape) {
   const hlo_shape_t **elements;

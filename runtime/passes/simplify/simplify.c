@@ -34,7 +34,8 @@ static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr, v
     if (!better) return hlo_builder_finish(&rewrite->builder);
     HR_TRY(pass_replace(rewrite, instr, better));
     instr = pass_resolve(rewrite, better);
-    if (instr->id < rewrite->old_count) return NULL; /* it was asked already */
+    if (instr->id < rewrite->old_count)
+      return NULL; /* an old instruction: has been visited, or will be */
   }
   return NULL;
 }

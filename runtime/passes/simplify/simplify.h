@@ -1,6 +1,6 @@
-/* The rules of the pass simplify, in families by op. A rule returns a replacement of the
- * instruction, or NULL: it does not apply, or the builder failed (the failure sticks to the
- * builder). Operands and results are arrays of static sizes, except in the family of tuples. */
+/* The rules of the pass simplify, in families by op. A rule returns the replacement of the
+ * instruction, or NULL: it does not apply, or the builder failed (which the builder reports later).
+ * Operands and results are arrays of static sizes, except in the family of tuples. */
 #ifndef PASS_SIMPLIFY_H
 #define PASS_SIMPLIFY_H
 
@@ -38,14 +38,14 @@ hlo_instr_t *simplify_gates(pass_rewrite_t *rewrite,
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
 hlo_instr_t *simplify_sparse(pass_rewrite_t *rewrite,
-                             hlo_instr_t *instr); /* sums with arrays of mostly zeros */
+                             hlo_instr_t *instr); /* sums with mostly zero arrays */
 hlo_instr_t *simplify_softplus(pass_rewrite_t *rewrite,
                                hlo_instr_t *instr); /* exponential of a difference */
 hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* conditional, map */
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite,
                                 hlo_instr_t *instr); /* tuples, copies, loops that never run */
 
-/* The convolution with another window and other operands; the result keeps its shape. */
+/* The convolution with another window and other operands. Requires: the result keeps its shape. */
 hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
                                      hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
                                      int rank);

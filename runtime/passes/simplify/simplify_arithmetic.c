@@ -28,7 +28,7 @@ static hlo_instr_t *negate(pass_rewrite_t *rewrite, hlo_instr_t *x) {
   return hlo_build_unary(&rewrite->builder, HLO_NEGATE, x);
 }
 
-/* (x op c) op d is x op (c op d) in integers, which wrap round. */
+/* (x op c) op d is x op (c op d) for integers, which wrap around. */
 static hlo_instr_t *reassociate_constants(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *inner = instr->operands[k], *outer = instr->operands[1 - k];
@@ -43,14 +43,15 @@ static hlo_instr_t *reassociate_constants(pass_rewrite_t *rewrite, hlo_instr_t *
 
 /* ---- sums ---- */
 
-/* x + -0 is x; x + 0 is not, where x is -0. */
+/* x + -0 is x; x + 0 is not x if x is -0. */
 static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
     if (pass_is_number(y, is_float(instr) ? -0.0 : 0.0)) return x;
     if (is_float(instr) && pass_is_number(y, 0.0) && pass_never_minus_zero(x)) return x;
-    bool is_folded = y->op == HLO_NEGATE &&
-                     pass_splat_of(y->operands[0]); /* soon: else it would go to and fro */
+    bool is_folded =
+        y->op == HLO_NEGATE &&
+        pass_splat_of(y->operands[0]); /* folded soon; otherwise the rules would alternate */
     if (y->op == HLO_NEGATE && !is_folded && (is_integer(instr) || is_float(instr)))
       return build(rewrite, HLO_SUBTRACT, x, y->operands[0]);
   }
@@ -81,7 +82,7 @@ static hlo_instr_t *simplify_negate(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 
 /* ---- products ---- */
 
-/* x * 0 is 0 for integers alone: NaN and infinities are not. */
+/* x * 0 is 0 only for integers: floats may be NaN or infinite. */
 static hlo_instr_t *simplify_multiply(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
@@ -95,7 +96,7 @@ static hlo_instr_t *simplify_multiply(pass_rewrite_t *rewrite, hlo_instr_t *inst
   return is_integer(instr) ? reassociate_constants(rewrite, instr) : NULL;
 }
 
-/* A power of two whose inverse is a normal number: multiplying by that is exact. */
+/* Is x a power of two with a normal inverse? Multiplying by the inverse is then exact. */
 static bool has_exact_inverse(hr_dtype_t dtype, double x) {
   int exponent;
   const hr_float_format_t *format = hr_float_format(dtype);
@@ -103,14 +104,14 @@ static bool has_exact_inverse(hr_dtype_t dtype, double x) {
   return 1 - exponent > 1 - format->bias && 1 - exponent < format->bias;
 }
 
-/* A shift, if the divisor is a power of two. */
+/* Division by a power of two becomes a shift. */
 static hlo_instr_t *divide_unsigned(pass_rewrite_t *rewrite, hlo_instr_t *instr, uint64_t divisor) {
   if (!divisor || (divisor & (divisor - 1))) return NULL;
   hlo_instr_t *bits = number_like(rewrite, __builtin_ctzll(divisor), instr->operands[0]);
   return build(rewrite, HLO_SHIFT_RIGHT_LOGICAL, instr->operands[0], bits);
 }
 
-/* 1 / number is exact for powers of two within the type's range. */
+/* The inverse of a number is exact for powers of two within the type's range. */
 static hlo_instr_t *simplify_divide(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   double number;
@@ -134,7 +135,7 @@ static hlo_instr_t *simplify_remainder(pass_rewrite_t *rewrite, hlo_instr_t *ins
   return build(rewrite, HLO_AND, x, number_like(rewrite, (double)(integer - 1), x));
 }
 
-/* pow(x, 0.5) is no square root: they differ at -0 and at minus infinity. */
+/* pow(x, 0.5) is not the square root: they differ at -0 and at minus infinity. */
 static hlo_instr_t *simplify_power(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   bool real = is_float(instr);
@@ -150,8 +151,8 @@ static hlo_instr_t *simplify_power(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- extremes ---- */
 
-/* Extremes of the type are neutral on one side; on the other they are the result for integers
- * only. */
+/* The extremes of a type are neutral for one op; for the other they are the result, but only for
+ * integers. */
 static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool (*is_neutral)(const hlo_instr_t *) =
       instr->op == HLO_MAXIMUM ? pass_is_lowest : pass_is_highest;
@@ -167,7 +168,7 @@ static hlo_instr_t *simplify_extreme(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return NULL;
 }
 
-/* -x| is |x|. */
+/* |-x| is |x|. */
 static hlo_instr_t *simplify_abs(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   hr_dtype_class_t kind = hr_dtype_class(x->shape->dtype);

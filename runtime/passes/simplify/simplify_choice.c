@@ -8,12 +8,11 @@
 #include "passes/simplify/simplify.h"
 
 enum {
-  MAX_OPS = 16,       /* in a branch that is computed in any case */
-  MAX_ELEMENTS = 1024 /* elements of any value in it */
+  MAX_OPS = 16,       /* most ops of a branch that is computed unconditionally */
+  MAX_ELEMENTS = 1024 /* most elements of any value in such a branch */
 };
 
-/* The branch stands in the place of the conditional. A selector that is out of range takes the
- * last. */
+/* Inlines the selected branch. A selector that is out of range selects the last branch. */
 static hlo_instr_t *inline_known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   int64_t selector;
   int count = instr->called_count, branch;
@@ -38,7 +37,7 @@ static bool is_structure(hlo_opcode_t op) {
   return op == HLO_PARAMETER || op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT;
 }
 
-/* A branch that costs less to compute than to jump over. */
+/* Is the branch cheaper to compute than to jump over? */
 static bool is_cheap(const hlo_computation_t *branch) {
   int ops = 0;
   if (branch->params.count != 1) return false;
@@ -55,7 +54,7 @@ static bool is_cheap(const hlo_computation_t *branch) {
   return ops <= MAX_OPS;
 }
 
-/* A tuple's elements one by one. */
+/* Selects the elements of a tuple one by one. */
 static hlo_instr_t *select_result(pass_rewrite_t *rewrite, hlo_instr_t *pred, hlo_instr_t *x,
                                   hlo_instr_t *y) {
   hlo_instr_t **list;
@@ -76,7 +75,7 @@ static bool is_small_result(const hlo_shape_t *shape) {
   return hlo_shape_is_tuple(shape) || is_small(shape);
 }
 
-/* Both branches are computed and the results selected. */
+/* Computes both branches and selects the results. */
 static hlo_instr_t *select_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *pred = instr->operands[0];
   if (pred->shape->dtype != HR_PRED || instr->called_count != 2 || !is_small_result(instr->shape))
@@ -89,7 +88,7 @@ static hlo_instr_t *select_branches(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 
 /* ---- map ---- */
 
-/* Scalars only, so that each op has an array form. */
+/* Are all values scalars, so that each op has an array form? */
 static bool is_elementwise_body(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++) {
     const hlo_instr_t *instr = body->instrs.data[i];

@@ -31,8 +31,9 @@ hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t 
 
 /* ---- transposes ---- */
 
-/* What the kernel takes in any order: weights, which it packs, and everything if it is of no kind
- * that has an order. Other arrays are the business of the pass "layout_assignment". */
+/* Does the kernel accept the operand in any dimension order? True for weights, which it packs, and
+ * for all operands of convolutions without a preferred order. Other arrays are handled by the pass
+ * "layout_assignment". */
 static bool accepts_any_layout(const hlo_instr_t *conv, int side) {
   conv_orders_t orders;
   return !conv_orders_find(conv, &orders) || !orders.matters[side];
@@ -51,7 +52,7 @@ static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t
              : NULL;
 }
 
-/* A convolution that is transposed afterwards writes its result so at once. */
+/* A convolution whose result is transposed writes it in that order. */
 static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *conv = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
@@ -66,7 +67,8 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
 
 /* ---- windows ---- */
 
-/* The kernel's spatial dimensions that are reversed, as bits; -1: others are reversed too. */
+/* The reversed spatial dimensions of the kernel, as bits; -1: other dimensions are reversed,
+ * too. */
 static int reversed_spatial(const hlo_instr_t *reverse, const hlo_dim_labels_t *labels) {
   hr_ints_t dims = hlo_attr_ints(reverse, HLO_ATTR_DIMENSIONS);
   int bits = 0;
@@ -94,7 +96,7 @@ static hlo_instr_t *fold_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
       rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims, window->rank);
 }
 
-/* Zeros around the input, and between its elements. */
+/* Folds zeros around the input and between its elements. */
 static hlo_instr_t *fold_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *pad = conv->operands[0];
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);

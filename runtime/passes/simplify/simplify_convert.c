@@ -7,7 +7,7 @@
  * An intermediate type is dropped only if it holds every value of the first type. Exact. */
 #include "passes/simplify/simplify.h"
 
-/* Bits of the largest run of integers that all have a value of this type; floats: of the
+/* Number of bits of the integers that the type represents without gaps; for floats, of the
  * significand. */
 static int exact_bits(hr_dtype_t dtype) {
   const hr_float_format_t *format = hr_float_format(dtype);
@@ -36,7 +36,8 @@ static bool can_represent(hr_dtype_t wide, hr_dtype_t narrow) {
          exact_bits(wide) >= exact_bits(narrow);
 }
 
-/* Widening and then going on, where the second step means the same from the first type. */
+/* Skips a widening conversion if the second conversion gives the same result from the first
+ * type. */
 static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *middle = instr->operands[0],
               *x = middle->op == HLO_CONVERT ? middle->operands[0] : NULL;
@@ -45,8 +46,8 @@ static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   bool to_pred = instr->shape->dtype == HR_PRED,
        is_complex = hr_dtype_is_complex(instr->shape->dtype);
   bool known = hr_dtype_is_integer(instr->shape->dtype) || pass_is_plain_float(instr->shape->dtype);
-  /* Integers wrap on the way to narrower integers, floats saturate: the way through floats is
-   * another one. */
+  /* Integers wrap on conversion to narrower integers, while floats saturate, so a detour through
+   * floats differs. */
   bool wraps = hr_dtype_is_integer(instr->shape->dtype) && !hr_dtype_is_float(x->shape->dtype) &&
                hr_dtype_is_float(middle->shape->dtype);
   if (to_pred || is_complex || !known ||
@@ -55,7 +56,7 @@ static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   return hlo_build_convert(&rewrite->builder, x, instr->shape->dtype);
 }
 
-/* A count in another type, if both types hold all its numbers. */
+/* An iota in another type, if both types represent all its numbers. */
 static hlo_instr_t *convert_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *iota = instr->operands[0];
   hr_dtype_t from = iota->shape->dtype, to = instr->shape->dtype;
@@ -71,7 +72,7 @@ static hlo_instr_t *convert_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 static hlo_instr_t *simplify_bitcast_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
-  /* Bits are lost where bytes become preds. */
+  /* Bits are lost in bitcasts of bytes to pred. */
   if (x->op != HLO_BITCAST_CONVERT || x->shape->dtype == HR_PRED) return NULL;
   return pass_build_like(rewrite, instr, x->operands, instr->shape);
 }

@@ -69,8 +69,8 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
-/* Would the innermost dimension be a batch dimension, so that each product reads with a large
- * stride? */
+/* Would the innermost dimension be a batch dimension? Each product then reads with a large
+ * stride. */
 static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
@@ -99,7 +99,7 @@ static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   return true;
 }
 
-/* A transposed operand is read in place under other dimension numbers. */
+/* Reads a transposed operand in place under other dimension numbers. */
 static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped[2];
@@ -109,7 +109,7 @@ static hlo_instr_t *fold_operand_transposes(pass_rewrite_t *rewrite, hlo_instr_t
 }
 
 /* The dimension order in which a dot reads this side contiguously: contracted dimensions together,
- * in the order of the other side. False: they are in this order already. */
+ * in the order of the other side. False: the side already has this order. */
 static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
   int rank = side->x->shape->rank, count = 0;
   bool free_last = rank && dot_dim_role(side, rank - 1) == FREE, in_line = true;
@@ -125,7 +125,7 @@ static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *othe
   return !in_line;
 }
 
-/* A side that can be computed in any order is computed in this one. */
+/* Computes a side in this order, if it can be computed in any order. */
 static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other,
                            mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
@@ -152,7 +152,7 @@ static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot)
   return turned ? dot_build(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-/* A product whose two groups of free dimensions are swapped afterwards: swap the operands. */
+/* If the two groups of free dimensions are swapped afterwards, swaps the operands. */
 static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *dot = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
@@ -177,12 +177,12 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
 
 typedef struct kept_dims {
   int64_t sizes[HLO_MAX_RANK],
-      numbers[HLO_MAX_RANK]; /* remaining sizes; and by old dimension the new one, or -1 */
+      numbers[HLO_MAX_RANK]; /* remaining sizes; and by old dimension its new number, or -1 */
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
   int rank, batch_count, contracting_count;
 } kept_dims_t;
 
-/* Numbers of the dimensions that are left without those of size 1. */
+/* Numbers the dimensions larger than 1. */
 static void keep_dims(const dot_side_t *side, kept_dims_t *kept) {
   *kept = (kept_dims_t){.rank = 0};
   for (int d = 0; d < side->x->shape->rank; d++) {
@@ -213,7 +213,7 @@ static bool has_ones(const hlo_shape_t *shape) {
   return false;
 }
 
-/* Reshapes around a dot of fewer dimensions. */
+/* A dot of fewer dimensions, with reshapes around it. */
 static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   kept_dims_t kept[2];
@@ -258,15 +258,16 @@ hlo_instr_t *dot_broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, cons
   return hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){sorted, rank});
 }
 
-/* Where the dimensions of a product go among those of all its terms: batch, left and right as in
- * the result, and what is contracted before or behind the free ones, as it lies in the operands. */
+/* Positions of a product's dimensions in the array of all its terms: batch, left and right
+ * dimensions as in the result; contracted dimensions before or after the free ones, as in the
+ * operands. */
 typedef struct term_dims {
-  int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
+  int64_t numbers[2][HLO_MAX_RANK]; /* positions by side and dimension */
   int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
   int rank, first, count; /* rank; range of the contracted dimensions */
 } term_dims_t;
 
-/* Are the terms of a side further out than its free dimensions? */
+/* Do the terms of a side lie outside its free dimensions? */
 static bool terms_come_first(const dot_side_t *side) {
   for (int d = 0; d < side->x->shape->rank; d++)
     if (dot_dim_role(side, d) != BATCH)
@@ -285,7 +286,7 @@ static void map_side_dims(const dot_side_t *side, int s, int free, term_dims_t *
   }
 }
 
-/* False: they are more than an array has. */
+/* False: more dimensions than an array can have. */
 static bool map_term_dims(const dot_side_t sides[2], term_dims_t *terms) {
   int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]),
       right = dot_free_count(&sides[1]);
@@ -301,7 +302,7 @@ static bool map_term_dims(const dot_side_t sides[2], term_dims_t *terms) {
   return true;
 }
 
-/* All the terms that a product sums up. */
+/* The array of all terms of a product. */
 static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides[2],
                                  const term_dims_t *terms, hr_dtype_t dtype) {
   const hlo_shape_t *all = pass_shape(rewrite, dtype, terms->rank, terms->sizes);
@@ -311,7 +312,7 @@ static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides
   return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
 }
 
-/* No dimension is contracted: an outer product. */
+/* An outer product, which contracts no dimension. */
 static hlo_instr_t *expand_to_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   term_dims_t terms;
@@ -326,8 +327,8 @@ static hlo_instr_t *expand_to_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot
 #define MAX_SMALL_TERMS 8
 #define MIN_SMALL_BATCH 256
 
-/* A batch of products that are each tiny. If the contracted dimension is not innermost, sums of
- * more than a few terms are not expanded. */
+/* Is it a batch of tiny products? If the contracted dimension is not innermost, only sums of few
+ * terms are expanded. */
 static bool is_batch_of_small(const dot_side_t sides[2], const term_dims_t *terms) {
   int64_t count = 1, results = 1, sum = 1,
           max_free_sides =
@@ -347,7 +348,7 @@ bool dot_is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
   return is_float(dtype) && is_float(left) && is_float(right);
 }
 
-/* One result, or one per batch element: a sum of products, which fuses with its neighbours. The
+/* One result in total or per batch element: a sum of products, which fuses with its neighbours. The
  * same for many tiny products, and for vectors times matrices of complex numbers; for other types
  * kernels are as fast. */
 static hlo_instr_t *expand_to_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
@@ -367,7 +368,7 @@ static hlo_instr_t *expand_to_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 #define MIN_FEW_TERM_SUMS 4096
 
-/* Element `at` of the contracted dimension, without it. */
+/* Element `at` of the contracted dimension, which is dropped. */
 static hlo_instr_t *build_term(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at,
                                hr_dtype_t dtype) {
   hlo_instr_t *part = pass_build_element_slice(rewrite, side->x, side->contracting.data[0], at);
@@ -378,10 +379,10 @@ static bool is_converted_integer(const hlo_instr_t *x) {
   return x->op == HLO_CONVERT && hr_dtype_is_integer(x->operands[0]->shape->dtype);
 }
 
-/* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with
- * what is around them. Not those of integers, such as the colors of an image: their sums are whole,
- * or just below, by how each product is rounded, and many a program cuts off what follows the
- * point. */
+/* Many sums of a few terms with common factors (a point to a depth): they fuse with their
+ * neighbours. Not for integers converted to floats, such as the colors of an image: depending on
+ * how each product is rounded, their sums are integers or just below, and many programs truncate
+ * them. */
 static hlo_instr_t *expand_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   dot_sides_read(dot, sides);
@@ -409,10 +410,11 @@ static hlo_instr_t *expand_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) 
 
 /* ---- convolutions that are products ---- */
 
-/* Along this dimension the window is one element that walks over the input, or does not walk. */
+/* Window along a dimension: one element that slides over the input (pointwise), or the whole input
+ * without sliding (full). */
 typedef enum conv_along { CONV_OTHER, CONV_POINTWISE, CONV_FULL } conv_along_t;
 
-/* *out_read: the elements of the input that are read. */
+/* *out_read: range of the input elements that are read. */
 static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out,
                               hlo_slice_dim_t *out_read) {
   bool is_pointwise = window->size == 1;
@@ -427,8 +429,8 @@ static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_
   return is_pointwise ? CONV_POINTWISE : CONV_FULL;
 }
 
-/* Positions of batch, pointwise and feature dimensions of the output: those of the left side must
- * come first and in the order they have there, and the feature last. */
+/* Is the output in order: batch and pointwise dimensions of the left side first, in the left side's
+ * order, and the feature last? */
 static bool output_is_in_order(const hlo_dim_labels_t *labels, const conv_along_t *along) {
   int64_t to[HLO_MAX_RANK], last = -1;
   for (int d = 0; d < labels->lhs_rank; d++) to[d] = -1;
@@ -443,7 +445,7 @@ static bool output_is_in_order(const hlo_dim_labels_t *labels, const conv_along_
   return labels->out_feature > last;
 }
 
-/* Which dimensions are contracted on both sides: features, and full spatial ones. */
+/* The dimensions contracted on both sides: features, and full spatial dimensions. */
 static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *along, int64_t *left,
                            int64_t *right) {
   int count = 0;
@@ -457,7 +459,7 @@ static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *a
   return count;
 }
 
-/* Also the elements of the input that are read, by its dimensions. */
+/* Classifies all dimensions; also finds the range of the input elements that are read. */
 static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, conv_along_t *along,
                      hlo_slice_dim_t *read) {
   const hlo_window_t *window = hlo_attr_window(conv);
@@ -481,8 +483,8 @@ static hlo_instr_t *read_part(pass_rewrite_t *rewrite, hlo_instr_t *x,
   return is_whole ? x : pass_build_slice(rewrite, x, read);
 }
 
-/* The kernel's pointwise dimensions, all of size 1, become free ones of the product; a reshape
- * drops them from the result, where full dimensions come back with size 1. */
+/* The kernel's pointwise dimensions, all of size 1, become free dimensions of the product. A
+ * reshape drops them from the result and restores full dimensions with size 1. */
 static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   conv_along_t along[HLO_MAX_RANK];

@@ -1,4 +1,4 @@
-/* What the families of rules on dots share. */
+/* Functions shared by the families of rules on dots. */
 #ifndef PASS_SIMPLIFY_DOTS_H
 #define PASS_SIMPLIFY_DOTS_H
 
@@ -11,19 +11,19 @@ typedef struct dot_side {
   hr_ints_t batch, contracting;
 } dot_side_t;
 
-/* Operand 0 and its dimension numbers, then operand 1. */
+/* Reads operand 0 with its dimension numbers, then operand 1. */
 void dot_sides_read(const hlo_instr_t *dot, dot_side_t sides[2]);
 dot_role_t dot_dim_role(const dot_side_t *side, int64_t d);
 int dot_free_count(const dot_side_t *side);
-/* Floats, or integers of one type. */
+/* Are the types summed by this rule: floats, or integers of one type? */
 bool dot_is_summed(const dot_side_t sides[2], hr_dtype_t dtype);
-/* x over other sizes, dimension d becoming dims[d], in the type of `all`. */
+/* x broadcast to the sizes of `all`, in its type; dimension d of x becomes dims[d]. */
 hlo_instr_t *dot_broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims,
                                    const hlo_shape_t *all);
-/* The product `like` with other operands; precision goes along. NULL if some of them is. */
+/* The product `like` with other operands and the same precision. NULL if an operand is NULL. */
 hlo_instr_t *dot_build(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
                        const hlo_shape_t *shape);
-/* The type in which terms are added up. */
+/* The type in which terms are added. */
 static inline hr_dtype_t dot_sum_dtype(hr_dtype_t dtype) {
   return dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
 }

@@ -1,27 +1,29 @@
-/* Products of a large array with a small matrix over dimensions in its middle, such as gates that
- * act on qubits or small matrices on an axis of a grid. With few terms:
+/* Products of a large array with a small matrix over middle dimensions of the array, such as gates
+ * on qubits or small matrices on an axis of a grid. With few terms:
  *
  *   y[a,k,c] x[i,k]   ->   transpose(r[a,i,c]),
  *   r[a,i,c] = x[i,0] y[a,0,c] + x[i,1] y[a,1,c] + ...
  *
- * and with more of them a batch of products, r = dot(broadcast(x)[a,i,k], y[a,k,c]).
+ * and with more terms a batch of products, r = dot(broadcast(x)[a,i,k], y[a,k,c]).
  *
- * The result is computed in the order in which y lies in memory, with i where k was, and brought
- * into the order of the product by a transpose, which mostly meets its inverse. Terms are added in
+ * The result is computed in the memory order of y, with i in the position of k, and a transpose
+ * restores the order of the product; it often cancels with its inverse. Terms are added in
  * ascending order. */
 #include "passes/simplify/simplify_dots.h"
 
 #define MAX_TERMS 16
-#define MAX_FEW 16 /* elements of the small matrix's free dimensions */
-#define MAX_TINY 4 /* terms, and such elements, where no dimension needs to be in the middle */
+#define MAX_FEW 16 /* most elements of the small matrix's free dimensions */
+#define MAX_TINY 4 /* most terms, and most such elements, if no dimension need be in the middle */
 #define MIN_RESULTS 512
-#define MIN_BATCH_RATIO 4 /* columns of a product of the batch, to the rows of the small matrix */
+/* Least ratio of the columns of a product of the batch to the rows of the small matrix. */
+#define MIN_BATCH_RATIO 4
 
 typedef struct gate {
   dot_side_t many, few;
   int few_number; /* operand number of the small matrix */
   int64_t terms;
-  int64_t place[2][HLO_MAX_RANK]; /* by many or few and dimension: that of the sum; -1: none */
+  int64_t place[2][HLO_MAX_RANK]; /* by operand (many or few) and dimension: position in the sum;
+                                     -1: none */
   int64_t sizes[HLO_MAX_RANK];
   int rank;
 } gate_t;
@@ -33,7 +35,7 @@ static int64_t role_size(const dot_side_t *side, dot_role_t role) {
   return size;
 }
 
-/* Is there a free dimension before some contracted one, and another behind? */
+/* Is there a free dimension before some contracted one, and another one after it? */
 static bool contracts_in_the_middle(const dot_side_t *side) {
   bool is_before = false, is_middle = false;
   for (int d = 0; d < side->x->shape->rank; d++) {
@@ -69,7 +71,7 @@ static void put_dim(gate_t *gate, int side, int64_t d) {
   gate->place[side][d] = gate->rank++;
 }
 
-/* Free dimensions of the small matrix from *next on, `count` of them at most. */
+/* Places free dimensions of the small matrix, from *next on, at most `count`. */
 static void put_few(gate_t *gate, int count, int *next) {
   for (; *next < gate->few.x->shape->rank && count > 0; ++*next)
     if (dot_dim_role(&gate->few, *next) == FREE) {
@@ -78,8 +80,8 @@ static void put_few(gate_t *gate, int count, int *next) {
     }
 }
 
-/* One free dimension for each contracted one if there are as many, else, or if they are to stay
- * together, all at the first. */
+/* Replaces each contracted dimension by one free dimension if there are as many. Otherwise, or if
+ * they must stay together, places all free dimensions at the first contracted one. */
 static void order_dims(gate_t *gate, bool together) {
   int next = 0, free = dot_free_count(&gate->few);
   bool one_each = !together && free == (int)gate->few.contracting.count;
@@ -94,7 +96,7 @@ static void order_dims(gate_t *gate, bool together) {
     gate->place[1][gate->few.batch.data[i]] = gate->place[0][gate->many.batch.data[i]];
 }
 
-/* One side of term number `term`, broadcast to the sum. */
+/* One factor of term number `term`, broadcast to the sum. */
 static hlo_instr_t *build_factor(pass_rewrite_t *rewrite, const gate_t *gate, int side_number,
                                  int64_t term, const hlo_shape_t *all) {
   const dot_side_t *side = side_number ? &gate->few : &gate->many;
@@ -135,8 +137,8 @@ static hlo_instr_t *build_sum(pass_rewrite_t *rewrite, const gate_t *gate, hr_dt
 
 /* --- a batch of products ---------------------------------------------------------------------- */
 
-/* Free dimensions before the contracted ones, which are adjacent and in the order of the small
- * matrix; 0: no such order, or the small matrix is too large to be there for each of them. */
+/* Number of free dimensions before the contracted ones, which must be adjacent and in the order of
+ * the small matrix. 0: another order, or the small matrix is too large to be repeated. */
 static int batch_dims(const gate_t *gate) {
   const dot_side_t *many = &gate->many;
   int first = 0;
@@ -150,7 +152,7 @@ static int batch_dims(const gate_t *gate) {
   return is_wide && !many->batch.count ? first : 0;
 }
 
-/* The small matrix is repeated for each product of the batch. */
+/* Repeats the small matrix for each product of the batch. */
 static hlo_instr_t *build_batch(pass_rewrite_t *rewrite, const gate_t *gate, int batch,
                                 const hlo_instr_t *dot) {
   const hlo_shape_t *few = gate->few.x->shape;
@@ -177,7 +179,7 @@ static hlo_instr_t *build_batch(pass_rewrite_t *rewrite, const gate_t *gate, int
   return dot_build(rewrite, dot, sides, shape);
 }
 
-/* --- back into the order of the product ------------------------------------------------------- */
+/* --- restoring the order ---------------------------------------------------------------------- */
 
 static hlo_instr_t *build_in_order(pass_rewrite_t *rewrite, const gate_t *gate, hlo_instr_t *sum) {
   int64_t permutation[HLO_MAX_RANK];

@@ -28,7 +28,7 @@ static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) 
   return shape ? hlo_build_reshape(&rewrite->builder, indices, shape) : NULL;
 }
 
-/* Starts for all dimensions, of which the map's are in the list of indices. */
+/* Starts of all dimensions; those in the map come from the array of indices, the others are 0. */
 static void build_starts(pass_rewrite_t *rewrite, hlo_instr_t *flat, hr_ints_t map, int rank,
                          hlo_instr_t **out_starts) {
   for (int d = 0; d < rank; d++)
@@ -65,7 +65,7 @@ static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *in
 
 /* --- scatters --------------------------------------------------------------------------------- */
 
-/* Sizes of the window in the operand, where the inserted dimensions are 1. */
+/* Sizes of the window in the operand; inserted dimensions are 1. */
 static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK]) {
   const hlo_shape_t *whole = scatter->operands[0]->shape, *updates = scatter->operands[2]->shape;
   hr_ints_t inserted = attr_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
@@ -91,7 +91,7 @@ static bool is_one_scatter(const hlo_instr_t *instr, int64_t sizes[HLO_MAX_RANK]
          hlo_shape_elements(instr->operands[2]->shape) > 0;
 }
 
-/* Is the whole window inside? A scalar. */
+/* Is the whole window inside the operand? A scalar. */
 static hlo_instr_t *build_inside(pass_rewrite_t *rewrite, const hlo_instr_t *scatter,
                                  hlo_instr_t *const *starts, const int64_t *sizes) {
   hlo_builder_t *builder = &rewrite->builder;

@@ -2,14 +2,15 @@
  *
  *   reduce(x, iota s64, init, 0)   ->   convert(reduce(x, iota s8, init, 0))   x: u8
  *
- * Vectors then hold as many indices as values. Exact: the body does nothing with indices but
- * compare them and choose between them, and the narrow type has all that there are. */
+ * Vectors then hold as many indices as values. Exact: the body only compares and selects indices,
+ * and the narrow type represents all of them. */
 #include "base/arith.h"
 #include "passes/simplify/simplify.h"
 
-enum { INDEX = 1, COUNT = 2 }; /* operand of the indices, and how many arrays are reduced */
+enum { INDEX = 1, COUNT = 2 }; /* operand number of the indices; number of reduced arrays */
 
-/* The narrowest type that has the numbers up to `most` and is as wide as values in registers. */
+/* The narrowest type that represents the numbers up to `most` and is as wide as the values in
+ * registers. */
 static hr_dtype_t narrow_type(hr_dtype_t values, int64_t most) {
   static const struct {
     hr_dtype_t dtype;
@@ -21,7 +22,7 @@ static hr_dtype_t narrow_type(hr_dtype_t values, int64_t most) {
   return HR_S64;
 }
 
-/* The dimension along which x counts from 0; -1: it is no iota. */
+/* The dimension along which x is an iota; -1: x is no iota. */
 static int64_t counted_dim(const hlo_instr_t *x) {
   const hlo_instr_t *iota = x->op == HLO_BROADCAST ? x->operands[0] : x;
   if (iota->op != HLO_IOTA) return -1;
@@ -29,16 +30,17 @@ static int64_t counted_dim(const hlo_instr_t *x) {
   return iota == x ? dim : hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[dim];
 }
 
-/* A body while it is copied, by the ids of its instructions. */
+/* A body being cloned, by the ids of its instructions. */
 typedef struct index_body {
   hlo_instr_t **copies;
   bool *is_index;
 } index_body_t;
 
-/* Operands of a body are scalars: at most those of a select, or of the tuple of results. */
+/* Operands of a body are scalars; select and the tuple of results have at most this many. */
 enum { MAX_OPERANDS = 3 };
 
-/* Is it an index, as what it is made of says? False if it does more with one than allowed. */
+/* Marks the instruction as an index if its operands are. False: an index is used in another way
+ * than allowed. */
 static bool mark_index(index_body_t *body, const hlo_instr_t *instr, const hlo_instr_t *root) {
   bool is[MAX_OPERANDS] = {false};
   if (instr->operand_count > MAX_OPERANDS || instr->called_count) return false;
@@ -74,7 +76,8 @@ static hr_status_t copy_instr(hlo_computation_t *to, index_body_t *body, const h
   return hlo_instr_add(to, &def, &body->copies[instr->id]);
 }
 
-/* The body on narrow indices; NULL: it computes with them, or the builder failed. */
+/* Clones the body for narrow indices. NULL: the body computes with indices, or the builder
+ * failed. */
 static hlo_computation_t *narrow_body(pass_rewrite_t *rewrite, const hlo_computation_t *from,
                                       hr_dtype_t narrow) {
   hlo_builder_t *builder = &rewrite->builder;

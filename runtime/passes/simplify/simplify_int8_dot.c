@@ -1,4 +1,4 @@
-/* Dots and convolutions of bytes that were widened to s32, as quantised programs have them:
+/* Dots and convolutions of bytes widened to s32, as in quantised programs:
  *
  *   dot(convert(a: u8 -> s32) - z, convert(b: s8 -> s32))   ->   dot(a, b): s32 - z * sum(b)
  *
@@ -10,7 +10,7 @@
  * result instead, times the sums of the right side. Exact: sums wrap modulo 2^32 either way. */
 #include "passes/simplify/simplify.h"
 
-/* The left side: widened bytes, less `zero`. */
+/* The left side: widened bytes minus `zero`. */
 typedef struct byte_side {
   hlo_instr_t *bytes;
   int64_t zero;
@@ -41,7 +41,7 @@ static hlo_instr_t *subtract_zero_point(pass_rewrite_t *rewrite, hlo_instr_t *re
   return hlo_build_binary(b, HLO_SUBTRACT, result, hlo_build_broadcast_like(b, off, result, dims));
 }
 
-/* Where the right side's dimensions that are not summed are in the result: those of the batch
+/* Positions in the result of the right side's dimensions that are not summed: batch dimensions
  * first, free ones last. */
 static hr_ints_t kept_dims(const hlo_instr_t *dot, int64_t *to) {
   hr_ints_t batch = hlo_attr_ints(dot, HLO_ATTR_RHS_BATCH_DIMS);
@@ -66,12 +66,13 @@ static hlo_instr_t *build_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot, by
       pass_build_like(rewrite, dot, (hlo_instr_t *[]){left.bytes, right}, dot->shape);
   if (left.zero == 0) return result;
   for (int i = 1; i < kept.count; i++)
-    if (kept.data[i] < kept.data[i - 1]) return NULL; /* a broadcast keeps the order */
+    if (kept.data[i] < kept.data[i - 1])
+      return NULL; /* a broadcast keeps the order of dimensions */
   hlo_instr_t *sums = pass_build_sum(rewrite, dot->operands[1], (int)summed.count, summed.data);
   return subtract_zero_point(rewrite, result, left.zero, sums, kept);
 }
 
-/* Padding adds zeros to the widened input, which are bytes of value `zero`: it must be
+/* Padding adds zeros to the widened input, which correspond to bytes of value `zero`: that must be
  * representable. */
 static bool can_pad_explicitly(const hlo_instr_t *conv, byte_side_t left) {
   const hlo_window_t *window = hlo_attr_window(conv);
@@ -84,7 +85,8 @@ static bool can_pad_explicitly(const hlo_instr_t *conv, byte_side_t left) {
          hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) <= 1;
 }
 
-/* The bytes with those around them that the window adds as zeros, which it does no more: `dims`. */
+/* Pads the bytes explicitly with `zero`, in place of the window's padding. *dims: the window
+ * without padding. */
 static hlo_instr_t *pad_with_zero_point(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
                                         byte_side_t left, hlo_window_dim_t *dims) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
@@ -133,7 +135,7 @@ static bool is_plain(const hlo_instr_t *conv) {
 #define MAX_THIN_ROWS 8
 #define MIN_THIN_WEIGHTS 65536
 
-/* Elements of an operand in dimensions that are neither batch nor contracting. */
+/* Number of elements of an operand in dimensions that are neither batch nor contracting. */
 static int64_t count_free(const hlo_instr_t *x, hr_ints_t batch, hr_ints_t contracting) {
   int64_t count = hlo_shape_elements(x->shape);
   for (int64_t i = 0; i < batch.count; i++) count /= x->shape->dims[batch.data[i]];
@@ -141,8 +143,7 @@ static int64_t count_free(const hlo_instr_t *x, hr_ints_t batch, hr_ints_t contr
   return count;
 }
 
-/* Is every number of the narrow type one of the wide type? Also of a reshape of what was widened.
- */
+/* Does the conversion to the wide type preserve every number? Looks through a reshape. */
 static bool widens_exactly(const hlo_instr_t *convert) {
   if (convert->op == HLO_RESHAPE) convert = convert->operands[0];
   if (convert->op != HLO_CONVERT) return false;
@@ -159,8 +160,8 @@ static hlo_instr_t *build_narrow(pass_rewrite_t *rewrite, const hlo_instr_t *wid
   return shape ? hlo_build_reshape(&rewrite->builder, narrow, shape) : NULL;
 }
 
-/* Few rows with a large matrix that was widened for it: the kernel widens it as it reads it, so
- * that the wide one is never in memory. Exact. */
+/* Few rows times a large matrix that was widened for this product: the kernel widens while reading,
+ * so that the wide matrix is never in memory. Exact. */
 static hlo_instr_t *read_narrow_weights(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   hlo_instr_t *operands[] = {dot->operands[0], dot->operands[1]};
   hr_ints_t batch[] = {hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS),

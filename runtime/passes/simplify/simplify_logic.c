@@ -9,7 +9,7 @@
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
 
-/* All bits set, or true. */
+/* Are all bits set (pred: true)? */
 static bool is_full(const hlo_instr_t *instr) {
   int64_t value;
   if (!pass_splat_int(instr, &value)) return false;
@@ -102,7 +102,7 @@ static hlo_instr_t *simplify_not(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
                                                          : NULL;
 }
 
-/* Counts are small: their upper bits are zero. */
+/* Does the shift move out all bits of an iota? Its values are small, so its upper bits are zero. */
 static bool shifts_all_out(const hlo_instr_t *instr) {
   const hlo_instr_t *x = instr->operands[0];
   int64_t bits;

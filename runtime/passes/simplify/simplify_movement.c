@@ -19,8 +19,8 @@ static bool is_increasing(hr_ints_t dims) {
   return true;
 }
 
-/* For each dimension of `from` its number in `to`, which has the same sizes but for ones; -1 for
- * those of size 1. */
+/* For each dimension of `from` its number in `to`, which has the same sizes apart from 1; -1 for
+ * dimensions of size 1. */
 static void match_dims(const hlo_shape_t *from, const hlo_shape_t *to, int64_t *out_dims) {
   for (int d = 0, t = 0; d < from->rank; d++) {
     out_dims[d] = -1;
@@ -43,8 +43,8 @@ static hlo_instr_t *drop_ones(pass_rewrite_t *rewrite, hlo_instr_t *x, const boo
 
 /* ---- reshape ---- */
 
-/* A broadcast whose result is reshaped without moving elements across dimensions: a broadcast to
- * the new shape. */
+/* A reshape of a broadcast that moves no elements across dimensions becomes a broadcast to the new
+ * shape. */
 static hlo_instr_t *reshape_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *broadcast = instr->operands[0], *x = broadcast->operands[0];
   int64_t to[HLO_MAX_RANK], dims[HLO_MAX_RANK];
@@ -63,7 +63,8 @@ static hlo_instr_t *reshape_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *i
                              (hr_ints_t){dims, rank});
 }
 
-/* Only dimensions of size 1 come or go: still a count along the same one. */
+/* If only dimensions of size 1 are added or dropped, the result is an iota along the same
+ * dimension. */
 static hlo_instr_t *reshape_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *iota = instr->operands[0];
   int64_t to[HLO_MAX_RANK], dim = hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION);
@@ -74,8 +75,7 @@ static hlo_instr_t *reshape_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
   return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
 }
 
-/* Dimensions of size 1 are dropped before the others are moved, so that products see the transpose.
- */
+/* Drops dimensions of size 1 before the transpose, so that products see the transpose. */
 static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *transpose = instr->operands[0], *x = transpose->operands[0];
   hr_ints_t permutation = dims_of(transpose);
@@ -112,7 +112,7 @@ static hlo_instr_t *transpose_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t 
   return pass_build_transpose(rewrite, instr->operands[0]->operands[0], both);
 }
 
-/* A piece as it is transposed, if that is a reshape. */
+/* The transposed piece, if the transpose is a reshape. */
 static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece,
                                      hr_ints_t permutation) {
   int64_t sizes[HLO_MAX_RANK];
@@ -124,7 +124,7 @@ static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece
   return hlo_build_reshape(&rewrite->builder, piece, shape);
 }
 
-/* Vectors that are stacked along the other dimension instead. */
+/* Stacks the vectors along the other dimension instead. */
 static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *whole = instr->operands[0], *pieces[MAX_STACKED];
   hr_ints_t permutation = dims_of(instr);
@@ -171,7 +171,7 @@ static hlo_instr_t *broadcast_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t 
                              (hr_ints_t){both, dims.count});
 }
 
-/* A reshape that only adds dimensions of size 1 is part of the broadcast. */
+/* A reshape that only adds dimensions of size 1 is merged into the broadcast. */
 static hlo_instr_t *broadcast_of_reshape(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *reshape = instr->operands[0], *x = reshape->operands[0];
   int64_t to[HLO_MAX_RANK], dims[HLO_MAX_RANK];
@@ -184,7 +184,7 @@ static hlo_instr_t *broadcast_of_reshape(pass_rewrite_t *rewrite, hlo_instr_t *i
   return hlo_build_broadcast(&rewrite->builder, x, instr->shape, (hr_ints_t){dims, x->shape->rank});
 }
 
-/* A count along one dimension of the result. */
+/* An iota along one dimension of the result. */
 static hlo_instr_t *broadcast_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   int64_t dim = dims_of(instr).data[hlo_attr_int(instr->operands[0], HLO_ATTR_IOTA_DIMENSION)];
   hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, dim);
@@ -226,7 +226,7 @@ static hlo_instr_t *simplify_reverse(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return hlo_build(&rewrite->builder, HLO_REVERSE, instr->shape, 1, &from, 1, &attr, 0, NULL);
 }
 
-/* A count to one is zero. */
+/* An iota of one element is zero. */
 static hlo_instr_t *simplify_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] != 1) return NULL;
   return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, 0, instr->shape->dtype),

@@ -37,7 +37,7 @@ static hlo_instr_t *slice_of_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   return pass_build_slice(rewrite, instr->operands[0]->operands[0], dims);
 }
 
-/* A slice that lies within one operand of the concatenation. */
+/* Is the slice within one operand of the concatenation? */
 static hlo_instr_t *slice_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *whole = instr->operands[0];
   const hlo_slice_t *slice = hlo_attr_slice(instr);
@@ -58,7 +58,7 @@ static hlo_instr_t *slice_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t 
   return NULL;
 }
 
-/* The operand of the broadcast is sliced instead. */
+/* Slices the operand of the broadcast instead. */
 static hlo_instr_t *slice_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *broadcast = instr->operands[0], *x = broadcast->operands[0];
   hr_ints_t from = hlo_attr_ints(broadcast, HLO_ATTR_DIMENSIONS);
@@ -68,7 +68,7 @@ static hlo_instr_t *slice_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *ins
   return part ? hlo_build_broadcast(&rewrite->builder, part, instr->shape, from) : NULL;
 }
 
-/* A slice that lies within the unpadded array. */
+/* Is the slice within the unpadded array? */
 static hlo_instr_t *slice_of_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *pad = instr->operands[0];
   hlo_instr_t *x = pad->operands[0];
@@ -83,7 +83,7 @@ static hlo_instr_t *slice_of_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return pass_build_slice(rewrite, x, dims);
 }
 
-/* What is left of it is in the same order before it is transposed. */
+/* Slices before the transpose. */
 static hlo_instr_t *slice_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_instr_t *transpose = instr->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
@@ -116,7 +116,8 @@ static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- concatenate ---- */
 
-/* Operands, those of inner concatenations in their place, without empty ones; -1: too many. */
+/* Operands of a concatenation, with inner concatenations expanded and empty operands dropped; -1:
+ * too many. */
 static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, int max_parts) {
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -133,7 +134,7 @@ static int flatten(hlo_instr_t *instr, int64_t along, hlo_instr_t **out_parts, i
   return count;
 }
 
-/* Is b the slice of the same array that follows a? */
+/* Is b the slice that follows a in the same array? */
 static bool is_next_slice(const hlo_instr_t *a, const hlo_instr_t *b, int64_t along) {
   if (a->op != HLO_SLICE || b->op != HLO_SLICE || a->operands[0] != b->operands[0]) return false;
   const hlo_slice_t *x = hlo_attr_slice(a), *y = hlo_attr_slice(b);
@@ -193,7 +194,7 @@ static hlo_instr_t *simplify_concatenate(pass_rewrite_t *rewrite, hlo_instr_t *i
 
 /* ---- pad ---- */
 
-/* Negative edges only: a slice. */
+/* A pad with only negative edges is a slice. */
 static hlo_instr_t *pad_as_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_slice_dim_t dims[HLO_MAX_RANK];
   hlo_instr_t *x = instr->operands[0];
@@ -228,8 +229,7 @@ static hlo_instr_t *dynamic_slice_at(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return pass_build_slice(rewrite, x, dims);
 }
 
-/* Starts that cannot be anything but zero become constants, so that what computes them goes away.
- */
+/* Starts that can only be zero become constants, so that their computation is dead. */
 static hlo_instr_t *fold_zero_starts(pass_rewrite_t *rewrite, hlo_instr_t *instr, int first,
                                      const int64_t *sizes) {
   hlo_instr_t *operands[2 + HLO_MAX_RANK], *x = instr->operands[0];
@@ -251,7 +251,7 @@ static hlo_instr_t *simplify_dynamic_slice(pass_rewrite_t *rewrite, hlo_instr_t 
   return slice ? slice : fold_zero_starts(rewrite, instr, 1, instr->shape->dims);
 }
 
-/* An update of everything is the update: its start can only be zero. */
+/* An update of the whole array is the update, since its start can only be zero. */
 static hlo_instr_t *simplify_update(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *update = instr->operands[1];
   if (hlo_shape_same_dims(x->shape, update->shape)) return update;

@@ -6,10 +6,9 @@
  *   sum(convert(narrow integers))         ->   convert(sum(convert(x)))      in less wide integers
  *   reduce(x[many, kept, n], dims 0, 2)   ->   reduce(reduce(x, dims 0), dims 1)      the same
  *
- * The last one is for group norms, which sum over pixels and neighbouring channels: the first sum
- * runs over rows as they are in memory, and the second one over little. Bodies must be one
- * commutative op. The order of sums may change, so floats may round differently.
- */
+ * The last rule is for group norms, which sum over pixels and neighbouring channels: the first sum
+ * runs over rows in memory order, and the second one over few elements. Bodies must be one
+ * commutative op. The order of sums may change, so floats may round differently. */
 #include "passes/simplify/simplify.h"
 
 static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
@@ -27,8 +26,8 @@ static hlo_instr_t *build_reduce(pass_rewrite_t *rewrite, const hlo_instr_t *fro
   return hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1, from->called);
 }
 
-/* Without reduced dimensions of size 1. If none is left, the body is applied once to each element
- * and the initial value. */
+/* Drops reduced dimensions of size 1. If none is left, applies the body once to each element and
+ * the initial value. */
 static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   int64_t sizes[HLO_MAX_RANK], dims[HLO_MAX_RANK];
@@ -50,7 +49,7 @@ static hlo_instr_t *drop_unit_dims(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
                           pass_build_fill(rewrite, instr->operands[1], flat->shape), flat);
 }
 
-/* The dimensions that stay must stay in order. */
+/* The kept dimensions must stay in order. */
 static hlo_instr_t *fold_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *transpose = instr->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
@@ -69,12 +68,12 @@ static hlo_instr_t *fold_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   return build_reduce(rewrite, instr, transpose->operands[0], instr->shape, count, dims);
 }
 
-#define LEADING_MIN 8       /* what the first of two sums leaves is small beside its operand */
-#define APART_ELEMENTS 4096 /* fewer are as soon done in one step */
+#define LEADING_MIN 8       /* least factor by which the first of two sums shrinks its operand */
+#define APART_ELEMENTS 4096 /* fewer elements are as fast in one step */
 
-/* The first of the last dimensions, which are reduced, if a kept dimension is before them and more
- * reduced ones are before that; -1: it is not so, not worth two sums, or what is between the two
- * would be rounded to a narrow type. */
+/* First of the reduced trailing dimensions, if a kept dimension precedes them and other reduced
+ * ones precede that; -1: another form, not worth two sums, or the intermediate result would be
+ * rounded to a narrow type. */
 static int trailing_dims(const hlo_shape_t *shape, const bool *reduced) {
   int first = shape->rank, kept;
   int64_t leading = 1;
@@ -86,7 +85,7 @@ static int trailing_dims(const hlo_shape_t *shape, const bool *reduced) {
   return apart && hlo_shape_elements(shape) >= APART_ELEMENTS ? first : -1;
 }
 
-/* Both with the same one op, and the inner one starting from its neutral element. */
+/* Do both apply the same single op, with the inner one starting from its neutral element? */
 static bool have_same_op(const hlo_instr_t *outer, const hlo_instr_t *inner) {
   hlo_opcode_t a, b;
   const hlo_instr_t *init = inner->operands[1];
@@ -137,13 +136,12 @@ static hlo_instr_t *split_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return part ? build_reduce(rewrite, instr, part, instr->shape, second_count, second) : NULL;
 }
 
-#define WRITTEN_OUT 32 /* terms up to which sums are in lanes of their own: the narrower the more \
-                        */
+#define WRITTEN_OUT 32 /* terms up to which each sum has its own lane, so narrower types help */
 
 static int bits_of(hr_dtype_t dtype) { return hr_dtype_table[dtype].bits; }
 
-/* The narrowest integers that hold every sum of `terms` numbers of type `from`, and of which a
- * vector has more than of `wide`; `wide`: none. */
+/* The narrowest integer type, narrower than `wide`, that holds every sum of `terms` numbers of type
+ * `from`; `wide`: none. */
 static hr_dtype_t sum_type(hr_dtype_t from, hr_dtype_t wide, int64_t terms) {
   static const hr_dtype_t types[2][3] = {{HR_U8, HR_U16, HR_U32}, {HR_S8, HR_S16, HR_S32}};
   bool is_signed = hr_dtype_class(from) == HR_CLASS_SIGNED;
@@ -161,7 +159,7 @@ static bool is_sum(const hlo_instr_t *reduce) {
   return pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD;
 }
 
-/* A sum of numbers that were widened for it. */
+/* Narrows a sum of numbers that were widened for it. */
 static hlo_instr_t *narrow_sum(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *source = x->operands[0];
   hr_dtype_t wide = instr->shape->dtype, from = source->shape->dtype;

@@ -11,8 +11,8 @@ static bool is_scalar_fill(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
 }
 
-/* The sizes before the reshapes, if all operands are reshapes of the same sizes, or of one scalar
- * throughout. */
+/* The sizes before the reshapes, if all operands are reshapes from the same sizes or broadcasts of
+ * one scalar. */
 static const hlo_shape_t *sizes_before(const hlo_instr_t *instr) {
   const hlo_shape_t *before = NULL;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -53,8 +53,8 @@ static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   return false;
 }
 
-/* A reduction of what only got, or lost, dimensions of size 1. Those before the reshape stay, and
- * go afterwards. */
+/* A reduction of a reshape that only adds or drops dimensions of size 1. Dimensions before the
+ * reshape are kept, and dropped after the reduction. */
 static hlo_instr_t *sink_below_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *reshape = instr->operands[0],
               *x = reshape->op == HLO_RESHAPE ? reshape->operands[0] : NULL;

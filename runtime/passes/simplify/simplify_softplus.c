@@ -1,16 +1,17 @@
-/* The derivative of softplus(x) = log(1 + e^x), as derivatives of logaddexp(x, 0) have it:
+/* The derivative of softplus(x) = log(1 + e^x), in the form that derivatives of logaddexp(x, 0)
+ * have:
  *
  *   e^(finite(x) - finite(softplus(x)))   ->   logistic(x)
  *
  *   softplus(x)   max(x, 0) + log1p(e^-|x|), where x is NaN x
  *   finite(y)     0 where y is +infinity, else y
  *
- * Equal at infinities and NaN. The difference that is left out loses digits, logistic does not. */
+ * Equal at infinities and NaN. The original difference loses digits, logistic does not. */
 #include "passes/simplify/simplify.h"
 
 #include <math.h>
 
-/* The other operand of a binary op, if one of them is this number; else NULL. */
+/* The other operand of a binary op with an operand equal to this number; NULL: none. */
 static hlo_instr_t *beside_number(const hlo_instr_t *instr, double number) {
   for (int k = 0; k < 2; k++)
     if (pass_is_number(instr->operands[k], number)) return instr->operands[1 - k];
@@ -21,7 +22,7 @@ static bool compares(const hlo_instr_t *instr, int direction) {
   return instr->op == HLO_COMPARE && (int)hlo_attr_enum(instr, HLO_ATTR_DIRECTION) == direction;
 }
 
-/* y of finite(y), or NULL. */
+/* y, if `instr` is finite(y); else NULL. */
 static hlo_instr_t *finite_of(hlo_instr_t *instr) {
   if (instr->op != HLO_SELECT || !pass_is_number(instr->operands[1], 0)) return NULL;
   hlo_instr_t *y = instr->operands[2];
@@ -30,7 +31,7 @@ static hlo_instr_t *finite_of(hlo_instr_t *instr) {
   return fits ? y : NULL;
 }
 
-/* x without negations and zeros that are added. */
+/* x without negations and additions of zero. */
 static const hlo_instr_t *bare(const hlo_instr_t *x) {
   while (x->op == HLO_NEGATE || x->op == HLO_ADD || x->op == HLO_SUBTRACT) {
     const hlo_instr_t *next = x->op == HLO_NEGATE ? x->operands[0] : beside_number(x, 0);

@@ -1,15 +1,15 @@
-/* Sums with arrays that are zero but for a part:
+/* Sums with arrays that are zero except for a part:
  *
  *   w - c * scatter-add(0, i, u)            ->   scatter-add(w, i, -c * u)      c > 0
  *   w + c * scatter-add(0, i, u)            ->   scatter-add(w, i, c * u)       c < 0
  *   add(pad(x, 0), pad(y, 0)), x beside y   ->   pad(concatenate(x + 0, y + 0), 0)
  *
  * The first two are a step of gradient descent on a table of which a batch reads some rows: only
- * these rows are touched. The last is the gradient of an array of which a program takes the parts
- * one by one, as layers of stacked weights: sums of n arrays, each mostly zeros, become one copy.
- * Elements without update stay as they are in every bit: x - 0 and x + -0 are x. Those with several
- * updates may be rounded otherwise. x + 0 is there for -0, which becomes 0 in the sum; it goes
- * where x is never -0. */
+ * these rows are accessed. The last is the gradient of an array whose parts are read one by one,
+ * such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes one copy.
+ * Elements without an update stay bitwise equal: x - 0 and x + -0 are x. Elements with several
+ * updates may be rounded differently. x + 0 turns -0 into 0, as the sum does; it is omitted if x is
+ * never -0. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
@@ -24,14 +24,14 @@ static bool is_sum_of_rows(const hlo_instr_t *x) {
          hlo_shape_elements(x->operands[2]->shape) <= hlo_shape_elements(x->shape);
 }
 
-/* x, or what it is a reshape of, if nothing else reads it. */
+/* x, or the array that it reshapes, if nothing else reads it. */
 static hlo_instr_t *match_rows(pass_rewrite_t *rewrite, hlo_instr_t *x) {
   if (pass_use_count(rewrite, x) > 1) return NULL;
   if (x->op == HLO_RESHAPE) return match_rows(rewrite, x->operands[0]);
   return is_sum_of_rows(x) ? x : NULL;
 }
 
-/* x is `scale` times a scatter that nothing else reads. */
+/* Is x `scale` times a scatter that nothing else reads? */
 static hlo_instr_t *match_scaled(pass_rewrite_t *rewrite, hlo_instr_t *x, double *out_scale) {
   hlo_instr_t *scatter = match_rows(rewrite, x);
   *out_scale = 1;
@@ -68,9 +68,9 @@ static hlo_instr_t *update_rows(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* ---- parts side by side ---- */
+/* --- adjacent parts --------------------------------------------------------------------------- */
 
-/* The only dimension that is padded with zeros, on its ends; -1: x is something else. */
+/* The only dimension that is padded, at its ends, with zeros; -1: x is another op. */
 static int padded_dim(pass_rewrite_t *rewrite, const hlo_instr_t *x) {
   int dim = -1;
   if (x->op != HLO_PAD || !pass_is_number(x->operands[1], 0) || pass_use_count(rewrite, x) > 1)

@@ -18,7 +18,7 @@ static bool same_broadcast(const hlo_instr_t *a, const hlo_instr_t *b) {
   return true;
 }
 
-/* The broadcast that the others are like, if not of a scalar; NULL: they do not agree. */
+/* A broadcast (not of a scalar) with whose dimensions the others agree; NULL: they do not agree. */
 static hlo_instr_t *find_common_broadcast(const hlo_instr_t *instr) {
   hlo_instr_t *model = NULL;
   for (int k = 0; k < instr->operand_count; k++) {

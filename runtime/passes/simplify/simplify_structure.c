@@ -17,7 +17,7 @@ static hlo_instr_t *simplify_element(hlo_instr_t *instr) {
   return tuple->op == HLO_TUPLE ? tuple->operands[hlo_attr_int(instr, HLO_ATTR_INDEX)] : NULL;
 }
 
-/* A tuple of all the elements of one tuple, in order. */
+/* Is it a tuple of all elements of one tuple, in order? */
 static hlo_instr_t *simplify_tuple(hlo_instr_t *instr) {
   hlo_instr_t *whole = NULL;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -74,8 +74,7 @@ static hlo_instr_t *find_equal(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   }
 }
 
-/* These ops may also forget, or promise, sizes that are known only at run time: that is left to
- * them. */
+/* These ops may also drop or promise dynamic sizes; such ops are left unchanged. */
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *by = find_equal(rewrite, instr);
   return by && hlo_shape_equal(by->shape, instr->shape) ? by : NULL;

@@ -3,13 +3,13 @@
  *   add(transpose(x), transpose(y))     ->   transpose(add(x, y))
  *   multiply(transpose(x), broadcast(v)) ->  transpose(multiply(x, broadcast'(v)))
  *
- * There products, reductions and other transposes take them over, and fusions read their operands
- * in the order in which they are stored. At least one of the transposes has no other use, so that
- * there are never more of them than before; for a comparison it may have one, which is mostly the
- * select that follows. Exact. */
+ * Products, reductions and other transposes can then absorb them, and fusions read their operands
+ * in memory order. At least one of the transposes must have no other use, so that their number
+ * never grows; for a comparison one other use is allowed, which is usually the select that follows.
+ * Exact. */
 #include "passes/simplify/simplify.h"
 
-enum { MAX_OPERANDS = 3 }; /* operands of an elementwise op, at most */
+enum { MAX_OPERANDS = 3 }; /* most operands of an elementwise op */
 
 static hr_ints_t dims_of(const hlo_instr_t *instr) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -28,8 +28,8 @@ static bool same_order(hr_ints_t a, hr_ints_t b) {
   return true;
 }
 
-/* The permutation that all transposed operands share; none if there are no such operands, others
- * that are not free, or only transposes that stay for other uses. */
+/* The permutation shared by all transposed operands; none if there are no such operands, if another
+ * operand is not free, or if all transposes remain for other uses. */
 static hr_ints_t shared_permutation(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   static const hr_ints_t none;
   hr_ints_t shared = none;

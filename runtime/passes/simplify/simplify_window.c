@@ -10,8 +10,8 @@
 
 enum {
   MAX_POSITIONS = 16,
-  MAX_TOTALS = 4,    /* sums: more than that are better computed one after the other */
-  MIN_RESULTS = 1024 /* fewer are done before code for them is made */
+  MAX_TOTALS = 4,    /* most running sums; longer ones are faster one after the other */
+  MIN_RESULTS = 1024 /* fewer results take less time than generating their code */
 };
 
 static bool has_padding(const hlo_window_t *window) {
@@ -20,8 +20,8 @@ static bool has_padding(const hlo_window_t *window) {
   return false;
 }
 
-/* The dimension along which the window is as long as the array: totals up to each element, or from
- * it on. -1: none. */
+/* The dimension along which the window is as long as the array: totals up to, or from, each
+ * element. -1: none. */
 static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
   int found = -1;
   for (int d = 0; d < window->rank; d++) {
@@ -36,7 +36,7 @@ static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
   return found;
 }
 
-/* Not running totals. */
+/* Does the window have few positions? Running totals are excluded. */
 static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *window) {
   int64_t positions = 1;
   for (int d = 0; d < window->rank; d++) {
@@ -58,7 +58,8 @@ static hlo_instr_t *build_padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_in
   return pass_build_pad(rewrite, x, with, dims);
 }
 
-/* What lies under place number `position` of the window, the last dimension going first. */
+/* The slice of x under position number `position` of the window; the last dimension varies
+ * fastest. */
 static hlo_instr_t *slice_of_position(pass_rewrite_t *rewrite, hlo_instr_t *x,
                                       const hlo_window_t *window, const hlo_shape_t *results,
                                       int64_t position) {
@@ -97,7 +98,7 @@ static hlo_instr_t *combine_positions(pass_rewrite_t *rewrite, hlo_instr_t *inst
   return sum && x ? hlo_build_convert(builder, sum, instr->shape->dtype) : NULL;
 }
 
-/* Each total is the one before it and one element more; the totals stand side by side. */
+/* Each total is the previous one plus one element; the totals are concatenated. */
 static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d,
                                    bool from_end, hlo_opcode_t op) {
   hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
