@@ -63,7 +63,7 @@ const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
 #include "ops/table/op_attrs.def"
 #undef ATTRS
 
-enum { /* short trait names for the table's rows */
+enum { /* short trait names for the rows of ops.def */
        LEAF = OP_LEAF,
        ELEMENTWISE = OP_ELEMENTWISE,
        COMMUTATIVE = OP_COMMUTATIVE,

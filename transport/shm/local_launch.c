@@ -14,7 +14,7 @@
 
 #define VARIABLE "HLORUN_LAUNCHED" /* processes, rank, file */
 
-/* --- the parent's --- */
+/* --- parent --- */
 
 hr_status_t tp_local_launch_memory(int processes, int *out_fd) {
   return tp_shm_file_new(processes, out_fd);
@@ -27,7 +27,7 @@ void tp_local_launch_export(int processes, int rank, int fd) {
   fcntl(fd, F_SETFD, 0);
 }
 
-/* --- the child's --- */
+/* --- child --- */
 
 static struct {
   bool looked;

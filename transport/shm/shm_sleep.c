@@ -1,7 +1,6 @@
 /* Sleeping in waits. On an oversubscribed machine a process that polls, or yields again and again,
- * takes time from those that it waits for, and keeps its processor from taking over work of the
- * others. It therefore sleeps on a futex in its shared state, and whoever does what it may wait for
- * wakes it.
+ * takes time from the processes that it waits for, and keeps its processor from their work. It
+ * therefore sleeps on a futex in its shared state, and a process that may end its wait wakes it.
  *
  *   sleeper                        waker
  *   asleep = 1                     count a step, push a message, finish a piece
