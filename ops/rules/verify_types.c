@@ -52,7 +52,7 @@ hr_status_t verify_complex_parts(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The comparison orders of a type, as bits of hlo_enum_COMPARISON_t; the lowest bit is the
+/* The comparison orders of a type, as bits of hlo_enum_COMPARISON_t; the one listed first is the
  * default. */
 static uint32_t orders_of(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {

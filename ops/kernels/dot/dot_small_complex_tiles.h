@@ -6,7 +6,7 @@ typedef float SIMD_VECTOR_NAME(part)
     __attribute__((vector_size(SIMD_VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t SIMD_VECTOR_NAME(places) __attribute__((vector_size(SIMD_VECTOR_BYTES)));
 
-/* Parts in each other's places. */
+/* Swaps real and imaginary parts. */
 SIMD_VECTOR_TARGET static inline __attribute__((always_inline)) SIMD_VECTOR_NAME(vec)
     SIMD_VECTOR_NAME(swap)(SIMD_VECTOR_NAME(vec) x) {
   SIMD_VECTOR_NAME(places) order;
