@@ -63,8 +63,8 @@ typedef struct op_probe_ops {
 } op_probe_ops_t;
 
 /* Collectives. The calls start a transfer and return a request, NULL if it is over; the data stays
- * valid and unchanged until wait(). Every member of a group makes the same calls in the same order.
- */
+ * valid and unchanged until wait(). Every member of a group makes the same calls in the same
+ * order. */
 typedef struct op_comm_ops {
   /* `stream`: calls of one stream come in the same order on every member; calls of different
    * streams (an instruction's channel id) need not. */

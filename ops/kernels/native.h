@@ -75,8 +75,7 @@ typedef struct op_native_parts {
                        that nobody reads there after the part is final */
   hr_status_t (*fuse)(const op_native_target_t *target, const void *plan,
                       const op_native_grid_t *grid, struct op_native_step *out);
-  bool fit_caches; /* a finished part is still in the cache, so that an epilogue reads it at no cost
-                    */
+  bool fit_caches; /* a finished part is still in the cache, free for an epilogue to read */
   const struct op_native_consumer *consumer; /* how the step consumes parts; NULL: it cannot */
 } op_native_parts_t;
 

@@ -29,8 +29,8 @@ typedef struct conv_array {
   bool reversed[CONV_MAX_SPATIAL]; /* weights only: read in reverse order */
 } conv_array_t;
 
-/* dst[n][g, o][y] = sum over i, k of src[n][g, i][y * stride + k * dilation - low] wei[g][o][i][k]
- */
+/* dst[n][g, o][y] = sum over i, k of src[n][g, i][y * stride + k * dilation - low]
+ * wei[g][o][i][k] */
 typedef struct conv_problem {
   conv_kind_t kind;
   matmul_types_t types;

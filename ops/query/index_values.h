@@ -10,8 +10,8 @@ static inline int64_t op_index_at(const hlo_value_t *value, int64_t i) {
   return index < 0 && value->dtype == HR_U64 ? INT64_MAX : index;
 }
 
-/* All elements of an integer array as indices, in `scratch` (or the array itself, if it is s64).
- */
+/* All elements of an integer array as indices, in `scratch` (or the array itself, if it is
+ * s64). */
 hr_status_t op_indices_load(hr_arena_t *scratch, const hlo_value_t *value,
                             const int64_t **out_indices);
 

@@ -1,7 +1,7 @@
 /* Result shapes of gather and scatter. Both relate an array to an array of start indices by the
  * same kind of dimension numbers; tie_t holds them under gather's names, with the labels of either
- * op.
- */
+ *
+ * op. */
 #include "ops/query/gather_dims.h"
 #include "ops/rules/constraint.h"
 
@@ -238,8 +238,8 @@ hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t 
   return NULL;
 }
 
-/* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions.
- */
+/* Updates agree with the indices in scatter dimensions, and fit the operand in window
+ * dimensions. */
 static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t,
                                  const hlo_shape_t *updates) {
   uint64_t windows = 0, without = op_dims_mask(t->dims.dropped) | op_dims_mask(t->dims.batching);

@@ -111,8 +111,8 @@ static hr_status_t want_like_operand(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
-/* Result k of `count` reductions by one body: the operand's type, or the body's if that is wider.
- */
+/* Result k of `count` reductions by one body: the operand's type, or the body's if that is
+ * wider. */
 static hr_status_t check_reduction(const hlo_instr_t *instr, const char *body_rule,
                                    const char *type_rule, int count, const hlo_shape_t *results) {
   const hlo_computation_t *body = op_body_of(instr);

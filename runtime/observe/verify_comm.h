@@ -22,8 +22,8 @@ typedef struct exec_verify_options {
 /* Owner: everything in `options` must outlive it. Errors: NO_MEMORY. */
 hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify_t **out_verify);
 void exec_verify_destroy(exec_verify_t *verify); /* accepts NULL; no transfer may be in flight */
-/* Wraps the communication functions of `env`. Call after exec_comm_attach and exec_channels_attach.
- */
+/* Wraps the communication functions of `env`. Call after exec_comm_attach and
+ * exec_channels_attach. */
 void exec_verify_attach(op_env_t *env, exec_verify_t *verify);
 /* To be called after each execution, with its status `st`, in this order: exec_verify_end,
  * exec_channels_end, exec_verify_match. The first completes exchanges without a done, or cancels

@@ -21,8 +21,8 @@ hr_status_t tp_tuning_load(tp_groups_t *groups);
  * rank 0 warns about in tp_tuning_load. Owner: the caller, by tp_tuning_destroy. */
 hr_status_t tp_tuning_read(tp_tuning_t **out_tuning);
 void tp_tuning_destroy(tp_tuning_t *tuning); /* accepts NULL */
-/* Microseconds, interpolated linearly in the logarithms of size and time; negative: not measured.
- */
+/* Microseconds, interpolated linearly in the logarithms of size and time; negative: not
+ * measured. */
 double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, const char *algorithm,
                       int ranks, size_t bytes);
 

@@ -5,8 +5,8 @@
  * algorithm in shared memory (hooks.poll). All active requests are in a list, which every wait
  * advances, so that a rank that waits for one transfer still does its part of the others. A failure
  * cancels the request's messages; its status is kept until the request is waited for.
- * All of this runs with the lock of progress.h held. `completion.over` alone may be read without.
- */
+ * All of this runs with the lock of progress.h held. `completion.over` alone may be read
+ * without. */
 #include "transport/core/request.h"
 
 #include <stddef.h>

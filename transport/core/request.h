@@ -111,8 +111,8 @@ typedef struct tp_rounds {
   int number;  /* number of the current round, from 0 */
 } tp_rounds_t;
 
-/* The algorithm's functions, called with the lock of progress.h held. A failure ends the request.
- */
+/* The algorithm's functions, called with the lock of progress.h held. A failure ends the
+ * request. */
 typedef struct tp_request_hooks {
   hr_status_t (*arrived)(tp_request_t *request,
                          int part);             /* per message with a part; may be NULL */

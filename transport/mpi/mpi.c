@@ -23,8 +23,7 @@
   (1 << 30) /* bytes; MPI counts are ints, so larger messages are sent in pieces */
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
-#define ABORT_S 2 /* seconds that a process which fails later leaves to the first to end the job \
-                   */
+#define ABORT_S 2 /* seconds for the first process that fails to end the job */
 #define SEGMENT_BYTES (UINT64_C(5) << 20) /* bytes that Open MPI uses in /dev/shm per process */
 #define PUSH_POLLS 64 /* failed polls of a wait between calls of drive_progress */
 

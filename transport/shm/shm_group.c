@@ -19,8 +19,7 @@
 #include "transport/algorithms/hierarchy.h"
 
 #define SPIN_POLLS 200         /* polls of a counter before the caller may do other work */
-#define POLLS_WITHOUT_PAUSE 32 /* the first of SPIN_POLLS, without a pause instruction in between \
-                                */
+#define POLLS_WITHOUT_PAUSE 32 /* first polls, without a pause instruction in between */
 #define MIN_CHUNK_BYTES ((size_t)128 << 10)
 #define MAX_CHUNK_BYTES ((size_t)1 << 20)
 

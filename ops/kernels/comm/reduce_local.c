@@ -1,6 +1,6 @@
 /* Sums, products, minima and maxima of several arrays in one pass: the accumulator stays in
- * registers and each operand is read once, which halves the memory traffic of pairwise combination.
- */
+ * registers and each operand is read once, which halves the memory traffic of pairwise
+ * combination. */
 #include "ops/kernels/comm/reduce_local.h"
 
 #include "base/clones.h"

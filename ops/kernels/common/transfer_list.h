@@ -27,8 +27,8 @@ struct op_transfer {
   HR_VEC(hlo_value_t *) held_values; /* values that live until the end; owned */
 };
 
-/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the results.
- */
+/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the
+ * results. */
 typedef hr_status_t (*op_start_fn)(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer);
 

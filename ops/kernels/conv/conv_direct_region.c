@@ -160,7 +160,7 @@ static void copy_span(const direct_block_t *block, const direct_span_t *s, int64
   }
 }
 
-/* All padded columns are narrowed: those of other parts hold garbage, which is not copied. */
+/* All padded columns are narrowed; those of other parts are undefined and are not copied. */
 void direct_block_store(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   if (plan->types.narrows_result)

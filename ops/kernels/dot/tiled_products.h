@@ -3,8 +3,8 @@
  *
  *   s = q k'         [matrices, rows, columns]     a product makes a tile
  *   p = softmax(s)   generated code on its rows    a tile becomes others
- *   o = p v          [matrices, rows, n]           products read a tile
- */
+ *   o = p v          [matrices, rows, n]           products read a
+ * tile */
 #ifndef HLO_OPS_TILED_PRODUCTS_H
 #define HLO_OPS_TILED_PRODUCTS_H
 

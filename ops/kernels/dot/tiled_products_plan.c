@@ -18,7 +18,7 @@
 #define TILE_BYTES (512 << 10) /* bytes of all tiles of a worker */
 #define TILE_SLACK 192 /* bytes for alignment, and for vectors that are read beyond the end */
 #define TILE_ROWS 8    /* rows of a tile are a multiple of this */
-#define TASKS 16       /* number of tiles, if they have enough rows then */
+#define TASKS 16       /* least number of tiles, if there are enough rows */
 #define TASK_ROWS 64
 #define MATRICES_MIN 8
 

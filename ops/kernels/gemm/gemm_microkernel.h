@@ -11,8 +11,7 @@
 #include "ops/kernels/gemm/gemm.h"
 
 #ifndef PREFETCH_ROWS
-#define PREFETCH_ROWS 24 /* prefetch distance in rows of B, about a miss of the last-level cache \
-                          */
+#define PREFETCH_ROWS 24 /* prefetch distance in rows of B: a miss of the last-level cache */
 #define BASE_ROWS 3      /* rows of A that one address reaches with the stride times 0, 1 and 2 */
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))

@@ -28,8 +28,8 @@ hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, 
 void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
                      void *to);
 /* Narrows `count` dense results to the program's type; `from` may be overwritten. Floats become
- * integers by truncation, saturated to the type's range; complex numbers lose the imaginary part.
- */
+ * integers by truncation, saturated to the type's range; complex numbers lose the imaginary
+ * part. */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
 /* An array transposed to another order of dimensions, or read in place if it has that order
  * already. */
