@@ -16,13 +16,10 @@
 
 #include "transport/core/group.h"
 
-#define TP_SHM_MEMBERS 255 /* most members of a group: the sizes of an all-to-all fit into a slot \
-                            */
+#define TP_SHM_MEMBERS 255 /* most members: the sizes of an all-to-all fit into a slot */
 #define TP_SHM_SMALL 2048  /* bytes of a member's payload that fit into its slot */
 #define TP_SHM_TINY 16     /* bytes of payload that fit into the cache line of the step counter */
-#define TP_SHM_LARGE_PAGE                                                \
-  ((size_t)2 << 20) /* bytes; heaps consist of such pages where possible \
-                     */
+#define TP_SHM_LARGE_PAGE ((size_t)2 << 20) /* bytes; heaps use such pages if possible */
 
 /* A member's data about one transfer. Written by the member before the step that publishes it, read
  * by the others after that step. */
