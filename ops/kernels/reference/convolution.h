@@ -34,7 +34,7 @@ typedef struct conv_plan {
  * C1-C27); UNSUPPORTED for sparse operands. */
 hr_status_t conv_plan_init(const op_step_t *step, conv_plan_t *out_plan);
 
-/* The input under the window of one result position: per dimension and window element the offset
+/* The input under the window of one result position: per dimension and window element, the offset
  * of the input element, or -1 for padding and dilation holes. */
 typedef struct conv_view {
   const conv_plan_t *plan;
