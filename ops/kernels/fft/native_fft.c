@@ -22,9 +22,7 @@
 #define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
 #define SPLIT_ELEMENTS 4096 /* least elements per worker */
 #define MIN_LANES 4         /* fewest lines for fft_lanes */
-#define FEW_LEFT                                                                   \
-  2 /* most columns after the last whole block for which FFTW is faster than lanes \
-     */
+#define FEW_LEFT 2          /* most remaining columns for which FFTW is faster than lanes */
 
 /* One pass along a dimension that is not the last. */
 typedef struct fft_columns {

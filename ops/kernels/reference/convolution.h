@@ -43,8 +43,7 @@ typedef struct conv_view {
   int64_t unit;                   /* reals per window element: the features of a group */
   int real_bytes;
   bool rows_merge;         /* the innermost window dimension is a contiguous run of the input */
-  bool multiplies_padding; /* sums include 0 * weight at padding and holes, see depthwise and lines
-                            */
+  bool multiplies_padding; /* sums include 0 * weight at padding and holes (depthwise, lines) */
 } conv_view_t;
 
 /* The number of offsets of a view, and a view that stores them in the caller's memory. */

@@ -1,13 +1,13 @@
 /* Parallel prefix sums (scans).
  *
- *   inner = 1   a line is contiguous. Lines are distributed over the workers; few and long ones are
- *               cut into pieces: all pieces are totalled, the totals are scanned, and then each
- *               piece is scanned from its carry. Two reads, one write; one worker takes piece after
- *               piece, so that the second read is from the cache.
+ *   inner = 1   a line is contiguous. Lines are distributed over the workers; a few long ones are
+ *               divided into pieces: the total of each piece is computed, the totals are scanned,
+ *               and then each piece is scanned from its carry. Two reads, one write; a single
+ *               worker processes piece after piece, so that the second read is from the cache.
  *   inner > 1   lines are columns of rows: blocks of WINDOW_SCAN_COLUMNS columns are scanned
  *               together, row after row.
  *
- * Pieces depend on sizes alone, so that sums have the same bits with any number of workers; sums of
+ * Pieces depend on sizes only, so that sums have the same bits with any number of workers; sums of
  * f32 are accumulated in f64. */
 #include "ops/kernels/window/prefix_scan.h"
 
