@@ -191,7 +191,7 @@ static double element_count(const int64_t *sizes, int rank) {
   return size;
 }
 
-/* True for a window without dilation whose stride is larger than 1 (patches of an image). */
+/* True for a window with strides and without dilation (patches of an image). */
 static bool has_stride_only(const conv_problem_t *forward) {
   bool steps = false, holes = false;
   for (int d = 0; d < forward->spatial; d++) {
@@ -202,8 +202,8 @@ static bool has_stride_only(const conv_problem_t *forward) {
 }
 
 /* True for a forward convolution that is better computed as a gradient of weights: one whose window
- * is much larger than its result. If both are about as large, it is a gradient if it has no strides
- * and, read as a gradient, more channels than batch entries. */
+ * is much larger than its result. If both are about as large, it is a gradient unless it has
+ * strides without dilation, and if it has, read as a gradient, more channels than batch entries. */
 static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
   double window = element_count(forward->window, forward->spatial),
          out = element_count(forward->out, forward->spatial);

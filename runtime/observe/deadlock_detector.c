@@ -347,7 +347,7 @@ hr_status_t exec_watch_finish(exec_watch_t *watch) {
   return st;
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 static hr_status_t set_up(exec_watch_t *watch) {
   const tp_group_t *world = watch->comm->groups->world;

@@ -292,7 +292,7 @@ static void print_table_and_limits(hr_strbuf_t *text, const hr_trace_t *trace,
   if (trace->numa_nodes) explain_print_numa(text, trace, groups, count);
 }
 
-/* --- both forms --- */
+/* --- common to text and JSON --- */
 
 typedef void print_fn(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
                       explain_group_t *groups, int count);

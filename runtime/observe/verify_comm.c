@@ -454,7 +454,7 @@ hr_status_t exec_verify_match(exec_verify_t *verify, hr_status_t st) {
   return st || !verify ? st : exec_watch_finish(verify->options.watch);
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify_t **out_verify) {
   void *memory;

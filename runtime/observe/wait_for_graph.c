@@ -157,7 +157,7 @@ static hr_status_t tell_deputies(exec_graph_t *graph, note_kind_t kind, double w
   return NULL;
 }
 
-/* --- a deputy asks --- */
+/* --- questions of a deputy --- */
 
 static hr_status_t start_collecting(exec_graph_t *graph, double now) {
   graph_msg_t question = {.kind = NOTE_QUESTION, .number = ++graph->question_number};
@@ -351,7 +351,7 @@ hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s) {
   return st;
 }
 
-/* --- giving up --- */
+/* --- time-outs --- */
 
 /* Serves until time `until_s`, or with `once` until this rank has been asked. */
 static hr_status_t serve_until(exec_graph_t *graph, double until_s, bool once) {

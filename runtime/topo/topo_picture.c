@@ -191,7 +191,7 @@ static void draw_machine(picture_t *picture, hwloc_topology_t topology) {
   hr_strbuf_add_str(picture->text, "</svg>\n");
 }
 
-/* --- who sits where --- */
+/* --- ranks of the cores --- */
 
 /* Ranks are noted in ascending order. */
 static void note_share(const topo_share_t *share, int rank, holders_t *holders) {

@@ -34,7 +34,7 @@ hr_status_t tp_message_sum_compare(const tp_message_sum_t *sum) {
                   sum->size_bytes, sum->rank, found, sum->rank, sum->sum);
 }
 
-/* --- the fault --- */
+/* --- fault injection --- */
 
 static uint64_t flipped_message;       /* number of the message to damage; 0: none */
 static _Atomic uint64_t messages_left; /* messages until the one to damage; 0: none */

@@ -370,7 +370,7 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   return st;
 }
 
-/* --- with a file that is inherited --- */
+/* --- inherited file --- */
 
 hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
   tp_shm_t shm = {.fd = file_without_name("hlorun")};

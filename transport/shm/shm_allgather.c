@@ -122,7 +122,7 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
   return tp_shm_chunks(op, 2 * op->chunk_bytes, copy_in, copy_out, out_done);
 }
 
-/* --- both --- */
+/* --- common --- */
 
 /* A member's input where others can access it, after its offsets are published; NULL: not
  * accessible. */

@@ -198,7 +198,7 @@ static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
   return reduce_block(op, offset, left < most ? left : most);
 }
 
-/* --- both --- */
+/* --- common --- */
 
 /* An operand that others cannot access is copied to the result, if that is accessible. */
 static bool publish_buffers(tp_shm_op_t *op) {

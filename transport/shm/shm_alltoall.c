@@ -191,7 +191,7 @@ static hr_status_t take_piece(tp_shm_op_t *op, int member, int64_t piece) {
   return NULL;
 }
 
-/* --- both --- */
+/* --- common --- */
 
 static hr_status_t publish(tp_shm_op_t *op) {
   bool has_offsets = op->group->size <= MAX_WITH_OFFSETS;

@@ -112,7 +112,7 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-/* --- oversubscribed: the second of the two to arrive copies --- */
+/* --- oversubscribed: the second to arrive makes the copy --- */
 
 enum {
   OUTCOME_COPIED = 1,

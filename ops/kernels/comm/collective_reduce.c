@@ -1,8 +1,8 @@
 /* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are
  * combined in listed order, starting from the first one's elements, by any computation; maximum and
- * minimum propagate NaN, as the specification says. Sums of bf16 and f16 accumulate in f32 and
- * rounded once at the end (as XLA does for bf16); narrower floats and integers are combined in
- * their own type.
+ * minimum propagate NaN, as the specification says. Sums of bf16 and f16 accumulate in f32 and are
+ * rounded once at the end (as in XLA for bf16); narrower floats and integers are combined in their
+ * own type.
  *
  *   operand --convert_in--> operands[k] --transport--> travelling[k] --convert_out--> results[k]
  *

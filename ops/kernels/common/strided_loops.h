@@ -74,8 +74,8 @@ static inline void loop_shape_strides(const hlo_shape_t *shape, int64_t *out_str
   loop_dense_strides(shape->rank, shape->dims, element_bytes, out_strides);
 }
 
-/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space; the
- * heart of transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative
+/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space;
+ * used by transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative
  * stride). If the dense dimensions of the two differ, the copy is made in square tiles, so that
  * every cache line is used as a whole. */
 typedef struct loop_copy {

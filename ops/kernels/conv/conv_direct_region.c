@@ -1,7 +1,7 @@
 /* Copies of a block of a direct convolution: of its input before the sums (the region), of its
  * results after them.
  *
- * The region holds the input positions that the block's lines see, image after image, channels
+ * The region holds the input positions that the block's lines read, image after image, channels
  * innermost and zeros where the window reaches past the input:
  *
  *   axis 0     begin * in_stride ... (end - 1) * in_stride + span of the taps

@@ -26,7 +26,7 @@
 #define MAX_AXIS_POSITIONS 8
 #define READ_UNIT 8192 /* least elements for another worker */
 
-/* --- whether numbers are finite --- */
+/* --- tests for finite numbers --- */
 
 #define DEFINE_IS_FINITE(NAME, T, SPECIAL)                                                   \
   __attribute__((optimize("O3"))) NATIVE_CLONES static bool NAME(const T *bits, int64_t n) { \
@@ -75,7 +75,7 @@ bool conv_are_finite(hr_workers_t *workers, hr_dtype_t dtype, const void *data, 
   return !check.found;
 }
 
-/* --- the grid of positions to look at --- */
+/* --- grid of positions to test --- */
 
 typedef struct conv_axis {
   hlo_window_dim_t window;

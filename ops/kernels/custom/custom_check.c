@@ -224,8 +224,8 @@ static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_print = {prepare_print, run_print};
 
-/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq
- * asks for it, and writes it to a file if its user wants to see it. --- */
+/* --- interpreter.probe: x -> x. The engine keeps the value for a check.expect_serialized_eq, and
+ * writes it to a file at the user's request. --- */
 
 typedef struct probe_plan {
   hr_str_t id;

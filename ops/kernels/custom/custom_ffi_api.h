@@ -29,8 +29,8 @@ extern const ffi_api_t custom_ffi_api;
 
 /* Waits for a handler that ends asynchronously, and frees the future. NULL: it has ended. */
 ffi_error_t *custom_ffi_await(ffi_future_t *future);
-/* Turns a handler's error into a status, and frees it. NULL for NULL. `target` is for the message.
- */
+/* Turns a handler's error into a status, and frees it. NULL for NULL. `target` is for the
+ * message. */
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target);
 
 #endif

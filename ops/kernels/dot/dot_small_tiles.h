@@ -1,5 +1,5 @@
-/* The loops of dot_small.c for one width of vectors. Included once per width, after what
- * gemm_microkernel.h asks for is defined. SIMD_NAME(x) adds type and width, such as f32_v256_x.
+/* The loops of dot_small.c for one width of vectors. Included once per width, after the macros that
+ * gemm_microkernel.h needs. SIMD_NAME(x) adds type and width, such as f32_v256_x.
  *
  *   panel<V>    V vectors of columns by ROWS rows of c in registers, over all of k
  *

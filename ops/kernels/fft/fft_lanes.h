@@ -1,6 +1,6 @@
 /* Transforms of many short lines at once, one line per vector lane: element i of all lines is one
- * vector, so that any length is as fast as its factors allow, and columns need no separate code or
- * copies.
+ * vector, so that any length is as fast as its factors allow, and neither real lines nor columns
+ * need separate code or copies.
  *
  * Lengths whose prime factors are at most 127 use the Stockham autosort algorithm, others are
  * computed as a convolution (Bluestein). Real lines of even length n are complex lines of n / 2,

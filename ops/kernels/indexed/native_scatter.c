@@ -218,7 +218,7 @@ static void run_with_copies(const op_native_run_t *run, const native_scatter_pla
   hr_workers_split(run->workers, plan->counts[0], 4096, reduce_copies, &job);
 }
 
-/* --- rows, over the workers ------------------------------------------------------------------- */
+/* --- rows, divided among the workers ---------------------------------------------------------- */
 
 /* Computes one part of the columns, or the rows that belong to a part. */
 static void scatter_part_rows(const scatter_job_t *job, int part) {

@@ -151,7 +151,7 @@ static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void 
   return NULL;
 }
 
-/* --- the reduction alone --- */
+/* --- reduction only --- */
 
 /* sytrd's output: vectors below the subdiagonal, the tridiagonal elements, and the input above. */
 static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,

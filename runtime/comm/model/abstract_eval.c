@@ -22,7 +22,7 @@ void check_evaluator_init(check_evaluator_t *evaluator, hr_arena_t *arena, hr_ma
 
 void check_evaluator_deinit(check_evaluator_t *evaluator) { hr_arena_deinit(&evaluator->scratch); }
 
-/* --- what is not known --- */
+/* --- unknown values --- */
 
 /* A symbol that no other rank or program has; a single process has no values that vary. */
 check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause,
@@ -204,7 +204,7 @@ static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
   return true;
 }
 
-/* --- anything else, by the kernels of the reference engine --- */
+/* --- other instructions, by reference kernels --- */
 
 /* An array of at most MAX_ARRAY_ELEMENTS elements; the product cannot overflow, as it is tested
  * after each factor. */
@@ -275,7 +275,7 @@ static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_
   return unknown_result(evaluator, instr, in, out_value);
 }
 
-/* --- by op --- */
+/* --- ops --- */
 
 /* The id of the grid row or column: known, and a reason why the walk is valid for this rank
  * only. */

@@ -160,7 +160,7 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
   return st;
 }
 
-/* --- the whole --- */
+/* --- the entry point --- */
 
 /* Hashes the fields that comm_trace_equal compares; only traces with equal hashes are compared in
  * full. */

@@ -86,7 +86,7 @@ static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *
   return NULL;
 }
 
-/* --- the ends that a program has --- */
+/* --- ends of channels of a program --- */
 
 bool exec_endpoints_run_on(const endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   int64_t device = search->is_split ? op_device_of(instr) : -1;

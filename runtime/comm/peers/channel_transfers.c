@@ -213,7 +213,7 @@ hr_status_t exec_channels_end(exec_channels_t *channels, hr_status_t st) {
   return st;
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 hr_status_t exec_channels_create(const exec_channels_options_t *options,
                                  exec_channels_t **out_channels) {

@@ -15,7 +15,7 @@ typedef struct desc {
 } collective_desc_t;
 typedef HR_VEC(collective_desc_t) collective_descs_t;
 
-/* --- what this process has --- */
+/* --- collectives of this process --- */
 
 typedef struct desc_writer {
   hr_strbuf_t *text;
