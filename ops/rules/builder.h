@@ -5,8 +5,7 @@
  *   hlo_builder_t b = hlo_builder_at(computation, line, column);
  *   hlo_instr_t *square = hlo_build_binary(&b, HLO_MULTIPLY, x, x);
  *   ...
- *  
- * HR_TRY(hlo_builder_finish(&b)); */
+ *   HR_TRY(hlo_builder_finish(&b)); */
 #ifndef HLO_IR_BUILDER_H
 #define HLO_IR_BUILDER_H
 

@@ -3,8 +3,8 @@
  * Inputs and outputs belong to the transfer until its request is done. Every member of a group
  * makes the same calls with the same sizes in the same order.
  * Order:   reductions combine in listed order, ((x0 + x1) + x2) + ..., whatever the size of the
- * message; over several machines, reorderable reductions combine machine by machine. Equal inputs
- * give equal bits on all ranks, in every run.
+ *          message; over several machines, reorderable reductions combine machine by machine. Equal
+ *          inputs give equal bits on all ranks, in every run.
  * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed;
  * NO_MEMORY; errors of the reducer and of endpoint->interrupted. Outputs are then unspecified.
  * Memory:  requests and their scratch space are reused: a warmed-up transfer allocates nothing.

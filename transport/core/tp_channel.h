@@ -9,7 +9,7 @@
 
 #include "transport/core/collective.h"
 
-#define TP_CHANNEL_COUNT (UINT32_C(1) << (TP_TAG_BITS - 2)) /* of one pair of ranks */
+#define TP_CHANNEL_COUNT (UINT32_C(1) << (TP_TAG_BITS - 2)) /* channels of a pair of ranks */
 
 /* A message is a list of `count` blocks of the same sizes at both ends; an empty list is a message,
  * too. The list is read before the return; the blocks belong to the transfer until it is done. */

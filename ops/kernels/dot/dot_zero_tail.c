@@ -1,11 +1,11 @@
 /* Zeros at the ends of matrices: see dot_zero_tail.h.
  *
  *   rows of a    only the first of the last rows of zeros is multiplied, and its results are those
- * of the others: 0, or NaN in columns of b that are not finite terms        skipped if b is finite,
- * as they add 0; and only if all terms are one panel, so that the others keep their order
+ *                of the others: 0, or NaN in columns of b that are not finite
+ *   terms        skipped if b is finite, as they add 0; and only if all terms are one panel, so
+ *                that the others are summed as before
  *
- * Cost: a matrix that has no such rows costs a look at the first elements of its last row and
- * column. */
+ * Cost: for a matrix without such rows, a test of the first elements of its last row and column. */
 #include "ops/kernels/dot/dot_zero_tail.h"
 
 #include <string.h>

@@ -95,7 +95,8 @@ void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64
                         int64_t columns);
 
 /* BLAS level 2 on rows of split matrices. Vectors are single rows; only elements [begin, end) are
- * used. split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
+ * used.
+ *   split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
  *   split_gemv     y += sign * sum over i of factors[i] a[i]; a conjugated or not
  *   split_ger      a[i] += sign * factors[i] x */
 typedef enum split_matrix_conj {

@@ -37,17 +37,20 @@ typedef struct solve_plan {
   hlo_enum_TRANSPOSE_t transpose;
 } solve_plan_t;
 
-/* transpose: to = the transpose of the rows x columns matrix `from`, conjugated if `conjugate` is
- * set. factor:    overwrites the lower triangle of a with its Cholesky factor, row by row: l[i][j]
- * = (a[i][j] - sum over p < j of l[i][p] conj(l[j][p])) / l[j][j]; false if a pivot is not
- * positive. An upper factor is the adjoint of a lower one. eliminate: forward or backward
- * substitution for rows of right-hand sides, x[i] = (b[i] - sum over solved p of t[i][p] x[p]) /
- * t[i][i]. x op(a) = b is solved as op(a)^T x^T = b^T. cholesky:  an upper factor is computed from
- * the transpose and transposed back; the other triangle becomes 0, or everything NaN if the matrix
- * is not positive definite. solve:     a triangle on the right side is solved on transposed
- * right-hand sides, so that eliminate always walks rows. `transposed` says whether t is the
- * transpose of a, and elimination is forward if the triangle t is a lower one. Cost: n^3 / 3
- * multiply-adds for a factor, n^2 * width for a solve. */
+/* transpose: to = the transpose of the rows x columns matrix `from`, conjugated if
+ *            `conjugate` is set.
+ * factor:    overwrites the lower triangle of a with its Cholesky factor, row by row:
+ *            l[i][j] = (a[i][j] - sum over p < j of l[i][p] conj(l[j][p])) / l[j][j];
+ *            false if a pivot is not positive. An upper factor is the adjoint of a lower one.
+ * eliminate: forward or backward substitution for rows of right-hand sides,
+ *            x[i] = (b[i] - sum over solved p of t[i][p] x[p]) / t[i][i].
+ *            x op(a) = b is solved as op(a)^T x^T = b^T.
+ *   cholesky:  an upper factor is computed from the transpose and transposed back; the other
+ *              triangle becomes 0, or everything NaN if the matrix is not positive definite.
+ *   solve:     a triangle on the right side is solved on transposed right-hand sides, so that
+ *              eliminate always walks rows. `transposed`: t is the transpose of a.
+ *              Elimination is forward if the triangle t is a lower one.
+ *   Cost: n^3 / 3 multiply-adds for a factor, n^2 * width for a solve. */
 #define DEFINE_LINALG(NAME, T)                                                                     \
   static void NAME##_transpose(const T *from, int64_t rows, int64_t columns, bool conjugate,       \
                                T *to) {                                                            \

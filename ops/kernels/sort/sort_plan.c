@@ -57,8 +57,8 @@ static bool matches_choice(const hlo_instr_t *select, int direction, bool itself
   return true;
 }
 
-/* Matches x with all NaNs replaced by one and -0 by +0, as in JAX: select(x != x, nan, select(x ==
- * 0, 0, x)) */
+/* Matches x with all NaNs replaced by one and -0 by +0, as in JAX:
+ *   select(x != x, nan, select(x == 0, 0, x)) */
 static bool is_canonical(const hlo_instr_t *key, int *out_operand, uint64_t *out_nan) {
   const hlo_instr_t *nan, *zero, *rest;
   if (key->op != HLO_SELECT || key->operands[0]->op != HLO_COMPARE) return false;
