@@ -1,8 +1,8 @@
-/* The interface of kernels, and what implementations share. A kernel has two halves: `prepare` runs
- * once per instruction (per set of shapes, if they are dynamic) and works out strides, loop nests,
- * library plans; `run` follows them. Kernels see dense row-major arrays; layouts matter only to
- * bitcast and custom calls. They reach memory, other computations, peers and feeds only through
- * op_env_t. Thread: prepared plans are immutable and shared. */
+/* The interface of kernels, and helpers for their implementation. A kernel has two halves:
+ * `prepare` runs once per instruction (per set of shapes, if they are dynamic) and works out
+ * strides, loop nests, library plans; `run` follows them. Kernels see dense row-major arrays;
+ * layouts matter only to bitcast and custom calls. They reach memory, other computations, peers and
+ * feeds only through op_env_t. Thread: prepared plans are immutable and shared. */
 #ifndef HLO_OPS_KERNEL_H
 #define HLO_OPS_KERNEL_H
 

@@ -182,8 +182,8 @@ hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
-/* pred is 1 bit in the table and a byte beside types of whole bytes. Packing of pred depends on
- * what it is converted to. */
+/* pred is 1 bit in the table and a byte in bitcasts with types of whole bytes: packing of pred
+ * depends on the other type. */
 int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other) {
   int bits = hr_dtype_table[dtype].bits;
   return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;

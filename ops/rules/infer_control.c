@@ -1,6 +1,6 @@
 /* Result shapes of calls, asynchronous pairs, and point-to-point transfers. A call has the shape of
  * its computation's root; the verifier compares other branches and the arguments. The value of a
- * start is a tuple (operands, results, contexts...), of which the done takes element 1. */
+ * start is a tuple (operands, results, contexts...); element 1 is the result of the done. */
 #include "ops/rules/constraint.h"
 
 /* Arguments are checked by the verifier. */

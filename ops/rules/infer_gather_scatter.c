@@ -1,6 +1,5 @@
 /* Result shapes of gather and scatter. Both relate an array to an array of start indices by the
  * same kind of dimension numbers; tie_t holds them under gather's names, with the labels of either
- *
  * op. */
 #include "ops/query/gather_dims.h"
 #include "ops/rules/constraint.h"

@@ -295,7 +295,7 @@ static hr_status_t data_operands(const hlo_instr_t *instr, int *out_count) {
   return NULL;
 }
 
-/* The root is the first id of each group, or an operand of its own. */
+/* The root is the first id of each group, or a separate operand. */
 hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C1", "C2", NULL, false, false};
   int count;
@@ -402,7 +402,7 @@ hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The done of an op takes the state of its own start. */
+/* Checks that the done of an op gets the state of that op's start. */
 hr_status_t verify_collective_done(const hlo_instr_t *instr) {
   hlo_opcode_t wanted = instr->op == HLO_ALL_REDUCE_DONE   ? HLO_ALL_REDUCE_START
                         : instr->op == HLO_ALL_GATHER_DONE ? HLO_ALL_GATHER_START

@@ -56,8 +56,8 @@ const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
   { HLO_ATTR_##key, HLO_USE_SHOW }
 #define MAY(key) \
   { HLO_ATTR_##key, HLO_USE_MAY }
-/* The first entry only keeps empty lists legal C; hlo_op_table points behind it. Each list of
- * op_attrs.def becomes an array attrs_LIST. */
+/* The first entry only keeps empty lists legal C; hlo_op_table points to the entry after it. Each
+ * list of op_attrs.def becomes an array attrs_LIST. */
 #define ATTRS(list, ...) \
   static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
 #include "ops/table/op_attrs.def"

@@ -1,6 +1,5 @@
 /* Progress counters: relaxed atomics with one writer, so that plain loads and stores suffice and
  * no locked instruction is needed. Readers may see a loop and an iteration count of different
- *
  * moments. */
 #include "observe/progress_counter.h"
 

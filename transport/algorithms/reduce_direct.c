@@ -7,7 +7,7 @@
  *   gather            seg 0    seg 1   ... seg n-1
  *
  * There is one round per segment, so that scratch space stays small and in the caches; in an
- * all-reduce, the finished segment of the round before goes out to everybody along with it.
+ * all-reduce, the finished segment of the previous round is sent to all members along with it.
  *
  * Cost: each rank sends and receives (p-1)/p of the array once for reduce-scatter, twice for
  * all-reduce, and does 1/p of the arithmetic; scratch space of p segments. */

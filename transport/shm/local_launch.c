@@ -1,5 +1,5 @@
 /* Worlds of processes on one machine that `hlorun -n` starts without MPI: the parent creates the
- * shared memory file and hands its descriptor and the ranks to the children in an environment
+ * shared memory file and passes its descriptor and the ranks to the children in an environment
  * variable; the endpoint of a child is the shared-memory transport alone. */
 #include "transport/shm/local_launch.h"
 

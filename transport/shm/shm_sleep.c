@@ -8,9 +8,8 @@
  *   poll: nothing                  asleep? 0, and wake
  *   wait while asleep is 1
  *
- * One of the two sees what the other wrote. A wait that nobody ends so, of a kind that has no
- * waker, ends by its time limit. Cost: a fence and a load for each possible sleeper, and a system
- * call for each that sleeps. */
+ * One of the two sees what the other wrote. A wait without a waker ends by its time limit. Cost: a
+ * fence and a load for each possible sleeper, and a system call for each that sleeps. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

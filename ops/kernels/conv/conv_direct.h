@@ -70,7 +70,7 @@ typedef struct direct_panel {
   const int64_t *tap_positions; /* coordinate of each tap on the last axis, relative to the row */
   int64_t axis_size;            /* size of the last axis of the input */
   int64_t position_stride;      /* step of that coordinate from one row to the next */
-  const void *zeros;            /* address read in place of padding */
+  const void *zeros;            /* address read instead of padding */
   int64_t tap_reuse;            /* adjacent taps that a sliding tile keeps in registers; 0: none */
 
   /* Tiles by an indirection buffer: positions at borders, and remainders of lines. */
@@ -113,14 +113,14 @@ typedef struct direct_axis {
   int64_t stride;    /* coordinates from one result of the phase to the next */
   int64_t count;     /* results of the phase */
   int64_t in_stride; /* input coordinates from one result to the next */
-  int64_t taps;      /* taps of the axis that meet the input at all */
+  int64_t taps;      /* taps of the axis that meet the input for some result */
   int64_t *starts;   /* [taps]: input coordinate of the first result, ascending */
   int64_t *elements; /* [taps]: index within the window */
 } direct_axis_t;
 
 /* Results that meet the same taps. A forward convolution has one phase; with holes in the input
  * (data gradient, transposed convolution) each residue of the coordinates modulo the hole width is
- * a phase of its own, so no hole is ever read. */
+ * a separate phase, so no hole is ever read. */
 typedef struct direct_phase {
   direct_axis_t axes[CONV_MAX_SPATIAL];
   int64_t taps;                             /* taps of a position; merged rows count as one */
@@ -173,7 +173,7 @@ typedef struct direct_tiling {
 /* Variants of the loop nest; they exclude each other except where a comment says so. */
 typedef struct direct_form {
   bool narrow_n;         /* n of at most 4: vectors of terms, panel [tap][column][term] */
-  bool depthwise;        /* every column has terms of its own: elementwise products */
+  bool depthwise;        /* each column has its own terms: elementwise products */
   bool merges_last_axis; /* few channels: the taps of a row are one tap of taps * k terms */
   bool has_region;       /* any form: the block's input is copied, channels innermost, padded */
   bool has_copy;         /* any form: results go through a buffer of the block */

@@ -1,11 +1,11 @@
 /* Addresses of one block of a direct convolution: lines, indirection buffer, live taps.
  *
  * A block is divided into spans, one per line of results. The middle of a span, whose taps are all
- * inside the input, becomes a line: its tiles compute addresses from strides. The borders, and what
- * does not fill a tile, go through the indirection buffer, one address for each position and tap,
- * as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the same
- * coordinate of neighbouring spans are put into one tile, because they miss the same taps, and taps
- * that no row of a tile has are skipped (live taps).
+ * inside the input, becomes a line: its tiles compute addresses from strides. Borders, and
+ * remainders smaller than a tile, use the indirection buffer, one address for each position and
+ * tap, as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the
+ * same coordinate of neighbouring spans are put into one tile, because they miss the same taps, and
+ * taps that no row of a tile has are skipped (live taps).
  *
  * Cost: O(positions) for lines, O(border positions * taps) for the buffer, once a block and not
  * once a panel. */

@@ -1,6 +1,6 @@
 /* Operands and results of LAPACK calls in both conventions: the typed one, with options in
  * backend_config, and the old one, with sizes as leading scalar operands. Shapes are checked when
- * the step is prepared, so that routines are called with valid sizes only. */
+ * the step is prepared, so that routines get valid sizes only. */
 #include "ops/kernels/custom/custom_lapack.h"
 
 #include <limits.h>

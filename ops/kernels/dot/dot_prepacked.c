@@ -5,7 +5,7 @@
 
 #define MIN_ROWS 4           /* fewest rows; with fewer b is read faster in place */
 #define MAX_ROWS 512         /* most rows; with more packing costs little */
-#define FEW_ROWS 16          /* most rows for which b would otherwise not be packed at all */
+#define FEW_ROWS 16          /* most rows for which b is otherwise not packed */
 #define FEW_PRODUCTS 1000000 /* products below which b stays in the caches */
 #define MIN_PRODUCTS 100000
 

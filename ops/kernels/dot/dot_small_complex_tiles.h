@@ -1,5 +1,5 @@
 /* The loops of dot_small_complex.c for one width of vectors. Included once per width by
- * simd_foreach.h. A vector holds PAIRS complex numbers, real and imaginary parts by turns. */
+ * simd_foreach.h. A vector holds PAIRS complex numbers, real and imaginary parts alternating. */
 #define PAIRS (SIMD_VECTOR_BYTES / 8)
 typedef float SIMD_VECTOR_NAME(vec) __attribute__((vector_size(SIMD_VECTOR_BYTES)));
 typedef float SIMD_VECTOR_NAME(part)

@@ -1,8 +1,8 @@
 /* Scalar computations applied to many elements: bodies of reduce, map, sort, scatter and
  * collectives. A body of elementwise ops is flattened and vectorised: each of its instructions is
- * evaluated for a block of elements by its elementwise kernel, so that a body costs about as much
- * per element as the same ops on arrays. Any other body (loops, slices, other ops) is called
- * element by element through op_env_t.call. */
+ * evaluated for a block of elements by its elementwise kernel, so that its cost per element is
+ * about that of the same ops on arrays. Any other body (loops, slices, other ops) is called element
+ * by element through op_env_t.call. */
 #ifndef HLO_OPS_BODY_H
 #define HLO_OPS_BODY_H
 

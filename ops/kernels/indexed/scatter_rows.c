@@ -237,7 +237,7 @@ DEFINE_LOOPS(set_128, set_128_t, b, b)
 DEFINE_LOOPS(c64_add, float _Complex, a + b, a + b)
 DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
 
-/* --- with AVX-512: what does not fill a vector goes by a mask --- */
+/* --- AVX-512: remainders of vectors use masks --- */
 
 #if SIMD_HAS_WIDTHS
 #include <immintrin.h>
