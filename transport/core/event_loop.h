@@ -30,8 +30,7 @@ hr_status_t tp_loop_post(tp_loop_t *loop, tp_loop_fn fn, void *context);
 void tp_loop_call(tp_loop_t *loop, tp_loop_fn fn, void *context);
 bool tp_loop_is_current(const tp_loop_t *loop); /* true on the loop thread */
 
-/* --- sources of events: each ends with tp_source_stop, after which its callback no longer runs
- * --- */
+/* --- sources of events: after tp_source_stop the callback of a source does not run --- */
 typedef struct tp_source tp_source_t;
 void tp_source_stop(tp_source_t *source); /* accepts NULL; may be called from callbacks */
 

@@ -3,8 +3,8 @@
  * registers, so that narrow weights take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, THIN_TERMS rows at a time, and the
- *             result, which stays in the caches, is updated by tiles of some vectors; what follows
- *             is asked for early, by the columns of the tile
+ *             result, which stays in the caches, is updated by tiles of some vectors; later rows
+ *             are prefetched, by the columns of the tile
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a

@@ -2,8 +2,8 @@
  *
  *   communicates  computations that reach a communication operation (callees come first)
  *   order         the planned order of each computation (plan/plan_order.h)
- *   needs         backward slice from all decisions about control: which tuple elements of which
- *                 values have to be evaluated; a fixed point over calls and loop-carried state
+ *   needs         backward slice from all decisions about control: the tuple elements of values
+ *                 that have to be evaluated; a fixed point over calls and loop-carried state
  *   before        transitive closure of data and control dependencies between communicating
  *                 instructions, as rows of bits, iterated to a fixed point
  *
