@@ -16,7 +16,8 @@ const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT] = {
 #undef OP
 };
 
-/* The offered array has the declared sizes; a step that found out others takes new memory. */
+/* True if the preallocated array has the declared sizes; a step whose actual sizes differ
+ * allocates. */
 static bool takes_offer(const op_env_t *env, const op_step_t *step) {
   return env->hints.out_hint && env->hints.out_hint_instr == step->instr &&
          hlo_value_fits(env->hints.out_hint, step->out_shape);
@@ -51,7 +52,7 @@ hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *
   bool is_alone = op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
   for (int i = 0; i < step->instr->operand_count; i++)
     if (i != k && in[i] == in[k])
-      is_alone = false; /* read as another operand while it is written */
+      is_alone = false; /* another operand reads it while it is written */
   if (is_alone) {
     *out_value = hlo_value_retain(in[k]);
     return NULL;

@@ -1,6 +1,6 @@
-/* The environment of such a step is one process that nobody cancels: no peers, channels, feeds,
- * probes or state. Computations are not called there, so that reductions and sorts by bodies that
- * are not of scalars are UNSUPPORTED. Cost: that of the reference kernel, without threads. */
+/* The environment of such a step is one process that cannot be cancelled, without peers, channels,
+ * feeds, probes or state. Computations cannot be called, so that reductions and sorts by bodies
+ * that are not scalar are UNSUPPORTED. Cost: that of the reference kernel, without threads. */
 #include "ops/kernels/pure.h"
 
 #include "ops/kernels/kernel.h"

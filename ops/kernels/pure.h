@@ -6,10 +6,10 @@
 
 #include "ops/query/op_step.h"
 
-/* True if the kernel needs nothing but operands: no peers, feeds, randomness, called control flow,
- * nor the library of custom calls. */
+/* True if the kernel needs nothing but its operands: no peers, feeds, random numbers, called
+ * control flow or library of custom calls. */
 bool op_is_pure(const hlo_instr_t *instr);
-/* The step of a pure instruction whose operands have the shapes that the program declares. Its plan
+/* The step of a pure instruction whose operands have the shapes declared in the program. Its plan
  * lives in `arena`. Errors: those of the kernel's `prepare`. */
 hr_status_t op_pure_prepare(hr_arena_t *arena, const hlo_instr_t *instr, op_step_t *out_step);
 /* Computes a prepared step; *out_value is a new reference, `in` is borrowed. `scratch` is used

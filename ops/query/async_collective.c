@@ -1,5 +1,5 @@
-/* Parameters, tuples and their elements only pass values; any other second instruction, a
- * collective included, makes the computation one that runs as a whole. */
+/* Parameters, tuples and their elements only pass values. With a second instruction of any other
+ * kind, even a collective, the computation runs as a whole. */
 #include "ops/query/async_collective.h"
 
 const hlo_instr_t *op_wrapped_collective(const hlo_instr_t *async_start) {

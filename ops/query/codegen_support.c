@@ -1,4 +1,4 @@
-/* The column `emit` of ops.def says the kind of an op; the functions here add conditions on types,
+/* The column `emit` of ops.def is the kind of an op; the functions here add conditions on types,
  * static sizes and called computations. A fusion is accepted if each instruction of its body is,
  * and the body as a whole has a form (fusion_form.c). */
 #include "ops/query/codegen_support.h"
@@ -31,7 +31,8 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
   return true;
 }
 
-/* Longer rows are copied by the native kernel, which prefetches the next ones. */
+/* longest row for generated code, in bytes; the native kernel copies longer rows and prefetches the
+ * next ones */
 #define MAX_ROW_BYTES 512
 
 static bool gather_is_emitted(const hlo_instr_t *instr) {
@@ -47,13 +48,13 @@ static bool gather_is_emitted(const hlo_instr_t *instr) {
   return bytes < MAX_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
 }
 
-/* Complex numbers are not reinterpreted by generated code, nor elements of other sizes. */
+/* Generated code does not reinterpret complex numbers or elements of another size. */
 static bool is_real_bitcast(const hlo_shape_t *from, const hlo_shape_t *to) {
   return from->rank == to->rank && !hr_dtype_is_complex(from->dtype) &&
          !hr_dtype_is_complex(to->dtype);
 }
 
-/* Conditions beside the kind of the op. */
+/* Conditions in addition to the kind of the op. */
 static bool form_is_emitted(const hlo_instr_t *instr) {
   fusion_space_t space;
   switch (instr->op) {

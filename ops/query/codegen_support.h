@@ -1,28 +1,28 @@
 /* What generated code can compute. The passes ask here what to fuse, the code generator compiles
- * what is promised, and the plan gives everything else to native or reference kernels. The kinds
- * of ops are a column of ops.def.
+ * everything that is accepted here, and the plan gives the rest to native or reference kernels. The
+ * kinds of ops are a column of ops.def.
  *
  * Fusions, made by passes/ or read from a program, have one of these forms, which
  * ops/query/fusion_form.h recognises. A single instruction is a fusion of itself.
  *
  * kLoop: instructions of kind ELEMENTWISE or INDEX of any sizes, so that an element of a root is an
- * expression of elements of the parameters. Roots of equal sizes that share something are computed
- * in one loop; others get loops of their own in the same step (many small tensors, many scalars:
- * one step instead of hundreds). A root may be an UPDATE: its expression is evaluated over the
- * sizes of the update, in the memory of the updated operand. The body reads that operand only by a
- * dynamic-slice of the same window, so each element is read just before it is written; the code
- * must not assume that the two do not alias.
+ * expression of elements of the parameters. Roots of equal sizes that share instructions are
+ * computed in one loop; others get loops of their own in the same step (many small tensors, many
+ * scalars: one step instead of hundreds). A root may be an UPDATE: its expression is evaluated over
+ * the sizes of the update, in the memory of the updated operand. The body reads that operand only
+ * by a dynamic-slice of the same window, so each element is read just before it is written; the
+ * code must not assume that the two do not alias.
  *
  * kInput, rows: reductions of the last dimensions, all over one iteration space. A value that
- * depends on a reduction is full or outer: full values are used element by element, outer ones
- * likewise or broadcast along exactly the reduced dimensions. Every other value is an expression of
- * the parameters, as in kLoop, at a full, an outer, or any computed index. Roots are full or outer,
- * or an UPDATE of full size, whose operand nothing else in the body reads. Softmax, layer norm and
- * their gradients are one fusion each.
+ * depends on a reduction is full or outer. Full values are used element by element; outer values
+ * are used element by element or broadcast along exactly the reduced dimensions. Every other value
+ * is an expression of the parameters, as in kLoop, at a full, an outer, or any computed index.
+ * Roots are full or outer, or an UPDATE of full size, whose operand nothing else in the body reads.
+ * Softmax, layer norm and their gradients are one fusion each.
  *
  * kInput, columns: reductions of other dimensions. A value that depends on a reduction is outer and
- * used element by element. Roots are outer, or full, as above: operands of the reduction, written
- * in the same pass.
+ * used element by element. Roots are outer, or full like the operands of the reduction, written in
+ * the same pass.
  *
  * Reductions of several operands (arg-max), and by any computation of scalars, are allowed. */
 #ifndef HLO_OPS_CODEGEN_SUPPORT_H
@@ -33,19 +33,18 @@
 typedef enum op_emit {
   CODEGEN_NONE,
   CODEGEN_ELEMENTWISE, /* element i of the result is a formula of the operands' elements i */
-  CODEGEN_INDEX,  /* an element of the result is one of the operands' elements, found by arithmetic
-                     on the index */
-  CODEGEN_REDUCE, /* a reduction with any computation of scalars */
-  CODEGEN_UPDATE, /* writes a part of operand 0 and leaves the rest: the whole, but in place */
+  CODEGEN_INDEX,    /* an element of the result is an element of an operand, at a computed index */
+  CODEGEN_REDUCE,   /* a reduction by any computation of scalars */
+  CODEGEN_UPDATE,   /* writes a part of operand 0, in place; the rest keeps its values */
   CODEGEN_STRUCTURE /* parameters, constants, tuples and their elements: no code of its own */
 } op_codegen_t;
 
 extern const op_codegen_t op_codegens[HLO_OPCODE_COUNT]; /* from ops.def */
 
-/* Can generated code compute this instruction: its kind, its types, static sizes, and the
- * computations that it applies? Of a fusion: is its body of one of the forms above? */
+/* True if generated code can compute this instruction, by its kind, types, static sizes and called
+ * computations. A fusion needs a body of one of the forms above. */
 bool op_can_codegen(const hlo_instr_t *instr);
-/* Is this a type that generated code computes with? */
+/* True if generated code can compute with this type. */
 bool op_can_codegen_dtype(hr_dtype_t dtype);
 
 #endif

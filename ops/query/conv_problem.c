@@ -11,7 +11,8 @@
  * that no sum here overflows. Cost: O(rank). */
 #include "ops/query/conv_problem.h"
 
-/* A dimension that has no role must not say anything; the reference kernel reports it. */
+/* Dimension numbers of the op. Every dimension must have a role; otherwise the reference kernel
+ * reports the error. */
 typedef struct conv_labels {
   const hlo_dim_labels_t *labels;
   const hlo_window_dim_t *window;
@@ -36,7 +37,7 @@ static conv_array_t activation_strides(const hlo_shape_t *shape, const int64_t *
   return array;
 }
 
-/* As it is written: the result is the destination. */
+/* The form as written: the result is the destination. */
 static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_FORWARD;
@@ -65,9 +66,9 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   return l->batch_groups == 1;
 }
 
-/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation -
- * low, k' counted from the other end: the gradient of a forward convolution's input, lhs that of
- * its result. */
+/* Base dilation: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * base dilation + k *
+ * dilation - low, and k' is k in reverse order. This is the gradient of a forward convolution's
+ * input; lhs is the gradient of its result. */
 static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_DATA;
@@ -97,9 +98,8 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   return l->batch_groups == 1;
 }
 
-/* The window is the gradient of a result, and the features are the batch: out[k] = sum over y of
- * lhs[k * stride + y * window dilation - low] rhs[y]. Groups of such are written as groups of the
- * batch. */
+/* The rhs is the gradient of a result, and the features are the batch: out[k] = sum over y of lhs[k
+ * * stride + y * window dilation - low] rhs[y]. Groups of such an op are batch groups. */
 static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_WEIGHTS;
@@ -128,8 +128,7 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   return l->feature_groups == 1;
 }
 
-/* Padding at the high end that makes the sizes agree; where the window does not reach the end, the
- * rest is left out. */
+/* Sets the high padding at which the sizes agree; elements beyond the last window are left out. */
 static bool set_high_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
@@ -139,8 +138,8 @@ static bool set_high_padding(conv_problem_t *p) {
   return true;
 }
 
-/* Cuts off what no window sees: then no padding is negative. Where that is part of a result it is
- * zero. */
+/* Crops elements that no window covers, so that no padding is negative. Cropped elements of a
+ * result are zero. */
 static void crop_negative_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     if (p->low[d] >= 0 && p->high[d] >= 0) continue;
@@ -161,7 +160,7 @@ static bool has_valid_sizes(const conv_problem_t *p) {
   return p->batch > 0 && p->groups > 0 && p->in_channels > 0 && p->out_channels > 0;
 }
 
-/* Without spatial dimensions it is a matrix product: one spatial dimension of size 1. */
+/* Without spatial dimensions the op is a matrix product: adds one spatial dimension of size 1. */
 static void add_position(conv_problem_t *p) {
   if (p->spatial > 0) return;
   p->spatial = 1;
@@ -173,7 +172,7 @@ static void add_position(conv_problem_t *p) {
   for (int r = 0; r < CONV_ROLES; r++) p->arrays[r].spatial[0] = 1;
 }
 
-/* Far from overflow, however absurd the window is. */
+/* True if the window's attributes are far from overflow. */
 static bool window_is_bounded(const conv_labels_t *l) {
   const int64_t limit = INT64_C(1) << 30;
   for (int d = 0; d < l->labels->spatial_rank; d++) {
@@ -192,7 +191,7 @@ static double element_count(const int64_t *sizes, int rank) {
   return size;
 }
 
-/* A window that goes on in steps without holes: patches of an image. */
+/* True for a window with strides and without dilation (patches of an image). */
 static bool has_stride_only(const conv_problem_t *forward) {
   bool steps = false, holes = false;
   for (int d = 0; d < forward->spatial; d++) {
@@ -202,9 +201,9 @@ static bool has_stride_only(const conv_problem_t *forward) {
   return steps && !holes;
 }
 
-/* A forward convolution whose window is much larger than its result is better computed as what it
- * most likely is: a gradient of weights. Where the two are about as large it is one if it has no
- * steps, and there are more channels than entries of the batch, read so. */
+/* True for a forward convolution that is better computed as a gradient of weights: one whose window
+ * is much larger than its result. If both are about as large, it is a gradient unless it has
+ * strides without dilation, and if it has, read as a gradient, more channels than batch entries. */
 static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
   double window = element_count(forward->window, forward->spatial),
          out = element_count(forward->out, forward->spatial);

@@ -1,5 +1,5 @@
-/* Lookup in custom_calls.def. Patterns are few and calls are looked up when they are prepared, so
- * the search is linear. */
+/* Look-up in custom_calls.def. Patterns are few and calls are looked up once, when they are
+ * prepared, so the search is linear. */
 #include "ops/query/custom_call_table.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static const op_custom_call_t table[] = {
 static const op_custom_call_t host_row = {"", OP_CUSTOM_HOST, 0, ""};
 static const op_custom_call_t ffi_row = {"", OP_CUSTOM_FFI, 0, ""};
 
-/* `pattern` with its '?', a '*' at the end for any rest. */
+/* True if the target matches `pattern`: '?' is any character, a '*' at the end any rest. */
 static bool matches(const char *pattern, hr_str_t target) {
   size_t i = 0;
   for (; pattern[i] && pattern[i] != '*'; i++)
@@ -97,8 +97,8 @@ hr_status_t op_custom_call_check_marker(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Levenshtein distance of two names by one row of the table, O(|a| |b|); names of more than 64
- * characters count as unlike. */
+/* Levenshtein distance of two names with one row of the table, O(|a| |b|); names of more than 64
+ * characters count as different. */
 static int edit_distance(hr_str_t a, const char *b) {
   int row[65], size = (int)strlen(b);
   if (a.size > 64 || size > 64) return 1000;

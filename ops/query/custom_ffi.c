@@ -1,5 +1,5 @@
 /* Registered handlers in one list under one lock, the latest first; entries are never freed, as
- * plans hold their addresses. Types are entries of the same kind of list. */
+ * plans hold their addresses. Types are in another list of such entries. */
 #include "ops/query/custom_ffi.h"
 
 #include <pthread.h>
@@ -9,14 +9,14 @@
 typedef struct entry {
   struct entry *next;
   custom_ffi_bundle_t bundle;
-  /* of a type */
+  /* set for entries of types */
   int64_t number;
   custom_ffi_delete_fn destroy;
   size_t size;
   char name[];
 } entry_t;
 
-/* The first number that a type gets here; other libraries that number types begin at 1. */
+/* First number of types that get their number here; other libraries number types from 1. */
 #define FIRST_TYPE ((int64_t)1 << 40)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,7 +31,7 @@ static entry_t *find_in(entry_t *list, hr_str_t name) {
   return list;
 }
 
-/* With the lock held. Not of base/mem.h, as it is never given back. */
+/* Called with the lock held. Not base/mem.h, as the entry is never freed. */
 static hr_status_t add_to(entry_t **list, hr_str_t name, const custom_ffi_bundle_t *bundle) {
   entry_t *entry = malloc(sizeof *entry + name.size);
   if (!entry) return hr_error(HR_NO_MEMORY, "no memory for %.*s", HR_STR_ARGS(name));
@@ -86,7 +86,7 @@ static entry_t *find_type(int64_t number) {
   return type;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static hr_status_t add_type(hr_str_t name, int64_t number, entry_t **out_type) {
   HR_TRY(add_to(&types, name, NULL));
   types->number = number ? number : next_type++;

@@ -1,6 +1,6 @@
-/* One list under one lock holds registered functions and opened libraries, the latest first: so a
- * later registration hides an earlier one, and entries are never freed, as a plan may hold their
- * addresses. Names that the loader calls by itself (_init, _fini) are never looked up. */
+/* One list under one lock holds registered functions and opened libraries, the latest first, so
+ * that a later registration hides an earlier one. Entries are never freed, as a plan may hold their
+ * addresses. Names that the loader calls (_init, _fini) are never looked up. */
 #include "ops/query/custom_host.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 #define LONGEST_NAME 256
 
-typedef struct entry { /* a function, or a library */
+typedef struct entry { /* a function or a library */
   struct entry *next;
   custom_host_fn fn;
   void *library;
@@ -23,11 +23,11 @@ typedef struct entry { /* a function, or a library */
 } entry_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static entry_t *entries; /* the last one first; as long as the process lives */
+static entry_t *entries; /* latest first; live as long as the process */
 
 static hr_status_t add_entry(const char *name, custom_host_fn fn, void *library) {
   size_t size = strlen(name) + 1;
-  entry_t *entry = malloc(sizeof *entry + size); /* not of base/mem.h: it is never given back */
+  entry_t *entry = malloc(sizeof *entry + size); /* not base/mem.h, as it is never freed */
   if (!entry) return hr_error(HR_NO_MEMORY, "no memory for the custom call %s", name);
   *entry = (entry_t){.fn = fn, .library = library};
   memcpy(entry->name, name, size);
@@ -47,8 +47,8 @@ static hr_status_t register_for_plugin(const char *name, custom_host_fn fn) {
 }
 
 hr_status_t custom_host_open(const char *path) {
-  char here[PATH_MAX]; /* a name alone is a file, not something to look for where the system keeps
-                          its libraries */
+  char here[PATH_MAX]; /* a name without a folder is a file here, not a library of the system's
+                          search path */
   snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
   const char *reason;
   void *library = hr_dl_open(here, RTLD_NOW | RTLD_LOCAL, &reason);
@@ -60,7 +60,7 @@ hr_status_t custom_host_open(const char *path) {
   return NULL;
 }
 
-/* What the loader calls by itself, and hlorun: no program does. */
+/* True for names that the loader or hlorun calls and no program may. */
 static bool is_reserved(const char *name) {
   static const char *const names[] = {"_init", "_fini", "hlorun_plugin_init"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -71,7 +71,7 @@ static bool is_reserved(const char *name) {
 typedef struct search {
   char name[LONGEST_NAME];
   custom_host_fn found;
-  bool has_libraries, is_foreign, is_data; /* where nothing is found */
+  bool has_libraries, is_foreign, is_data; /* reasons why nothing was found */
 } search_t;
 
 static bool search_library(search_t *search, void *library) {

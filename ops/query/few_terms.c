@@ -1,9 +1,9 @@
-/* Counts elements of the result times terms per element, without overflow, against a limit. */
+/* Compares elements of the result times terms per element with a limit, without overflow. */
 #include "ops/query/few_terms.h"
 
-enum { FEW = 1024 }; /* elements times terms, at most */
+enum { FEW = 1024 }; /* most elements times terms */
 
-/* True if elements times terms stay within FEW. */
+/* True if elements times terms do not exceed FEW. */
 static bool within_limit(const hlo_shape_t *out, int64_t terms) {
   for (int d = 0; d < out->rank; d++)
     if (__builtin_mul_overflow(terms, out->dims[d], &terms)) return false;
@@ -27,7 +27,7 @@ static bool is_small_dot(const op_step_t *step) {
   return within_limit(step->out_shape, terms);
 }
 
-/* Terms of a result element: the kernel's elements for one output feature. */
+/* The terms of a result element are the kernel's elements for one output feature. */
 static bool is_small_convolution(const op_step_t *step) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   const hlo_shape_t *kernel = step->in_shapes[1];

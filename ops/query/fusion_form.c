@@ -1,9 +1,9 @@
-/* Finds the form of a fusion's body in two passes over its instructions. From the operands on:
- * which values are, or depend on, a reduction, and whether all reductions have one iteration space.
- * From the roots back: at which indices each value is needed, as bits of fusion_role_t, by
- * fusion_need(). A body has the form if no value that depends on a reduction is needed as a SOURCE.
- * Roots of a loop fusion are divided into parts by their sizes and shared instructions.
- * Cost: linear in the body. */
+/* Finds the form of a fusion's body in two passes over its instructions. The pass from operands to
+ * users finds values that are, or depend on, a reduction, and whether all reductions have one
+ * iteration space. The pass from the roots finds at which indices each value is needed, as bits of
+ * fusion_role_t, by fusion_need(). A body has the form if no value that depends on a reduction is
+ * needed as a SOURCE. Roots of a loop fusion are divided into parts by their sizes and shared
+ * instructions. Cost: linear in the body. */
 #include "ops/query/fusion_form.h"
 
 #include <string.h>
@@ -34,8 +34,8 @@ const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
   return op_codegens[root->op] == CODEGEN_UPDATE ? root->operands[1]->shape : root->shape;
 }
 
-/* Constant starts of an update that are those of a slice of the same sizes; the slice is verified,
- * so clamping does not move them. */
+/* True if an update with constant starts writes the window that the slice reads; the slice is
+ * verified, so clamping does not move them. */
 static bool slices_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
   const hlo_slice_t *bounds = hlo_attr_slice(slice);
   for (int d = 0; d < slice->shape->rank; d++) {
@@ -63,7 +63,7 @@ bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
   return (is_fixed ? slices_at : slices_dynamically_at)(instr, update);
 }
 
-/* --- spaces --- */
+/* --- iteration spaces --- */
 
 static void space_add(fusion_space_t *space, int64_t size, bool reduced) {
   int last = space->rank - 1;
@@ -102,10 +102,10 @@ bool fusion_space_equal(const fusion_space_t *a, const fusion_space_t *b) {
          !memcmp(a->sizes, b->sizes, (size_t)a->rank * sizeof *a->sizes);
 }
 
-/* --- where operands are needed --- */
+/* --- indices of operands --- */
 
-/* dims[i] is where dimension i of a value goes: are those of more than one element still in order?
- */
+/* dims[i] is the target of dimension i of a value: true if the dimensions of more than one element
+ * stay in order. */
 static bool dims_ascend(const hlo_shape_t *shape, hr_ints_t dims) {
   int64_t last = -1;
   for (int i = 0; i < shape->rank; i++) {
@@ -133,7 +133,7 @@ bool fusion_keeps_order(const hlo_instr_t *instr) {
   }
 }
 
-/* Does a broadcast to the full sizes of rows give each row one element of its operand? */
+/* True if a broadcast to the full sizes of rows gives each row one element of its operand. */
 static bool broadcasts_rows(const fusion_space_t *space, const hlo_instr_t *instr) {
   const hlo_shape_t *in = instr->operands[0]->shape;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -192,7 +192,7 @@ typedef struct finder {
   fusion_form_t *form;
   uint8_t *roles;
   bool *reduced;
-  bool *updated; /* by id: a parameter that an update writes over */
+  bool *updated; /* by id: a parameter that an update overwrites */
   bool good;
 } finder_t;
 
@@ -202,8 +202,8 @@ static bool is_root(const finder_t *find, const hlo_instr_t *instr) {
   return false;
 }
 
-/* What stands where: arrays but for a tuple at the root and the results of a reduction of several
- * operands. */
+/* Checks the kind of a result by its position: an array, except for a tuple at the root and the
+ * results of a reduction of several operands. */
 static bool is_in_place(const finder_t *find, const hlo_instr_t *instr) {
   op_codegen_t kind = op_codegens[instr->op];
   switch (instr->op) {
@@ -227,7 +227,7 @@ static void find_roots(finder_t *find) {
   find->form->roots = tuple ? (*root)->operands : root;
 }
 
-/* The space of all reductions, which must agree. */
+/* Finds the iteration space of all reductions, which must agree. */
 static void find_space(finder_t *find) {
   fusion_space_t space, *whole = &find->form->space;
   *whole = (fusion_space_t){.kind = FUSION_LOOP};
@@ -255,7 +255,7 @@ static void place_roots(finder_t *find) {
   }
 }
 
-/* Users before operands. */
+/* Visits users before operands. */
 static void place_operands(finder_t *find) {
   const fusion_space_t *space = &find->form->space;
   for (size_t i = find->body->instrs.count; i-- > 0 && find->good;) {
@@ -273,8 +273,9 @@ static void place_operands(finder_t *find) {
   }
 }
 
-/* An update writes over a parameter that the rest of the body does not read, or, in a loop, only
- * where and when it is written; several passes over a row might read what the first one wrote. */
+/* An update overwrites a parameter that the rest of the body does not read, or, in a loop, reads
+ * only at the index that is written next. In other forms a later pass over a row might read what
+ * the first one wrote. */
 static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
   const hlo_instr_t *over = update->operands[0];
   if (over->op != HLO_PARAMETER || is_root(find, over)) return false;
@@ -289,7 +290,7 @@ static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
   return true;
 }
 
-/* An update is a root and nothing's operand. */
+/* Checks that every update is a root and no operand. */
 static void check_updates(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
@@ -301,7 +302,7 @@ static void check_updates(finder_t *find) {
   }
 }
 
-/* --- parts: roots that share what is computed --- */
+/* --- parts: roots that share instructions --- */
 
 static int set_of(int *parents, int i) {
   while (parents[i] != i) {
@@ -327,8 +328,8 @@ static void join_sharers(const finder_t *find, int *parents) {
   }
 }
 
-/* Roots of scalars that share a scalar belong together as well; of arrays, equal sizes and
- * something shared do. */
+/* Roots are in one part if they are scalars that share a scalar, or arrays of equal sizes that
+ * share an instruction. */
 static bool are_one_part(const finder_t *find, int *parents, int a, int b) {
   const hlo_shape_t *shape = fusion_root_shape(find->form->roots[a]);
   if (!fusion_sizes_equal(shape, fusion_root_shape(find->form->roots[b]))) return false;
@@ -336,14 +337,14 @@ static bool are_one_part(const finder_t *find, int *parents, int a, int b) {
                                          set_of(parents, (int)find->form->roots[b]->id);
 }
 
-/* Looks back at the first root of each part. */
+/* Compares the root with the first root of each part. */
 static int find_part(const finder_t *find, int *parents, const int *firsts, int count, int root) {
   for (int p = count; p-- > 0;)
     if (are_one_part(find, parents, firsts[p], root)) return p;
   return count;
 }
 
-/* All that uses an element of what is written over is computed in the loop that writes it. */
+/* True if all users of elements of the overwritten operand are in the loop that writes it. */
 static bool is_read_in_time(const finder_t *find, int update_root, bool *uses) {
   const fusion_form_t *form = find->form;
   const hlo_instr_t *update = form->roots[update_root];

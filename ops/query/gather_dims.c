@@ -1,4 +1,4 @@
-/* The attributes as they are written: whether they fit the shapes is checked by the rules
+/* Copies the attributes as written: the rules check whether they fit the shapes
  * (infer_gather_scatter.c). */
 #include "ops/query/gather_dims.h"
 

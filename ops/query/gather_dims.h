@@ -1,5 +1,6 @@
-/* Dimension numbers of gather and scatter. A scatter writes where a gather of the same numbers
- * reads, so both are read into one record. Source: StableHLO specification, gather and scatter. */
+/* Dimension numbers of gather and scatter. A scatter writes the elements that a gather of the same
+ * numbers reads, so both are read into one record. Source: StableHLO specification, gather and
+ * scatter. */
 #ifndef HLO_OPS_GATHER_DIMS_H
 #define HLO_OPS_GATHER_DIMS_H
 
@@ -8,7 +9,7 @@
 /* The attributes of the two ops under common names; lists are borrowed from the instruction. The
  * other array is gather's result or scatter's updates. */
 typedef struct op_gather_dims {
-  hr_ints_t window;    /* dimensions of the other array that are the window's */
+  hr_ints_t window;    /* window dimensions of the other array */
   hr_ints_t dropped;   /* operand dimensions of window size 1 that the other array lacks */
   hr_ints_t start_map; /* component i of an index vector is the start in this operand dimension */
   hr_ints_t batching;  /* operand dimensions, each paired with one of indices_batching */

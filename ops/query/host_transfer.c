@@ -1,4 +1,4 @@
-/* Nested executions each have their own: who enters puts back what was before. */
+/* Nested executions each have their own functions: each restores the previous ones at its end. */
 #include "ops/query/host_transfer.h"
 
 static _Thread_local const host_transfers_t *current;

@@ -1,6 +1,6 @@
-/* Sends and receives of a program with the host (is_host_transfer=true): what the caller of an
- * execution brings for them. Without it they fail.
- * Thread: the functions are called in the thread that executes. */
+/* Sends and receives between a program and the host (is_host_transfer=true): functions that the
+ * caller of an execution supplies. Without them such ops fail. Thread: the functions are called in
+ * the thread that executes. */
 #ifndef HLO_OPS_HOST_TRANSFER_H
 #define HLO_OPS_HOST_TRANSFER_H
 
@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 
-/* An end of a channel at the host: takes, or fills, the bytes of one array. It returns when they
- * may be overwritten, or are there. */
+/* The host's end of a channel: reads, or fills, the bytes of one array. Returns when they may be
+ * overwritten, or are complete. */
 typedef hr_status_t (*host_transfer_fn)(void *context, int64_t channel, void *data,
                                         size_t size_bytes);
 
@@ -19,7 +19,7 @@ typedef struct host_transfers {
   void *context;
 } host_transfers_t;
 
-/* Makes these the ones of the calling thread (NULL: none) and returns those before. */
+/* Sets the functions of the calling thread (NULL: none) and returns the previous ones. */
 const host_transfers_t *host_transfers_enter(const host_transfers_t *transfers);
 const host_transfers_t *host_transfers_current(void);
 

@@ -1,17 +1,17 @@
 /* f32 computes products of floats of at most 32 bits and of integers that it represents exactly;
- * all other mixed products are computed in f64. Integer products wrap, so the width of the result
- * is enough for all their terms. */
+ * all other mixed products are computed in f64. Integer products wrap, so terms need no more bits
+ * than the result. */
 #include "ops/query/matmul_types.h"
 
 static bool is_integer(hr_dtype_t type) { return hr_dtype_is_integer(type) || type == HR_PRED; }
 
-/* The real type of a product that is not one of integers. */
+/* The real type of a product unless all types are integers. */
 static hr_dtype_t float_for(hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out) {
   hr_dtype_t types[] = {lhs, rhs, out};
   for (int i = 0; i < 3; i++) {
     if (hr_dtype_real(types[i]) == HR_F64) return HR_F64;
     if (is_integer(types[i]) && hr_dtype_bytes(types[i]) > 2)
-      return HR_F64; /* f32 does not hold them all */
+      return HR_F64; /* f32 does not represent all values */
   }
   return HR_F32;
 }

@@ -7,18 +7,18 @@
 #include "ir/module.h"
 
 typedef struct matmul_types {
-  hr_dtype_t lhs, rhs, out; /* as the program says */
-  hr_dtype_t real;          /* F32, F64, U32 or U64: what is multiplied and added */
+  hr_dtype_t lhs, rhs, out; /* types of the program */
+  hr_dtype_t real;          /* F32, F64, U32 or U64: type of products and sums */
   bool is_complex;
-  int parts;         /* reals in an element: 2 if complex */
-  int element_bytes; /* size of a widened element */
+  int parts;         /* reals per element: 2 if complex */
+  int element_bytes; /* size of a widened element, in bytes */
 } matmul_types_t;
 
-/* Errors: INVALID for what is no array. */
+/* Errors: INVALID for types that are not array elements. */
 hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype_t rhs,
                               hr_dtype_t out, matmul_types_t *out_types);
 
-/* Is it the widened type, or integers of the same bits? */
+/* True for the widened type and integers of the same width. */
 static inline bool matmul_is_widened(const matmul_types_t *types, hr_dtype_t dtype) {
   bool is_integer = types->real == HR_U32 || types->real == HR_U64;
   if (is_integer)

@@ -1,11 +1,13 @@
-/* Which elements of the operand of a pad end up in the result, along one dimension, and where. */
+/* Which elements of a pad's operand are in the result, and at which indices, along one
+ * dimension. */
 #ifndef HLO_OPS_PAD_RANGE_H
 #define HLO_OPS_PAD_RANGE_H
 
 #include "ir/attr.h"
 
 /* One dimension: element i of the operand goes to index low + i * step of the result if that is
- * within it. Numbers are the program's, so that sums and products are taken wide. */
+ * within it. The program may choose any numbers, so sums and products are computed in a wider
+ * type. */
 static inline void pad_range(int64_t in_size, int64_t out_size, const hlo_padding_dim_t *pad,
                              int64_t *out_first, int64_t *out_count, int64_t *out_step,
                              int64_t *out_start) {

@@ -6,12 +6,12 @@
   "want the sizes of the whole array, then where each partition's part begins, as in 8,6" \
   ":0,0:4,0"
 
-/* A cursor over numbers, which one character each divides. */
+/* A cursor over numbers separated by one character each. */
 typedef struct numbers {
   const char *at, *end;
 } numbers_t;
 
-/* False: there is none, or it is beyond 18 digits. */
+/* False if there is no number, or it has more than 18 digits. */
 static bool next_number(numbers_t *text, int64_t *out_number) {
   int digits = 0;
   *out_number = 0;
@@ -33,7 +33,7 @@ uint64_t op_random_stream(const hlo_instr_t *instr) {
   return next_number(&text, &number) ? (uint64_t)number : 0;
 }
 
-/* One list of `rank` numbers, with commas between them. */
+/* Reads a list of `rank` numbers, separated by commas. */
 static bool next_list(numbers_t *text, int rank, int64_t *out_list) {
   for (int d = 0; d < rank; d++)
     if ((d && !take(text, ',')) || !next_number(text, &out_list[d])) return false;

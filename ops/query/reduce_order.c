@@ -1,17 +1,17 @@
-/* Commutative and associative are: one op for each result, decided by its opcode; and selections
- * such as argmax, whose index operand is an iota along the reduced dimension. The latter only
- * compare values with values and indices with indices, so that what they return depends on the
- * order of their arguments alone: whether it follows from a finite number of cases is decided by
- * going through all of them (a model check). With
+/* Commutative and associative reducers are of two kinds: one op for each result, decided by its
+ * opcode; and selections such as argmax, whose index operand is an iota along the reduced
+ * dimension. Selections only compare values with values and indices with indices, so that their
+ * results depend on the order of their arguments alone: a model check goes through the finite
+ * number of cases. With
  *
  *   choose(a, b) = b.index < a.index ? reducer(b, a) : reducer(a, b)
  *
- * lanes that take their elements in ascending order, each from the initial value on, and are joined
- * by `choose` in any order give what the reducer gives from left to right, if `choose` is
+ * lanes that read their elements in ascending order, each from the initial value on, and are joined
+ * by `choose` in any order give the result of the reducer from left to right, if `choose` is
  * commutative, associative and idempotent and no index is less than that of the initial value.
- * Associativity is about three pairs: three values and three indices, with NaN and both zeros, show
- * all orders that three pairs can have. Selections that need no `choose` take any index. Many leave
- * NaN out where they begin with a number: then no accumulator is NaN, and only elements are. */
+ * Associativity is a property of three pairs: three values and three indices, with NaN and both
+ * zeros, cover all orders of three pairs. Selections that need no `choose` accept any index. Many
+ * skip NaN if the initial value is a number: then no accumulator is NaN, only elements are. */
 #include "ops/query/reduce_order.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ bool op_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
   if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape))
     return false;
   if (hr_dtype_is_complex(root->shape->dtype) && root->op != HLO_ADD)
-    return false; /* 1 is no identity where parts are infinite */
+    return false; /* 1 is no identity if parts are infinite */
   const hlo_instr_t *a = root->operands[0], *b = root->operands[1];
   *out_op = root->op;
   return (is_parameter(a, k) && is_parameter(b, count + k)) ||
@@ -61,7 +61,8 @@ bool op_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
 
 /* --- selections ------------------------------------------------------------------------------- */
 
-/* An argument of a selection. Values are small integers, -0 or NaN: their order stands for any. */
+/* An argument of a selection. Values are small integers, -0 or NaN, which represent all by their
+ * order. */
 typedef struct pair {
   double value, index;
 } pair_t;
@@ -69,9 +70,9 @@ typedef struct pair {
 typedef struct selection {
   const hlo_computation_t *reducer;
   int directions[MOST_INSTRS]; /* directions of comparisons, by instruction */
-  bool value_is_used;          /* or only the index */
+  bool value_is_used;          /* false: only the index is used */
   bool by_index;               /* the pair with the smaller index is the left operand */
-  bool has_nan;                /* among accumulators, too */
+  bool has_nan;                /* accumulators may be NaN, too */
 } selection_t;
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
@@ -82,8 +83,8 @@ static bool is_order_of_numbers(const hlo_instr_t *compare) {
   return !is_float || (order != HLO_COMPARISON_TOTALORDER && order != HLO_COMPARISON_WEAKORDER);
 }
 
-/* Which component an instruction's result comes from: 0 values, 1 indices, 2 truth values; -1: it
- * is no such op. */
+/* The component that an instruction's result comes from: 0 values, 1 indices, 2 truth values; -1:
+ * no such op. */
 static int kind_of(const hlo_instr_t *instr, const int *kinds) {
   const int *k = (int[]){instr->operand_count > 0 ? kinds[instr->operands[0]->id] : -1,
                          instr->operand_count > 1 ? kinds[instr->operands[1]->id] : -1,
@@ -159,7 +160,7 @@ static bool is_same(const selection_t *selection, pair_t a, pair_t b) {
   return a.value == b.value && (!selection->value_is_used || signbit(a.value) == signbit(b.value));
 }
 
-/* The values that the type has; their count. */
+/* Lists the values of the type; returns their number. */
 static int list_values(const selection_t *selection, bool has_nan, double *out_values) {
   bool is_float = hr_dtype_is_float(selection->reducer->params.data[0]->shape->dtype);
   int count = 0;
@@ -169,7 +170,7 @@ static int list_values(const selection_t *selection, bool has_nan, double *out_v
   return count;
 }
 
-/* All pairs of accumulators; their count. */
+/* Lists all pairs that accumulators can be; returns their number. */
 static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
   double values[VALUES];
   int many = list_values(selection, selection->has_nan, values), count = 0;
@@ -178,8 +179,8 @@ static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
   return count;
 }
 
-/* May two accumulators be these? Where indices rise only that of the initial value, which is the
- * identity of `choose` (begins_anywhere), comes twice. */
+/* True if two accumulators can be these. If indices are ascending, only the index of the initial
+ * value, which is the identity of `choose` (begins_anywhere), can occur twice. */
 static bool are_together(const selection_t *selection, pair_t a, pair_t b) {
   return !selection->by_index || a.index != b.index || memcmp(&a, &b, sizeof a) == 0;
 }
@@ -210,8 +211,8 @@ static bool may_be_joined(const selection_t *selection) {
   return true;
 }
 
-/* Elements x that come to an accumulator, which `init` began: does it stay a number if it must, and
- * is it the choice between what it was and an accumulator that has x alone? */
+/* Combines elements x with an accumulator that began at `init`. True if it stays a number where it
+ * must, and is the choice between its old value and an accumulator of x alone. */
 static bool stays_consistent(const selection_t *selection, pair_t init, pair_t acc, int index) {
   double values[VALUES];
   int count = list_values(selection, true, values);
@@ -225,8 +226,8 @@ static bool stays_consistent(const selection_t *selection, pair_t init, pair_t a
   return true;
 }
 
-/* The same for all accumulators of up to two elements, from all initial values. The first element
- * may have the index of the initial value. */
+/* True if this holds for all accumulators of up to two elements, from all initial values. The first
+ * element may have the index of the initial value. */
 static bool begins_anywhere(const selection_t *selection) {
   double inits[VALUES], values[VALUES];
   int init_count = list_values(selection, selection->has_nan, inits);
@@ -255,7 +256,8 @@ static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   return false;
 }
 
-/* An iota that does not wrap, along the only reduced dimension of more than one element. */
+/* True for an iota that does not wrap, along the only reduced dimension of more than one
+ * element. */
 static bool index_rises(const hlo_instr_t *reduce) {
   const hlo_instr_t *iota = reduce->operands[1];
   if (iota->op != HLO_IOTA) return false;
@@ -267,7 +269,7 @@ static bool index_rises(const hlo_instr_t *reduce) {
          (bits >= 32 || iota->shape->dims[along] <= (int64_t)1 << (bits - 1));
 }
 
-/* Is the initial value a constant number? */
+/* True if the initial value is a constant number. */
 static bool value_starts_as_number(const hlo_instr_t *reduce) {
   const hlo_instr_t *init = reduce->operands[2];
   hr_dtype_t dtype = init->shape->dtype;
@@ -277,7 +279,7 @@ static bool value_starts_as_number(const hlo_instr_t *reduce) {
   return !isnan(hr_float_decode(dtype, bits));
 }
 
-/* Is the index of the initial value a constant 0? */
+/* True if the index of the initial value is a constant 0. */
 static bool index_starts_at_zero(const hlo_instr_t *reduce) {
   const hlo_instr_t *init = reduce->operands[3];
   int64_t bits = 0;
@@ -286,7 +288,7 @@ static bool index_starts_at_zero(const hlo_instr_t *reduce) {
   return bits == 0;
 }
 
-/* Does the computation around it use the reduction's values, too? */
+/* True if the computation that contains the reduction uses its values, too. */
 static bool uses_value(const hlo_instr_t *reduce) {
   const hlo_computation_t *around = reduce->parent;
   for (size_t i = 0; i < around->instrs.count; i++) {
@@ -297,9 +299,9 @@ static bool uses_value(const hlo_instr_t *reduce) {
   return around->root == reduce;
 }
 
-/* Does the reducer compare floats, as numbers, with others? Comparisons with NaN are false in both
- * directions, so that an element beside NaN may get lost where an accumulator, which began with a
- * number, would take it. x != x only asks for NaN. */
+/* True if the reducer compares floats with other floats. Comparisons with NaN are false in both
+ * directions, so that an element beside NaN may get lost that an accumulator which began with a
+ * number would take. x != x only tests for NaN. */
 static bool compares_floats(const hlo_computation_t *reducer) {
   for (size_t i = 0; i < reducer->instrs.count; i++) {
     const hlo_instr_t *instr = reducer->instrs.data[i];
@@ -312,7 +314,7 @@ static bool compares_floats(const hlo_computation_t *reducer) {
   return false;
 }
 
-/* Is the selection associative for all elements, NaN included? */
+/* True if the selection is associative for all elements, NaN included. */
 static bool may_be_tree(const selection_t *selection) {
   pair_t pairs[VALUES * INDICES];
   int count = list_pairs(selection, pairs);

@@ -45,21 +45,21 @@ static grid_t grid_of(const hlo_instr_t *instr, int num_replicas, int num_partit
       .replicas = num_replicas, .partitions = num_partitions, .mode = op_replica_group_mode(instr)};
 }
 
-/* How many different ids there are. */
+/* Number of different ids. */
 static int id_count(const grid_t *grid) {
   if (grid->mode == HLO_GROUP_MODE_CROSS_PARTITION) return grid->partitions;
   return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? grid->replicas * grid->partitions
                                                    : grid->replicas;
 }
 
-/* The id that stands for process `rank` in the groups that it sees. */
+/* The id of process `rank` in the groups that it sees. */
 static int id_of(const grid_t *grid, int rank) {
   if (grid->mode == HLO_GROUP_MODE_CROSS_PARTITION) return rank % grid->partitions;
   return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? rank : rank / grid->partitions;
 }
 
-/* The process that an id means for process `rank`; with cross_replica_and_partition the first of
- * its replica. */
+/* The process that an id means to process `rank`; with cross_replica_and_partition, the first
+ * process of the replica. */
 static int rank_of(const grid_t *grid, int rank, int id) {
   switch (grid->mode) {
     case HLO_GROUP_MODE_CROSS_REPLICA:
@@ -79,7 +79,7 @@ static int ranks_per_id(const grid_t *grid) {
 
 /* --- members --- */
 
-/* The lists of ids; NULL: all in one group. A list of one empty group says the same. */
+/* The lists of ids; NULL: one group of all. A list of one empty group means the same. */
 static const hlo_int_lists_t *id_lists(const hlo_instr_t *instr) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   if (!groups) return NULL;
@@ -156,7 +156,7 @@ static const char *id_name(const grid_t *grid) {
   return grid->mode == HLO_GROUP_MODE_FLATTENED_ID ? "process" : "replica";
 }
 
-/* Every id in range and listed once; marks the listed ones. */
+/* Checks that every id is in range and listed once; marks the listed ids. */
 static hr_status_t check_ids(const hlo_instr_t *instr, const rules_t *rules, const grid_t *grid,
                              const hlo_int_lists_t *lists, bool *listed) {
   int count = id_count(grid);
@@ -173,7 +173,7 @@ static hr_status_t check_ids(const hlo_instr_t *instr, const rules_t *rules, con
   return NULL;
 }
 
-/* A process that no group names has no result, but for a broadcast, which then gives zeros. */
+/* A process in no group has no result, except for a broadcast, which gives zeros. */
 static hr_status_t check_covered(const hlo_instr_t *instr, const rules_t *rules, const grid_t *grid,
                                  const bool *listed) {
   if (instr->op == HLO_COLLECTIVE_BROADCAST) return NULL;
@@ -209,8 +209,8 @@ static const hlo_shape_t *element_or_self(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
 
-/* Do the shapes agree with the number of members? The verifier could not know it when the grid
- * decides. */
+/* Compares shapes with the number of members. The verifier cannot, if the number depends on the
+ * grid. */
 static hr_status_t check_shapes(const hlo_instr_t *instr, const rules_t *rules, int64_t size) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   if (instr->op == HLO_ALL_TO_ALL && !dimensions.count) {

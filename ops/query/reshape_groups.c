@@ -1,4 +1,5 @@
-/* Two pointers: the side with the smaller product takes its next dimension until products agree. */
+/* Two pointers: the side with the smaller product advances by one dimension until the products
+ * agree. */
 #include "ops/query/reshape_groups.h"
 
 bool op_reshape_next(const hlo_shape_t *in, const hlo_shape_t *out, op_reshape_group_t *group) {

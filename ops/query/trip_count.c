@@ -1,5 +1,5 @@
 /* All directions are reduced to counting up below a limit. Limits are kept within a quarter of the
- * range of int64_t, so that negation and the increment of <= cannot overflow. */
+ * range of int64_t, so that negation and the increment for <= cannot overflow. */
 #include "ops/query/trip_count.h"
 
 #include "ir/module.h"
@@ -10,8 +10,8 @@ static int64_t largest(hr_dtype_t dtype) {
   return bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
 }
 
-/* Turns while start + n * step < limit; -1 if the counter would leave the range of its type before.
- */
+/* Trip count while start + n * step < limit; -1 if the counter would leave the range of its type
+ * before. */
 static int64_t count_up(hr_dtype_t dtype, int64_t start, int64_t step, int64_t limit) {
   int64_t last, distance;
   if (start >= limit) return 0;

@@ -6,7 +6,7 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 static int64_t modulo(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
 
-/* x with a * x = 1 modulo m, for a and m without a common divisor. */
+/* x with a * x = 1 modulo m, for coprime a and m. */
 static int64_t inverse(int64_t a, int64_t m) {
   int64_t r = m, next_r = a % m, x = 0, next_x = 1;
   while (next_r) {
@@ -64,8 +64,7 @@ window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, 
     return cover;
   if (first >= w->size) return cover;
   int64_t positions = (w->size - 1 - first) / period + 1;
-  int64_t i =
-      floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
+  int64_t i = floor_div(start + first * w->window_dilation, w->base_dilation); /* no remainder */
   int64_t skip = i < 0 ? ceil_div(-i, step) : 0;
   int64_t past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
   if (past > positions) past = positions;

@@ -4,8 +4,8 @@
  *
  *     i * b = o * s - p + k * w
  *
- * Taps with no such i are padding, or holes between dilated elements; they are skipped.
- * Units: elements. Sizes are those of verified programs, whose padded extents fit 64 bits. */
+ * Taps without such an i are padding, or holes between dilated elements; they are skipped. Units:
+ * elements. Sizes are those of verified programs, whose padded extents fit 64 bits. */
 #ifndef HLO_OPS_WINDOW_RANGE_H
 #define HLO_OPS_WINDOW_RANGE_H
 
@@ -28,7 +28,7 @@ typedef struct window_input_range {
 int64_t window_input_range_step(const hlo_window_dim_t *window);
 window_input_range_t window_result_inputs(const hlo_window_dim_t *window, int64_t o, int64_t n);
 
-/* Does the window change anything along its dimension? */
+/* True if the window changes nothing along its dimension. */
 static inline bool window_is_trivial(const hlo_window_dim_t *w) {
   return w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 &&
          w->base_dilation == 1;

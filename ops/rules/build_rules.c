@@ -1,5 +1,5 @@
 /* The tables of rules, made from the columns `infer` and `verify` of ops.def. A function that a row
- * names and no file defines is an error of the linker. */
+ * names and no file defines is a linker error. */
 #include "ops/rules/build_rules.h"
 
 #define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \

@@ -1,13 +1,13 @@
-/* Construction of instructions. Every function returns NULL once the builder has failed, and NULL
- * operands are taken as the sign of an earlier failure: so an expansion needs one check, at its
- * end. Names are the opcode's with the number of the instruction. */
+/* Construction of instructions. Every function returns NULL once the builder has failed, and a NULL
+ * operand means an earlier failure: an expansion needs one check only, at its end. Names are the
+ * opcode's with the number of the instruction. */
 #include "ops/rules/builder.h"
 
 #include <stdio.h>
 #include <string.h>
 #include "ops/rules/verify.h"
 
-/* Infers the shape where the definition has none. Errors: INVALID of the op's rules. */
+/* Infers the shape if the definition has none. Errors: INVALID of the op's rules. */
 hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
                           hlo_instr_t **out_instr) {
   hlo_instr_t *instr;
@@ -30,10 +30,10 @@ static bool any_missing(int count, hlo_instr_t *const *operands) {
   return false;
 }
 
-/* The first failure stays in builder->status, and everything that is built on it gives NULL:
- * callers check once, at the end. `shape` NULL: inferred by the op's rules. Names need not be
- * unique among computations: the count of instructions makes them unique within this one.
- * Position and extra attributes come from the builder. */
+/* The first failure stays in builder->status, and later results are NULL: callers check once, at
+ * the end. `shape` NULL: inferred by the op's rules. Names need not be unique among computations:
+ * the count of instructions makes them unique within this one. Position and extra attributes come
+ * from the builder. */
 hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
                        int operand_count, hlo_instr_t *const *operands, int attr_count,
                        const hlo_attr_t *attrs, int called_count,
@@ -146,7 +146,8 @@ hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int i
   return hlo_build(builder, HLO_GET_TUPLE_ELEMENT, NULL, 1, &tuple, 1, &attr, 0, NULL);
 }
 
-/* Takes the value over: the module releases it, or this function does on an earlier failure. */
+/* Takes ownership of the value: the module releases it, or this function after an earlier
+ * failure. */
 hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
   hlo_module_t *module = builder->computation->module;
   const hlo_shape_t *shape;
@@ -164,7 +165,7 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
 /* Writes a number as one element of a type. Complex types get a zero imaginary part. Unsigned
  * types above INT64_MAX saturate there, as the number goes through int64_t. */
 static void store_number(hr_dtype_t dtype, double number, void *element) {
-  /* Beyond 64 bits, and for NaN, the conversion has no meaning in C. */
+  /* Beyond 64 bits, and for NaN, the conversion is undefined in C. */
   int64_t integer = number >= -0x1p63 && number < 0x1p63 ? (int64_t)number
                     : number > 0                         ? INT64_MAX
                                                          : INT64_MIN;

@@ -1,26 +1,25 @@
-/* Makes instructions with names of its own. Errors stick: the first failure is kept, everything
- * made after it is NULL, and hlo_builder_finish returns it; so expansions read like formulas.
+/* Builds instructions with generated names. Errors are sticky: the first failure is kept, later
+ * instructions are NULL, and hlo_builder_finish returns the failure, so that expansions read like
+ * formulas.
  *
  *   hlo_builder_t b = hlo_builder_at(computation, line, column);
  *   hlo_instr_t *square = hlo_build_binary(&b, HLO_MULTIPLY, x, x);
  *   ...
- *   HR_TRY(hlo_builder_finish(&b));
- */
+ *   HR_TRY(hlo_builder_finish(&b)); */
 #ifndef HLO_IR_BUILDER_H
 #define HLO_IR_BUILDER_H
 
 #include "ir/module.h"
 
-/* Appends an instruction whose shape is inferred if the description has none. The builder of every
- * reader and pass. Errors: INVALID if operands or attributes do not go with the op, as
- * hlo_infer_shape says. */
+/* Appends an instruction; its shape is inferred if the description has none. Used by every reader
+ * and pass. Errors: INVALID if operands or attributes do not fit the op, as in hlo_infer_shape. */
 hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def,
                           hlo_instr_t **out_instr);
 
 typedef struct hlo_builder {
   hlo_computation_t *computation;
-  const hlo_extra_t *extra; /* given to every instruction; may be NULL */
-  uint32_t line, column;    /* where the source says what is being expanded */
+  const hlo_extra_t *extra; /* copied to every instruction; may be NULL */
+  uint32_t line, column;    /* source position of the expanded instruction */
   hr_status_t status;
 } hlo_builder_t;
 
@@ -35,14 +34,14 @@ static inline hr_status_t hlo_builder_finish(hlo_builder_t *builder) {
   return status;
 }
 
-/* The first failure, or else `status`, which a value that could not be made may have led to. */
+/* The first failure, or else `status`, the status of a value that may have failed to be created. */
 static inline hr_status_t hlo_builder_or(hlo_builder_t *builder, hr_status_t status) {
   if (!builder->status) return status;
   hr_status_release(status);
   return hlo_builder_finish(builder);
 }
 
-/* shape NULL: inferred. A NULL operand stands for an earlier failure. */
+/* shape NULL: inferred. A NULL operand means an earlier failure. */
 hlo_instr_t *hlo_build(hlo_builder_t *builder, hlo_opcode_t op, const hlo_shape_t *shape,
                        int operand_count, hlo_instr_t *const *operands, int attr_count,
                        const hlo_attr_t *attrs, int called_count, hlo_computation_t *const *called);
@@ -64,14 +63,14 @@ hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hl
                                       hr_ints_t dims);
 hlo_instr_t *hlo_build_tuple(hlo_builder_t *builder, int count, hlo_instr_t *const *elements);
 hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int index);
-/* A constant; takes the value over. */
+/* A constant; takes ownership of the value. */
 hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value);
 /* A number in the type of `like`, broadcast to its shape. */
 hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_instr_t *like);
 hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t dtype); /* scalar */
 
-/* Attributes. Lists are copied into the arena of the builder's module; a failure sticks to the
- * builder. */
+/* Attributes. Lists are copied into the arena of the builder's module; a failure becomes the
+ * builder's. */
 static inline hlo_attr_t hlo_attr_of_int(hlo_attr_key_t key, int64_t value) {
   return (hlo_attr_t){.key = (uint16_t)key, .integer = value};
 }

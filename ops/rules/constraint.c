@@ -1,6 +1,6 @@
-/* The checks that inference and verification share. A check takes the label of the constraint from
- * its caller, as one constraint has other numbers in other ops of the specification. Sizes that may
- * be dynamic are compared by op_dims_agree: a dynamic size agrees with every size within its bound,
+/* Checks shared by inference and verification. The caller passes the label of the constraint, as
+ * one constraint has different numbers in different ops of the specification. Sizes that may be
+ * dynamic are compared by op_dims_agree: a dynamic size agrees with every size within its bound,
  * and the actual sizes are checked again when the step runs (dynamic_shape.c). */
 #include "ops/rules/constraint.h"
 #include "base/decimal.h"
@@ -14,8 +14,8 @@ bool op_is_if(const hlo_instr_t *instr) {
          instr->operands[0]->shape->dtype == HR_PRED;
 }
 
-/* The name under which the specification counts an op's rules: asynchronous halves have those of
- * the whole op. "" for ops that are HLO's alone. */
+/* The op under which the specification lists the rules: asynchronous halves have those of the whole
+ * op. "" for ops that only HLO has. */
 static const char *rules_op(const hlo_instr_t *instr) {
   hlo_opcode_t op = instr->op;
   if (op_is_if(instr)) return "if";
@@ -56,8 +56,8 @@ hr_status_t op_rule_failure(const char *file, int line, const hlo_instr_t *instr
   return st;
 }
 
-/* Labels of the two rules about a result: on its element type and on its sizes. Ops without a
- * row have one for both, C1. */
+/* Labels of the two rules about a result: on its element type and on its sizes. Ops without a row
+ * have one label for both, C1. */
 typedef struct result_rules {
   const char *type, *sizes;
 } result_rules_t;
@@ -105,7 +105,7 @@ static const result_rules_t result_rules[HLO_OPCODE_COUNT] = {
     [HLO_WHILE] = {"C3", "C3"},
 };
 
-/* Do the shapes differ in nothing but element types? */
+/* True if the shapes differ only in element types. */
 static bool only_types_differ(const hlo_shape_t *a, const hlo_shape_t *b) {
   if (hlo_shape_is_array(a) != hlo_shape_is_array(b) || a->element_count != b->element_count)
     return false;
@@ -114,8 +114,8 @@ static bool only_types_differ(const hlo_shape_t *a, const hlo_shape_t *b) {
   return hlo_shape_same_dims(a, b);
 }
 
-/* The label is that of the constraint on types or on sizes, whichever the declared shape breaks;
- * a wrong rank of a convolution is C26. */
+/* The label is that of the constraint that the declared shape violates, on types or on sizes; a
+ * wrong rank of a convolution is C26. */
 hr_status_t op_check_declared(const hlo_instr_t *instr, const hlo_shape_t *inferred) {
   const hlo_shape_t *declared = instr->shape;
   if (hlo_shape_compatible(declared, inferred)) return NULL;
@@ -182,14 +182,14 @@ hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
-/* pred is 1 bit in the table and a byte beside types of whole bytes. Packing of pred depends on
- * what it is converted to. */
+/* pred is 1 bit in the table and a byte in bitcasts with types of whole bytes: packing of pred
+ * depends on the other type. */
 int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other) {
   int bits = hr_dtype_table[dtype].bits;
   return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;
 }
 
-/* A dynamic size fits any static one within its bound; two dynamic ones are left to the run.
+/* A dynamic size fits any static one within its bound; two dynamic sizes are compared at run time.
  *
  *     a        b          agree if
  *     static   static     equal
@@ -205,8 +205,8 @@ bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, in
   return bound == HLO_UNBOUNDED || size <= bound;
 }
 
-/* Where two shapes describe one array, a static size wins over a bound, and a smaller bound over
- * a larger one. Only dynamic sizes of `dims` change: a static size is as exact as can be. */
+/* If two shapes describe one array, a static size is preferred to a bound, and a smaller bound to a
+ * larger one. Only dynamic sizes of `dims` change. */
 void op_dims_refine(op_dims_t *dims, const hlo_shape_t *other) {
   for (int d = 0; d < dims->rank; d++) {
     bool dynamic = op_is_dynamic(other, d);
@@ -270,7 +270,7 @@ hr_status_t op_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* One result stands for itself, several are a tuple. */
+/* A single result is its own shape, several are a tuple. */
 hr_status_t op_results_shape(hr_arena_t *arena, int count, const hlo_shape_t *const *shapes,
                              const hlo_shape_t **out_shape) {
   if (count != 1) return hlo_shape_tuple(arena, count, shapes, out_shape);
@@ -311,7 +311,7 @@ hr_status_t op_check_sorted(const hlo_instr_t *instr, const char *rule, const ch
   return NULL;
 }
 
-/* For ops whose attribute `dimensions` names a single one. */
+/* For ops whose attribute `dimensions` has exactly one element. */
 hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t rank,
                              int64_t *out_dimension) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -324,8 +324,8 @@ hr_status_t op_one_dimension(const hlo_instr_t *instr, const char *rule, int64_t
 
 /* ---- bodies ---- */
 
-/* Called computations are listed in the order of the attributes that name them: those before
- * `key` are skipped. NULL: the attribute is missing, or names not exactly one computation. */
+/* Called computations are listed in the order of their attributes: those before `key` are skipped.
+ * NULL: the attribute is missing, or does not name exactly one computation. */
 const hlo_computation_t *op_called(const hlo_instr_t *instr, hlo_attr_key_t key) {
   int at = 0;
   for (int i = 0; i < instr->attr_count; i++) {
@@ -363,7 +363,7 @@ hr_status_t op_check_scalar_param(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
-/* The type in which a reducer works is that of its result. */
+/* The type of a reducer's arithmetic is that of its result. */
 hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count, int k,
                              hr_dtype_t *out_dtype) {
@@ -375,9 +375,9 @@ hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
-/* 2 * count scalar parameters, accumulators first; elements may be narrower than the type in
- * which the body works. For k of `count`: parameter k is the accumulator, count + k the element,
- * result k the new accumulator; all three are scalars of one type. */
+/* Checks 2 * count scalar parameters, accumulators first; elements may be narrower than the type of
+ * the body. For k of `count`: parameter k is the accumulator, count + k the element, result k the
+ * new accumulator; all three are scalars of one type. */
 hr_status_t op_check_reducer(const hlo_instr_t *instr, const char *rule,
                              const hlo_computation_t *body, int count,
                              const hlo_shape_t *const *in) {
@@ -408,8 +408,8 @@ hr_status_t op_check_call(const hlo_instr_t *instr, const char *rule, const hlo_
 
 /* ---- windows ---- */
 
-/* All numbers of a window are positive but its paddings; a size of 0 is allowed where
- * may_be_empty says so. */
+/* All numbers of a window except its paddings are positive; a size of 0 is allowed if may_be_empty
+ * is set. */
 hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *rules, int rank) {
   const hlo_window_t *window = hlo_attr_window(instr);
   int window_rank = window ? window->rank : 0;
@@ -434,8 +434,8 @@ static __int128 dilated(int64_t size, int64_t dilation) {
   return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1;
 }
 
-/* (padded - extent) / stride + 1, both with their dilations; 128 bits, as dilated sizes may
- * exceed 64. False: the count itself does. */
+/* (padded - extent) / stride + 1, both with their dilations; 128 bits, as dilated sizes may exceed
+ * 64. False: the count itself exceeds 64 bits. */
 bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count) {
   *out_count = HLO_UNBOUNDED;
   if (size == HLO_UNBOUNDED) return true;
@@ -450,8 +450,8 @@ bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_
 
 /* ---- groups ---- */
 
-/* Ops that may have use_global_device_ids and a channel name replicas, each of which stands for
- * all its partitions. *out_exact 0: known only by the grid of the run. */
+/* In ops that may have use_global_device_ids, groups with a channel are lists of replicas, each
+ * with all its partitions. *out_exact 0: known only by the grid of the run. */
 void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_factor) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   const hlo_module_t *module = instr->parent->module;
@@ -459,7 +459,7 @@ void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_fa
   *out_factor = 1;
   if (!groups || !groups->groups.count) return;
   int64_t listed = groups->groups.lists[0].count;
-  bool has_flag = false; /* ops that may say use_global_device_ids are never cross_partition */
+  bool has_flag = false; /* ops that may have use_global_device_ids are never cross_partition */
   for (int i = 0; i < hlo_op_table[instr->op].attr_count; i++)
     has_flag |= hlo_op_table[instr->op].attrs[i].key == HLO_ATTR_USE_GLOBAL_DEVICE_IDS;
   bool with_partitions = has_flag && hlo_attr_has(instr, HLO_ATTR_CHANNEL_ID) &&

@@ -4,8 +4,8 @@
  *   listed     an operand lists the sizes (dynamic-iota, shape operands of custom calls)
  *   declared   each dynamic dimension has the size of the operand dimension it comes from
  *
- * Sizes are checked against what the program declares, as readers of the result rely on it.
- * Kernels that find sizes while they run (dynamic-reshape, dynamic-pad) get the declared shape. */
+ * Sizes are checked against the declared shape, as readers of the result rely on it. Kernels that
+ * determine sizes while they run (dynamic-reshape, dynamic-pad) get the declared shape. */
 #include "ops/rules/dynamic_shape.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 
 static bool is_open(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
-/* The sizes that a list of integers says, as far as `declared` leaves them open. */
+/* The sizes in a list of integers, for dimensions that `declared` leaves open. */
 static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *declared, const hlo_value_t *list,
                                 const hlo_shape_t **out_shape) {
@@ -39,7 +39,7 @@ static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr,
 
 /* --- ops whose result the program declares --- */
 
-/* Dimension of the operand that dimension d of the result is; -1: none. */
+/* Operand dimension that becomes dimension d of the result; -1: none. */
 static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo_shape_t *declared,
                       int d) {
   hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -54,8 +54,8 @@ static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo
   return alike ? d : -1;
 }
 
-/* Several open dimensions of a reshape: each has what is left over of the dimensions that become
- * its group, if it is the only one there. */
+/* For several open dimensions of a reshape: the only open dimension of a group of dimensions gets
+ * the quotient of the group's operand size by its known sizes. */
 static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in,
                            const hlo_shape_t *declared, int64_t *dims) {
   for (op_reshape_group_t group = {{0, 0}, {0, 0}}; op_reshape_next(bounds, declared, &group);) {
@@ -74,8 +74,8 @@ static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in,
   }
 }
 
-/* A dynamic dimension has the operand's size where the op keeps dimensions, what the number of
- * elements leaves over where it reshapes, and its bound otherwise. */
+/* A dynamic dimension has the operand's size if the op keeps dimensions, the remaining factor of
+ * the number of elements if the op reshapes, and its bound otherwise. */
 static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step,
                                   const hlo_shape_t *declared, const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
@@ -106,7 +106,7 @@ static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step,
 
 /* --- custom calls --- */
 
-/* Counts the numbers in the attribute's text, as many trailing operands state shapes. */
+/* Counts the numbers in the attribute's text: as many trailing operands are shapes. */
 int op_shape_operands_start(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "indices_of_shape_operands");
   int numbers = 0;
@@ -120,7 +120,8 @@ int op_shape_operands_start(const hlo_instr_t *instr) {
   return numbers <= instr->operand_count ? instr->operand_count - numbers : instr->operand_count;
 }
 
-/* A result without a shape operand has the operand's actual sizes, unless the kernel finds them. */
+/* A result without a shape operand has the operand's actual sizes, unless the kernel determines
+ * them. */
 static hr_status_t custom_array(hr_arena_t *arena, const op_step_t *step,
                                 const hlo_shape_t *declared, int result, hlo_value_t *const *in,
                                 const hlo_shape_t **out_shape) {
@@ -148,7 +149,7 @@ static hr_status_t custom_shape(hr_arena_t *arena, const op_step_t *step, hlo_va
 
 /* --- checks --- */
 
-/* The rules of the op for the instruction that the step has become: one of static shapes. */
+/* Checks the op's rules for the instruction with the actual shapes, which are static. */
 static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
                                  const hlo_shape_t *shape) {
   hlo_instr_t actual = *step->instr, *operands;
@@ -163,14 +164,14 @@ static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step,
   return op_verifiers[actual.op](&actual);
 }
 
-/* The shape of this execution; it fits what the program declares. */
+/* The shape of this execution; it fits the declared shape. */
 hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                             const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
   if (op_has_inference(instr->op)) {
     HR_TRY(hlo_infer_shape(arena, instr, step->in_shapes, out_shape));
     return op_check_declared(instr,
-                             *out_shape); /* what reads the result may rely on its declared sizes */
+                             *out_shape); /* readers of the result may rely on its declared sizes */
   }
   switch (instr->op) {
     case HLO_DYNAMIC_RESHAPE:

@@ -1,10 +1,10 @@
-/* Shape inference: the entry point, what it demands of any instruction, and the functions that many
- * ops share. Inference runs while programs are built, before anything is verified, and again at run
- * time with actual sizes, so it takes nothing for granted but that operands, called computations
- * and attributes are whole objects. */
+/* Shape inference: the entry point, its requirements on all instructions, and the functions that
+ * many ops share. Inference runs while programs are built, before any verification, and again at
+ * run time with actual sizes; it relies only on operands, called computations and attributes being
+ * complete objects. */
 #include "ops/rules/constraint.h"
 
-/* The operands column of ops.def; below 0 it is -1 - the least number. */
+/* The column `operands` of ops.def; a negative number is -1 - the least count. */
 static hr_status_t check_operand_count(const hlo_instr_t *instr) {
   int wanted = hlo_op_table[instr->op].operands;
   if (wanted >= 0)
@@ -16,7 +16,7 @@ static hr_status_t check_operand_count(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Every computation that an attribute names is there, and no others. */
+/* Checks that exactly the computations of the attributes are there. */
 static hr_status_t check_called(const hlo_instr_t *instr) {
   int64_t named = 0;
   for (int i = 0; i < instr->attr_count; i++) {
@@ -37,7 +37,7 @@ static hr_status_t check_called(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Attributes that op_attrs.def marks as needed. */
+/* Checks the attributes that op_attrs.def marks as required. */
 static hr_status_t check_attributes(const hlo_instr_t *instr) {
   const hlo_op_info_t *info = &hlo_op_table[instr->op];
   for (int i = 0; i < info->attr_count; i++)
@@ -48,8 +48,8 @@ static hr_status_t check_attributes(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* What all ops share is checked first, so that an op's own rule may rely on operands, attributes
- * and called computations being there. */
+/* Requirements of all ops are checked first, so that an op's own rule may rely on operands,
+ * attributes and called computations being there. */
 hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(check_operand_count(instr));
@@ -58,8 +58,8 @@ hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_infers[instr->op](arena, instr, in, out_shape);
 }
 
-/* The declared shape may be the inferred one or a dynamic form of it; then come the rules that
- * inference does not cover. */
+/* The declared shape must be the inferred one or a dynamic form of it; the rules that inference
+ * does not cover are checked next. */
 hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr) {
   const hlo_shape_t **in;
   const hlo_shape_t *inferred;
@@ -69,7 +69,7 @@ hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr) {
   return op_verifiers[instr->op](instr);
 }
 
-/* Ops whose result the program alone says: parameters, custom calls, infeeds. */
+/* Ops whose result only the program declares: parameters, custom calls, infeeds. */
 hr_status_t infer_none(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   (void)arena, (void)in;
@@ -79,7 +79,7 @@ hr_status_t infer_none(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
-/* Control and identity ops pass tuples and tokens on; all others take arrays. */
+/* Control and identity ops accept tuples and tokens; all others need arrays. */
 hr_status_t infer_like_operand(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   (void)arena;
@@ -91,7 +91,7 @@ hr_status_t infer_like_operand(hr_arena_t *arena, const hlo_instr_t *instr,
 }
 
 /* An all-reduce's results have the operands' sizes; the element type is the body's if the program
- * says so. */
+ * declares it. */
 static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, int k,
                                  const hlo_shape_t *operand, const hlo_shape_t **out_shape) {
   const hlo_shape_t *declared = instr->shape;
@@ -111,7 +111,7 @@ static hr_status_t infer_reduced(hr_arena_t *arena, const hlo_instr_t *instr, in
 hr_status_t infer_like_operands(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   if (instr->operand_count == 1 &&
-      hlo_shape_is_tuple(in[0])) { /* one operand that is a tuple of arrays */
+      hlo_shape_is_tuple(in[0])) { /* a single operand that is a tuple of arrays */
     *out_shape = in[0];
     return NULL;
   }

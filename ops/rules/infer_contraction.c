@@ -8,13 +8,13 @@
  * specification, dot_general. */
 #include "ops/rules/constraint.h"
 
-/* A contraction as its attributes say, once they are checked. */
+/* The checked attributes of a contraction. */
 typedef struct contraction {
   const hlo_shape_t *lhs, *rhs;
   hr_ints_t lhs_batch, rhs_batch, lhs_contract, rhs_contract;
 } contraction_t;
 
-/* Lists of one side: in range, no dimension named twice, also not in both lists. */
+/* Checks the lists of one side: in range, no dimension twice, not even in both lists. */
 static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules,
                               const hlo_shape_t *shape, hr_ints_t batch, hr_ints_t contract,
                               bool left) {
@@ -29,7 +29,7 @@ static hr_status_t check_side(const hlo_instr_t *instr, const char *const *rules
                          contract, &seen);
 }
 
-/* Dimension i of one list goes with dimension i of the other. */
+/* Dimension i of one list is paired with dimension i of the other. */
 static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const contraction_t *c,
                                hr_ints_t lhs_dims, hr_ints_t rhs_dims) {
   for (int64_t i = 0; i < lhs_dims.count; i++) {
@@ -41,7 +41,7 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const char *rule, const
   return NULL;
 }
 
-/* Arrays C3 to C8 are labels by side; both sides have the same three checks. */
+/* Labels C3 to C8 are listed by side; both sides have the same three checks. */
 static hr_status_t check_contraction(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                      contraction_t *out) {
   static const char *const lhs_rules[] = {"C5", "C6", "C3"}, *const rhs_rules[] = {"C7", "C8",
@@ -82,7 +82,7 @@ hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_
   return NULL;
 }
 
-/* Operands that are not listed have the default precision. */
+/* Operands without an entry have the default precision. */
 static hr_status_t check_precision(const hlo_instr_t *instr, int64_t operands) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
   OP_WANT(instr, precision.count <= operands, "C11",
@@ -98,7 +98,7 @@ static hr_status_t push_listed(const hlo_instr_t *instr, op_dims_t *dims, const 
   return NULL;
 }
 
-/* All dimensions of `shape` but those whose bits are set in `without`. */
+/* Appends all dimensions of `shape` except those whose bits are set in `without`. */
 static hr_status_t push_others(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape,
                                uint64_t without) {
   for (int d = 0; d < shape->rank; d++)
@@ -106,7 +106,7 @@ static hr_status_t push_others(const hlo_instr_t *instr, op_dims_t *dims, const 
   return NULL;
 }
 
-/* Batch dimensions, then the free ones of the left side, then those of the right side but for
+/* Batch dimensions, then the free dimensions of the left side, then those of the right side except
  * `rhs_without` (the group dimension of a ragged dot). */
 static hr_status_t push_result(const hlo_instr_t *instr, const contraction_t *c,
                                uint64_t rhs_without, op_dims_t *dims) {
@@ -122,7 +122,7 @@ static bool is_byte(hr_dtype_t dtype) {
   return op_kind(dtype) == OP_KIND_INTEGER && hr_dtype_table[dtype].bits <= 8;
 }
 
-/* Floats times integers of at most 8 bits, as XLA takes them: weights that are widened when they
+/* Floats times integers of at most 8 bits, accepted as in XLA: weights that are widened when they
  * are read. */
 static hr_status_t dot_dtype(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                              hr_dtype_t *out_dtype) {
@@ -170,7 +170,7 @@ hr_status_t infer_scaled_dot(hr_arena_t *arena, const hlo_instr_t *instr,
   return infer_dot(arena, instr, in, out_shape);
 }
 
-/* Role of the left side's ragged dimension: which part of the product the groups divide.
+/* Role of the left side's ragged dimension: the part of the product that the groups divide.
  *   free          each group of rows has a right matrix of its own
  *   contracting   each group of terms has a result of its own
  *   batch         groups have no effect on shapes */
@@ -210,7 +210,7 @@ static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contracti
   return NULL;
 }
 
-/* A contracting ragged dimension makes the groups the result's first dimension. */
+/* With a contracting ragged dimension, the groups are the result's first dimension. */
 hr_status_t infer_ragged_dot(hr_arena_t *arena, const hlo_instr_t *instr,
                              const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   contraction_t c;

@@ -1,6 +1,6 @@
 /* Result shapes of calls, asynchronous pairs, and point-to-point transfers. A call has the shape of
  * its computation's root; the verifier compares other branches and the arguments. The value of a
- * start is a tuple (operands, results, contexts...), of which the done takes element 1. */
+ * start is a tuple (operands, results, contexts...); element 1 is the result of the done. */
 #include "ops/rules/constraint.h"
 
 /* Arguments are checked by the verifier. */
@@ -20,7 +20,7 @@ hr_status_t infer_conditional(hr_arena_t *arena, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Element 1 of what a start op made: (operands, result, ...). */
+/* Element 1 of a start op's value: (operands, result, ...). */
 hr_status_t infer_start_result(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   (void)arena;
@@ -45,7 +45,7 @@ hr_status_t infer_send(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
       out_shape);
 }
 
-/* (data, token) out of (data, context, token) */
+/* (data, token) from (data, context, token) */
 hr_status_t infer_recv_done(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   OP_WANT(instr, hlo_shape_is_tuple(in[0]) && in[0]->element_count == 3, NULL,

@@ -2,7 +2,7 @@
  * size is dynamic and another's static, the result has the static one. */
 #include "ops/rules/constraint.h"
 
-/* abs, real, imag: a complex type gives its real one. */
+/* abs, real, imag: a complex type gives its real type. */
 hr_status_t infer_real_part(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_array(instr, in[0], 0, "I1"));
@@ -16,7 +16,7 @@ hr_status_t infer_pred_like(hr_arena_t *arena, const hlo_instr_t *instr,
   return hlo_shape_with_dtype(arena, in[0], HR_PRED, out_shape);
 }
 
-/* The common sizes of operands `first` and `second`; a static size is better known than a dynamic
+/* The common sizes of operands `first` and `second`; a static size is preferred to a dynamic
  * one. */
 static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr,
                                 const hlo_shape_t *const *in, int first, int second,
@@ -34,7 +34,7 @@ static hr_status_t infer_common(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
-/* The element types of two operands. */
+/* Checks the element types of two operands. */
 static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                     int first, int second, const char *rule) {
   OP_WANT(instr, in[first]->dtype == in[second]->dtype, rule,
@@ -43,7 +43,7 @@ static hr_status_t want_equal_types(const hlo_instr_t *instr, const hlo_shape_t 
   return NULL;
 }
 
-/* C1: equal types and sizes, which the result has too. */
+/* C1: operands and result have equal types and sizes. */
 hr_status_t infer_elementwise(hr_arena_t *arena, const hlo_instr_t *instr,
                               const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   HR_TRY(op_want_arrays(instr, in, "I1"));

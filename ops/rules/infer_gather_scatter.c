@@ -1,10 +1,10 @@
-/* Result shapes of gather and scatter. Both tie an array to an array of start indices by the same
- * kind of dimension numbers; `tie` holds them under gather's names, with the labels of either op.
- */
+/* Result shapes of gather and scatter. Both relate an array to an array of start indices by the
+ * same kind of dimension numbers; tie_t holds them under gather's names, with the labels of either
+ * op. */
 #include "ops/query/gather_dims.h"
 #include "ops/rules/constraint.h"
 
-/* Labels of the constraints that gather and scatter share, by what they check. */
+/* Labels of the constraints that gather and scatter share, by subject. */
 typedef struct tie_rules {
   const char *rank, *vector_dim, *map_size, *no_window_unique, *no_window_sorted, *no_window_range,
       *batch_sorted, *batch_range, *index_batch_unique, *index_batch_range, *index_batch_vector,
@@ -23,7 +23,7 @@ static const tie_rules_t gather_rules = {"C1",  "C2",  "C3",  "C6",  "C7",  "C8"
 static const tie_rules_t scatter_rules = {"C2",  "C22", "C19", "C9",  "C10", "C11", "C12", "C13",
                                           "C14", "C15", "C16", "C17", "C18", "C20", "C21", "C7"};
 
-/* Gather's own attribute names, for messages. */
+/* With gather's own attribute names, for messages. */
 static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) {
   return (tie_t){.operand = in[0],
                  .indices = in[1],
@@ -35,7 +35,7 @@ static tie_t gather_tie(const hlo_instr_t *instr, const hlo_shape_t *const *in) 
                  .map_name = "start_index_map"};
 }
 
-/* Scatter's names of the same lists. */
+/* With scatter's names of the same lists. */
 static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                          const hlo_shape_t *indices) {
   return (tie_t){.operand = operand,
@@ -48,8 +48,8 @@ static tie_t scatter_tie(const hlo_instr_t *instr, const hlo_shape_t *operand,
                  .map_name = "scatter_dims_to_operand_dims"};
 }
 
-/* Which dimensions of the operand have a window, and which batch. Every dimension of the operand
- * is a window dimension, a dropped one, or a batching one, exactly one of the three. */
+/* Checks the window and batching dimensions of the operand. Every dimension of the operand is
+ * exactly one of: a window dimension, a dropped one, a batching one. */
 static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_t *r,
                                       const tie_t *t) {
   uint64_t seen = 0;
@@ -68,8 +68,8 @@ static hr_status_t check_operand_dims(const hlo_instr_t *instr, const tie_rules_
   return NULL;
 }
 
-/* Which dimensions of the start indices batch, and which holds the index vectors (the one after the
- * last: each index is a vector of its own). */
+/* Checks the batching dimensions of the start indices, and the one with the index vectors (the
+ * rank, if each index is a vector of its own). */
 static hr_status_t check_index_dims(const hlo_instr_t *instr, const tie_rules_t *r,
                                     const tie_t *t) {
   uint64_t seen = 0;
@@ -115,7 +115,7 @@ static hr_status_t check_index_map(const hlo_instr_t *instr, const tie_rules_t *
   return NULL;
 }
 
-/* All constraints that do not concern the size of windows; the order is that of reading. */
+/* All constraints that do not depend on window sizes, in the order of reading. */
 static hr_status_t check_tie(const hlo_instr_t *instr, const tie_rules_t *rules, const tie_t *tie) {
   HR_TRY(op_want_array(instr, tie->operand, 0, "I1"));
   OP_WANT(instr, hlo_shape_is_array(tie->indices), "I2", "the indices are %s, want an array",
@@ -125,13 +125,13 @@ static hr_status_t check_tie(const hlo_instr_t *instr, const tie_rules_t *rules,
   return check_index_map(instr, rules, tie);
 }
 
-/* Rank of the array of windows: those of the indices without their vectors, and the windows' own
- * dimensions. */
+/* Rank of the array of windows: the dimensions of the indices without their vectors, and the
+ * windows' own dimensions. */
 static int64_t windows_rank(const tie_t *t) {
   return t->indices->rank - (t->dims.vector_dim < t->indices->rank) + t->dims.window.count;
 }
 
-/* Dimension of the indices that gives batch dimension `k` of the result or updates. */
+/* Dimension of the indices that becomes batch dimension `k` of the result or updates. */
 static int64_t index_dim(const tie_t *t, int64_t k) { return k < t->dims.vector_dim ? k : k + 1; }
 
 /* Windows lie within the operand; dimensions that the result drops have at most one element. */
@@ -155,7 +155,7 @@ static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, h
   return NULL;
 }
 
-/* Is the slice all of a dynamic dimension of the operand as it is declared? */
+/* True if the slice is a whole dynamic dimension of the declared operand. */
 static bool takes_all(const hlo_instr_t *gather, int64_t d) {
   const hlo_shape_t *declared = gather->operands[0]->shape;
   hr_ints_t sizes = hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES);
@@ -167,8 +167,8 @@ int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *opera
                               : hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES).data[d];
 }
 
-/* A window of no elements has none to give: its start would be clamped to the end of the operand.
- */
+/* A window without elements in a result with elements is an error: its start would be clamped to
+ * the end of the operand. */
 static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie_t *t,
                                              hr_ints_t sizes, const hlo_shape_t *result) {
   for (int d = 0; d < result->rank; d++)
@@ -180,9 +180,9 @@ static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie
   return NULL;
 }
 
-/* Result dimensions in offset_dims take, in order, the slice sizes of those operand dimensions
- * that are neither collapsed nor batching; the others take, in order, the dimensions of the
- * indices except index_vector_dim. */
+/* Result dimensions in offset_dims get, in order, the slice sizes of the operand dimensions that
+ * are neither collapsed nor batching; the others get, in order, the dimensions of the indices
+ * except index_vector_dim. */
 hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   tie_t tie = gather_tie(instr, in);
@@ -216,7 +216,7 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   return check_window_has_elements(instr, &tie, sizes, *out_shape);
 }
 
-/* Checks a declared shape as far as the slice sizes do not decide it: rank and batch dimensions. */
+/* Checks the rank and batch dimensions of a declared shape, which do not depend on slice sizes. */
 hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t *const *in,
                                    const hlo_shape_t *result) {
   tie_t tie = gather_tie(gather, in);
@@ -237,8 +237,8 @@ hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t 
   return NULL;
 }
 
-/* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions.
- */
+/* Updates agree with the indices in scatter dimensions, and fit the operand in window
+ * dimensions. */
 static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t,
                                  const hlo_shape_t *updates) {
   uint64_t windows = 0, without = op_dims_mask(t->dims.dropped) | op_dims_mask(t->dims.batching);

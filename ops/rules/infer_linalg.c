@@ -64,9 +64,8 @@ static hr_status_t check_fft_types(const hlo_instr_t *instr, const hlo_shape_t *
   return NULL;
 }
 
-/* Length `i` of the last dimensions against the operand: an IRFFT's last one is the result's, which
- * has twice as many.
- */
+/* Compares length `i` of the last dimensions with the operand: an IRFFT's last length is that of
+ * the result, about twice the operand's. */
 static hr_status_t check_fft_length(const hlo_instr_t *instr, const hlo_shape_t *operand, int type,
                                     hr_ints_t lengths, int64_t i) {
   int64_t d = operand->rank - lengths.count + i, length = lengths.data[i], wanted = length;

@@ -35,8 +35,8 @@ hr_status_t infer_transpose(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_dims_shape(arena, in[0]->dtype, &dims, out_shape);
 }
 
-/* Operand k agrees with operand 0 but for the size of `dimension`, which is added to the result's.
- */
+/* Operand k agrees with operand 0 except in the size of `dimension`, which is added to the
+ * result's. */
 static hr_status_t add_piece(const hlo_instr_t *instr, const hlo_shape_t *const *in, int k,
                              int64_t dimension, op_dims_t *dims) {
   OP_WANT(instr, in[k]->dtype == in[0]->dtype, "C1", "operand %d has elements of type %s, want %s",
@@ -104,9 +104,9 @@ hr_status_t infer_pad(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
   return op_dims_shape(arena, in[0]->dtype, &dims, out_shape);
 }
 
-/* A whole dynamic dimension stays dynamic: its slice is as long as it turns out to be. At run time
- * its actual size is known, which may be less than the limit; the declared shape then still says
- * that the dimension is such a one. */
+/* A slice of a whole dynamic dimension stays dynamic and has its actual size. At run time that size
+ * is known and may be less than the limit; the declared shape then still marks the dimension as
+ * dynamic. */
 static hr_status_t slice_dim(const hlo_instr_t *instr, const hlo_slice_dim_t *slice, int d,
                              op_dims_t *dims) {
   int64_t size = dims->sizes[d];
@@ -210,8 +210,8 @@ hr_status_t infer_get_dimension_size(hr_arena_t *arena, const hlo_instr_t *instr
   return NULL;
 }
 
-/* The size is known only when the op runs; until then the dimension is dynamic, bounded by what it
- * was. A program may also declare that the result is static again. */
+/* The size is known only when the op runs; until then the dimension is dynamic, bounded by its
+ * previous size. A program may also declare a static result. */
 hr_status_t infer_set_dimension_size(hr_arena_t *arena, const hlo_instr_t *instr,
                                      const hlo_shape_t *const *in, const hlo_shape_t **out_shape) {
   int64_t dimension;

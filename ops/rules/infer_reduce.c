@@ -35,8 +35,7 @@ hr_status_t infer_map(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
             "operand %d is %s, want the sizes of %s", k, OP_TEXT(in[k]), OP_TEXT(in[0]));
     op_dims_refine(&dims, in[k]);
   }
-  bool all =
-      dimensions.count == in[0]->rank || dimensions.count == 0; /* programs may leave them out */
+  bool all = dimensions.count == in[0]->rank || dimensions.count == 0; /* programs may omit them */
   for (int64_t i = 0; all && i < dimensions.count; i++) all = dimensions.data[i] == i;
   OP_WANT(instr, all, "C3", "dimensions are not all %d dimensions in order", in[0]->rank);
   OP_WANT(instr, hlo_shape_is_scalar(result), "C4", "%%%.*s returns %s, want a scalar",
@@ -44,8 +43,8 @@ hr_status_t infer_map(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sha
   return op_dims_shape(arena, result->dtype, &dims, out_shape);
 }
 
-/* The input's shape without the reduced dimensions; element types are those that the body works
- * in, as it may accumulate in wider ones. */
+/* The input's shape without the reduced dimensions; element types are those of the body's
+ * arithmetic, which may be wider. */
 hr_status_t infer_reduce(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   int count = instr->operand_count / 2;
@@ -99,7 +98,7 @@ hr_status_t infer_scan(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
-/* All operands, sorted alike along one dimension. */
+/* All operands, sorted by one order along one dimension. */
 hr_status_t infer_sort(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   int64_t dimension;
@@ -111,7 +110,7 @@ hr_status_t infer_sort(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_sh
   return op_results_shape(arena, instr->operand_count, in, out_shape);
 }
 
-/* (values, indices s32), with k in place of the last size. */
+/* (values, indices s32); the last size is k. */
 hr_status_t infer_topk(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                        const hlo_shape_t **out_shape) {
   int64_t k = hlo_attr_int(instr, HLO_ATTR_K);

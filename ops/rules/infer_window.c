@@ -3,8 +3,8 @@
  *     floor((low + dilated + high - dilated window) / stride) + 1, or 0 if none fits. */
 #include "ops/rules/constraint.h"
 
-/* One of the three sides of a convolution: its batch (or output feature), feature and spatial
- * dimensions are all of its dimensions, each once. */
+/* One of the three sides of a convolution: each of its dimensions is the batch (or output feature),
+ * the feature or a spatial dimension, each once. */
 static hr_status_t check_labels(const hlo_instr_t *instr, const char *rule, const char *side,
                                 int rank, int64_t first, int64_t second, int spatial_rank,
                                 const int64_t *spatial) {
@@ -16,7 +16,7 @@ static hr_status_t check_labels(const hlo_instr_t *instr, const char *rule, cons
   return op_check_unique(instr, rule, side, rest, &seen);
 }
 
-/* dim_labels gives the ranks: spatial dimensions and two more on each side. */
+/* dim_labels determines the ranks: spatial dimensions and two more on each side. */
 static hr_status_t check_conv_ranks(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                     const hlo_dim_labels_t *l) {
   HR_TRY(op_want_arrays(instr, in, "I1"));
@@ -36,7 +36,7 @@ static hr_status_t check_conv_ranks(const hlo_instr_t *instr, const hlo_shape_t 
                       l->out_feature, l->spatial_rank, l->out_spatial);
 }
 
-/* Dynamic sizes are not checked here: the step knows them. */
+/* Dynamic sizes are not checked here, but when the step runs. */
 static hr_status_t want_multiple(const hlo_instr_t *instr, const char *rule,
                                  const hlo_shape_t *shape, int64_t d, int64_t count,
                                  const char *what) {
@@ -46,8 +46,8 @@ static hr_status_t want_multiple(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
-/* With feature groups, each group of the kernel's output features sees a part of the input
- * features; with batch groups, each group of output features sees a part of the batch. */
+/* With feature groups, each group of the kernel's output features reads a part of the input
+ * features; with batch groups, each group of output features reads a part of the batch. */
 static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                      const hlo_dim_labels_t *l) {
   int64_t features = hlo_attr_int(instr, HLO_ATTR_FEATURE_GROUP_COUNT);
@@ -71,8 +71,8 @@ static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t
   return want_multiple(instr, "C16", in[1], l->rhs_output_feature, features, "feature_group_count");
 }
 
-/* The result's size in a spatial dimension. Where the program leaves the kernel's size open, so is
- * the result's, until a step knows the kernel. */
+/* The result's size in a spatial dimension. It is open if the kernel's declared size is, until the
+ * step runs. */
 static hr_status_t push_conv_sizes(const hlo_instr_t *instr, const hlo_shape_t *const *in,
                                    const hlo_dim_labels_t *l, int i, op_dims_t *dims) {
   hlo_window_dim_t window = hlo_attr_window(instr)->dims[i];
@@ -124,8 +124,8 @@ hr_status_t infer_convolution(hr_arena_t *arena, const hlo_instr_t *instr,
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
-/* What the window of a verified instruction makes of an operand; `rule` is for sizes that do not
- * fit. */
+/* The shape of the windows of an operand, for a verified instruction; `rule` is for sizes that do
+ * not fit. */
 static hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, const char *rule,
                                    const hlo_shape_t *operand, hr_dtype_t dtype,
                                    const hlo_shape_t **out_shape) {

@@ -6,12 +6,13 @@
 
 #include "ir/module.h"
 
-/* Result shape from operand shapes and attributes; the declared shape for ops without inference.
- * `in` has instr->operand_count shapes. Errors: INVALID with the label of the specification. */
+/* The result shape from operand shapes and attributes; the declared shape for ops without
+ * inference. `in` has instr->operand_count shapes. Errors: INVALID with the label of the
+ * specification. */
 hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr,
                             const hlo_shape_t *const *in, const hlo_shape_t **out_shape);
-/* One instruction whose operands are verified: the inferred against the declared shape, then the
- * op's own constraints. What is inferred goes to `scratch`. Part of hlo_verify. */
+/* Verifies one instruction whose operands are verified: the inferred against the declared shape,
+ * then the op's own constraints. Inferred shapes are allocated in `scratch`. Part of hlo_verify. */
 hr_status_t hlo_verify_instr(hr_arena_t *scratch, const hlo_instr_t *instr);
 /* Checks a whole module: structure, inferred against declared shapes, every op's constraints, by
  * the labels of the StableHLO specification. Reports the first failure in program order. */

@@ -23,7 +23,7 @@ hr_status_t verify_map(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The body of an op whose first `count` operands are reduced. */
+/* Checks the body of an op whose first `count` operands are reduced. */
 static hr_status_t check_reducer_of(const hlo_instr_t *instr, const char *rule, int count) {
   const hlo_computation_t *body = op_body_of(instr);
   hr_arena_t arena;
@@ -47,7 +47,7 @@ hr_status_t verify_scatter(const hlo_instr_t *instr) {
   return check_reducer_of(instr, "C23", instr->operand_count / 2);
 }
 
-/* The sizes of `source` are the numbers of windows. */
+/* Checks that the sizes of `source` are the numbers of windows. */
 static hr_status_t check_source(const hlo_instr_t *instr, const hlo_shape_t *operand,
                                 const hlo_shape_t *source) {
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -88,7 +88,7 @@ hr_status_t verify_select_and_scatter(const hlo_instr_t *instr) {
   return op_check_reducer(instr, "C10", scatter, 1, &operand);
 }
 
-/* C5: the comparator takes the two elements of each operand side by side. */
+/* C5: the comparator has two parameters per operand, side by side. */
 hr_status_t verify_sort(const hlo_instr_t *instr) {
   const hlo_computation_t *comparator = op_body_of(instr);
   HR_TRY(op_check_param_count(instr, "C5", comparator, 2 * instr->operand_count));
@@ -98,7 +98,7 @@ hr_status_t verify_sort(const hlo_instr_t *instr) {
   return want_pred_result(instr, "C5", comparator);
 }
 
-/* Is `slice` the shape of `whole` without a dimension? */
+/* True if `slice` is the shape of `whole` without a dimension. */
 static bool is_slice_of(const hlo_shape_t *slice, const hlo_shape_t *whole, int64_t dimension) {
   if (slice->dtype != whole->dtype || slice->rank != whole->rank - 1) return false;
   for (int d = 0; d < slice->rank; d++)

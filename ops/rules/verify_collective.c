@@ -1,6 +1,7 @@
 /* Constraints of collectives that hold on every grid: groups are disjoint and not empty, pairs have
- * distinct sources and targets, sizes are multiples of the group's. The number of processes is not
- * known here; ops/query/replica_groups.h checks ids against the grid when the program is loaded. */
+ * distinct sources and targets, sizes are multiples of the group size. The number of processes is
+ * not known here; ops/query/replica_groups.h checks ids against the grid when the program is
+ * loaded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,11 +45,11 @@ static hr_status_t flatten(hr_arena_t *arena, const hlo_int_lists_t *groups, hr_
 
 typedef struct group_rules {
   const char *unique, *range, *flag;
-  bool uniform;  /* the result's size depends on the group's */
+  bool uniform;  /* the result's size depends on the group size */
   bool complete; /* every process is in a group, so that ids are below their number */
 } group_rules_t;
 
-/* Ids are distinct and, where the groups must be complete, 0 to their number - 1. */
+/* Ids are distinct and, if the groups must be complete, 0 to their number - 1. */
 static hr_status_t check_group_ids(const hlo_instr_t *instr, const group_rules_t *rules,
                                    const hlo_int_lists_t *groups) {
   hr_arena_t arena;
@@ -69,8 +70,8 @@ static hr_status_t check_group_ids(const hlo_instr_t *instr, const group_rules_t
   return st;
 }
 
-/* Attributes that all collectives share: groups that are not empty, equally large where the op
- * cuts an array, and flags that fit the channel. */
+/* Attributes of all collectives: groups that are not empty, equally large if the op divides an
+ * array, and flags that fit the channel. */
 static hr_status_t check_groups(const hlo_instr_t *instr, const group_rules_t *rules) {
   const hlo_groups_t *attr = hlo_attr_groups(instr);
   bool global = hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
@@ -93,7 +94,7 @@ static hr_status_t check_groups(const hlo_instr_t *instr, const group_rules_t *r
 
 /* ---- results ---- */
 
-/* Result k of n operands; operands that are one tuple count by its elements. NULL: there is no such
+/* Result k of n operands; a single tuple operand counts as its elements. NULL: there is no such
  * result. */
 static const hlo_shape_t *result_of(const hlo_shape_t *results, int count, int k) {
   if (count == 1) return results;
@@ -110,8 +111,8 @@ static hr_status_t want_like_operand(const hlo_instr_t *instr, const char *rule,
   return NULL;
 }
 
-/* Result k of `count` reductions by one body: the operand's type, or the body's if that is wider.
- */
+/* Result k of `count` reductions by one body: the operand's type, or the body's if that is
+ * wider. */
 static hr_status_t check_reduction(const hlo_instr_t *instr, const char *body_rule,
                                    const char *type_rule, int count, const hlo_shape_t *results) {
   const hlo_computation_t *body = op_body_of(instr);
@@ -128,7 +129,7 @@ static hr_status_t check_reduction(const hlo_instr_t *instr, const char *body_ru
   return NULL;
 }
 
-/* A single operand may be a tuple, as old HLO has it. */
+/* A single operand may be a tuple, as in old HLO. */
 hr_status_t verify_all_reduce(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C1", "C3", "C4", false, true};
   HR_TRY(check_groups(instr, &rules));
@@ -142,8 +143,8 @@ hr_status_t verify_all_reduce(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* `small` and `large` differ only in dimension d, by the factor that the groups give, as far as it
- * is known. */
+/* `small` and `large` differ only in dimension d, by the factor of the groups, as far as it is
+ * known. */
 static hr_status_t want_ratio(const hlo_instr_t *instr, const char *rule, const hlo_shape_t *small,
                               const hlo_shape_t *large, int64_t dimension) {
   bool same = small->rank == large->rank;
@@ -165,8 +166,8 @@ static hr_status_t want_ratio(const hlo_instr_t *instr, const char *rule, const 
   return NULL;
 }
 
-/* C1 and C8: the scattered dimension is a multiple of the group, and the result has that part of
- * it. */
+/* C1 and C8: the scattered dimension is a multiple of the group size, and the result has its
+ * share. */
 hr_status_t verify_reduce_scatter(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C3", "C5", "C6", true, true};
   int count = instr->operand_count;
@@ -201,7 +202,7 @@ static hr_status_t check_gathered(const hlo_instr_t *instr, const hlo_shape_t *r
   return NULL;
 }
 
-/* (operands, results, ...): one operand stands for itself, more are tuples. */
+/* (operands, results, ...): a single operand is itself, several are tuples. */
 static hr_status_t check_start_tuple(const hlo_instr_t *instr, const hlo_shape_t **out_results) {
   const hlo_shape_t *shape = instr->shape;
   OP_WANT(instr, hlo_shape_is_tuple(shape) && shape->element_count >= 2, NULL,
@@ -222,7 +223,7 @@ hr_status_t verify_all_gather(const hlo_instr_t *instr) {
   return check_gathered(instr, results);
 }
 
-/* Without `dimensions`: operand k goes to member k, result k comes from it. */
+/* Without `dimensions`: operand k goes to member k, result k comes from member k. */
 static hr_status_t check_tuple_all_to_all(const hlo_instr_t *instr) {
   const hlo_shape_t *shape = instr->shape;
   int64_t exact, factor;
@@ -239,8 +240,8 @@ static hr_status_t check_tuple_all_to_all(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Without dimensions the operands are the blocks, one for each member; else the array is cut
- * along one dimension. */
+/* Without dimensions the operands are the blocks, one for each member; otherwise the array is
+ * divided along one dimension. */
 hr_status_t verify_all_to_all(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C5", "C7", NULL, true, true};
   const hlo_shape_t *operand = op_operand_shape(instr, 0);
@@ -279,8 +280,8 @@ hr_status_t verify_ragged_all_to_all(const hlo_instr_t *instr) {
   return want_like_operand(instr, NULL, instr->shape, 1);
 }
 
-/* Operands that carry data: with has_dynamic_root the last one has the number of each one's root,
- * or of all. */
+/* Operands that carry data: with has_dynamic_root the last operand holds the root of each, or of
+ * all. */
 static hr_status_t data_operands(const hlo_instr_t *instr, int *out_count) {
   *out_count = instr->operand_count;
   if (!hlo_attr_bool(instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
@@ -294,7 +295,7 @@ static hr_status_t data_operands(const hlo_instr_t *instr, int *out_count) {
   return NULL;
 }
 
-/* The root is the first id of each group, or an operand of its own. */
+/* The root is the first id of each group, or a separate operand. */
 hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {
   static const group_rules_t rules = {"C1", "C2", NULL, false, false};
   int count;
@@ -307,7 +308,7 @@ hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* As an all-reduce of which only the root sees the result. */
+/* Like an all-reduce of which only the root gets the result. */
 hr_status_t verify_collective_reduce(const hlo_instr_t *instr) {
   static const group_rules_t rules = {NULL, NULL, NULL, false, false};
   int count;
@@ -358,8 +359,8 @@ static hr_status_t check_pairs(const hlo_instr_t *instr) {
   return check_pair_side(instr, pairs, 1);
 }
 
-/* With slice_sizes: (input, output, input offsets, output offsets); slices of the one go into the
- * other, in place. */
+/* With slice_sizes: (input, output, input offsets, output offsets); slices of the input are written
+ * into the output, in place. */
 static hr_status_t check_in_place_permute(const hlo_instr_t *instr, const hlo_shape_t *results) {
   OP_WANT(instr, instr->operand_count == 4, NULL, "%d operands with slice_sizes, want 4",
           instr->operand_count);
@@ -371,7 +372,7 @@ static hr_status_t check_in_place_permute(const hlo_instr_t *instr, const hlo_sh
   return NULL;
 }
 
-/* I1, of tuples leaf by leaf. */
+/* I1, for tuples leaf by leaf. */
 static hr_status_t want_arrays(const hlo_instr_t *instr, int k) {
   const hlo_shape_t *operand = op_operand_shape(instr, k);
   for (int leaf = 0; leaf < hlo_shape_leaf_count(operand); leaf++)
@@ -380,8 +381,8 @@ static hr_status_t want_arrays(const hlo_instr_t *instr, int k) {
   return NULL;
 }
 
-/* With slice_sizes it writes parts of the operands in place; else results are like operands. A
- * start gives (input, output, contexts). */
+/* With slice_sizes the op writes parts of the operands in place; otherwise results are like
+ * operands. A start gives (input, output, contexts). */
 hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
   bool start = instr->op == HLO_COLLECTIVE_PERMUTE_START,
        in_place = hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
@@ -401,7 +402,7 @@ hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The done of an op takes the state of its own start. */
+/* Checks that the done of an op gets the state of that op's start. */
 hr_status_t verify_collective_done(const hlo_instr_t *instr) {
   hlo_opcode_t wanted = instr->op == HLO_ALL_REDUCE_DONE   ? HLO_ALL_REDUCE_START
                         : instr->op == HLO_ALL_GATHER_DONE ? HLO_ALL_GATHER_START

@@ -23,7 +23,7 @@ static hr_status_t check_operands_call(const hlo_instr_t *instr, const hlo_compu
   return NULL;
 }
 
-/* output_to_operand_aliasing: parts of the result that are to lie where parts of operands do. */
+/* output_to_operand_aliasing: parts of the result that share memory with parts of operands. */
 static hr_status_t check_aliasing(const hlo_instr_t *instr) {
   const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   for (int k = 0; attr && k < attr->aliasing->count; k++) {
@@ -51,8 +51,8 @@ hr_status_t verify_call(const hlo_instr_t *instr) {
   return want_root(instr, NULL, op_body_of(instr), instr->shape);
 }
 
-/* What a custom call means is its target's business; what it says about its operands must be true
- * of them. */
+/* The meaning of a custom call is up to its target; its attributes about the operands must be
+ * correct. */
 hr_status_t verify_custom_call(const hlo_instr_t *instr) {
   const hlo_attr_t *layouts = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   HR_TRY(check_aliasing(instr));

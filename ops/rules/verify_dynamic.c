@@ -1,5 +1,5 @@
-/* Constraints of ops that take sizes as operands, as far as they hold for every value of these. The
- * values are checked when the step runs, by the rules of the static op that it becomes
+/* Constraints of ops with sizes as operands that hold for all values of the sizes. The values are
+ * checked when the step runs, by the rules of the static op that it becomes
  * (kernels/common/lower_dynamic.c). */
 #include "ops/rules/constraint.h"
 
@@ -16,7 +16,7 @@ static hr_status_t want_list(const hlo_instr_t *instr, const char *rule, int k, 
   return NULL;
 }
 
-/* The declared element type. */
+/* Checks the declared element type. */
 static hr_status_t want_type(const hlo_instr_t *instr, const char *rule, hr_dtype_t dtype) {
   OP_WANT(instr, instr->shape->dtype == dtype, rule, "declared as %s, want elements of type %s",
           OP_TEXT(instr->shape), hr_dtype_name(dtype));
@@ -35,7 +35,7 @@ hr_status_t verify_dynamic_iota(const hlo_instr_t *instr) {
   return verify_iota(instr);
 }
 
-/* Type and rank of operand 0; its sizes change at run time. */
+/* Checks type and rank of operand 0; its sizes change at run time. */
 static hr_status_t want_operand_like_result(const hlo_instr_t *instr) {
   const hlo_shape_t *x = op_operand_shape(instr, 0);
   HR_TRY(op_want_array(instr, x, 0, "I1"));
@@ -63,7 +63,7 @@ hr_status_t verify_real_dynamic_slice(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* As gather, with slice_sizes in operand 2. */
+/* Like gather, with slice_sizes in operand 2. */
 hr_status_t verify_dynamic_gather(const hlo_instr_t *instr) {
   const hlo_shape_t *x = op_operand_shape(instr, 0), *indices = op_operand_shape(instr, 1);
   HR_TRY(op_want_array(instr, x, 0, "I1"));
@@ -74,7 +74,7 @@ hr_status_t verify_dynamic_gather(const hlo_instr_t *instr) {
   return op_check_gather_result(instr, (const hlo_shape_t *const[]){x, indices}, instr->shape);
 }
 
-/* As convolution, with the paddings in operand 2 as pairs; sizes are checked when it runs. */
+/* Like convolution, with the paddings in operand 2 as pairs; sizes are checked when it runs. */
 hr_status_t verify_dynamic_convolution(const hlo_instr_t *instr) {
   const hlo_window_t *window = hlo_attr_window(instr);
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);

@@ -47,15 +47,15 @@ hr_status_t verify_recv(const hlo_instr_t *instr) {
   return check_channel(instr);
 }
 
-/* What may hand the state of a transfer on: a loop that is pipelined starts it in one iteration and
- * ends it in the next. */
+/* True for ops that may pass on the state of a transfer: a pipelined loop starts it in one
+ * iteration and ends it in the next. */
 static bool passes_state_on(const hlo_instr_t *instr) {
   return instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_PARAMETER ||
          instr->op == HLO_TUPLE || instr->op == HLO_CALL || instr->op == HLO_WHILE ||
          instr->op == HLO_CONDITIONAL || hlo_op_is(instr->op, OP_IDENTITY);
 }
 
-/* Nobody starts a transfer for the program's caller. */
+/* True for a state from the program's caller, who cannot start a transfer. */
 static bool is_from_caller(const hlo_instr_t *instr) {
   while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
   return instr->op == HLO_PARAMETER && instr->parent == instr->parent->module->entry;
@@ -67,8 +67,8 @@ static bool is_state(const hlo_shape_t *shape) {
          shape->elements[2]->dtype == HR_TOKEN;
 }
 
-/* The two halves of a transfer name the same channel, if they name one. Whether what comes through
- * tuples is a transfer of the right kind is for the proof of the schedule, which follows it. */
+/* The two halves of a transfer have the same channel, if they have one. The proof of the schedule
+ * checks whether a state from a tuple is that of a transfer of the right kind. */
 static hr_status_t check_transfer_done(const hlo_instr_t *instr, hlo_opcode_t wanted) {
   const hlo_instr_t *start = instr->operands[0];
   if (passes_state_on(start) && !is_from_caller(start)) {
@@ -108,7 +108,7 @@ hr_status_t verify_copy_done(const hlo_instr_t *instr) {
 
 /* ---- random numbers ---- */
 
-/* The part is read once more when the step is prepared. */
+/* Only checks; the part is read again when the step is prepared. */
 static hr_status_t check_rng_part(const hlo_instr_t *instr) {
   hr_arena_t arena;
   op_random_part_t part;
@@ -137,8 +137,8 @@ hr_status_t verify_rng(const hlo_instr_t *instr) {
   return check_rng_part(instr);
 }
 
-/* How many u64 an algorithm keeps: Threefry a key and a counter; Philox may have a wider counter.
- */
+/* Number of u64 of an algorithm's state: Threefry has a key and a counter; Philox may have a wider
+ * counter. */
 static hr_status_t check_rng_state(const hlo_instr_t *instr, const hlo_shape_t *state) {
   int algorithm = hlo_attr_enum(instr, HLO_ATTR_RNG_ALGORITHM);
   OP_WANT(instr, state->dtype == HR_U64 && state->rank == 1 && !state->dynamic, "I2",

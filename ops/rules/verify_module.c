@@ -1,6 +1,6 @@
-/* The verifier's driver. First the structure, so that everything after can follow pointers freely;
- * then instruction by instruction in program order. Each computation is looked at once, however
- * often it is called: time and memory are linear in the program. */
+/* The verifier's driver. Structure is verified first, so that all later checks can follow pointers
+ * freely; then each instruction in program order. Each computation is visited once, however often
+ * it is called: time and memory are linear in the program. */
 #include "ir/module.h"
 #include "ops/rules/verify.h"
 
@@ -31,7 +31,7 @@ static hr_status_t check_operands(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Callees come before their callers in the module, so calls cannot go round in circles. */
+/* Callees precede their callers in the module, so calls cannot be cyclic. */
 static hr_status_t check_calls(const hlo_instr_t *instr) {
   const hlo_module_t *module = instr->parent->module;
   for (int k = 0; k < instr->called_count; k++) {
@@ -63,7 +63,7 @@ static hr_status_t check_layout(const hlo_instr_t *instr, const hlo_shape_t *sha
                            shape->rank);
 }
 
-/* Sizes are not negative, dynamic ones may be unbounded, and the whole fits this machine. */
+/* Sizes are not negative, dynamic ones may be unbounded, and the whole array fits this machine. */
 static hr_status_t check_sizes(const hlo_instr_t *instr, const hlo_shape_t *shape) {
   bool unbounded = false;
   for (int i = 0; i < shape->element_count; i++) HR_TRY(check_sizes(instr, shape->elements[i]));
@@ -93,7 +93,7 @@ static hr_status_t check_instr(const hlo_instr_t *instr) {
   return check_calls(instr);
 }
 
-/* Parameters are numbered without gaps; the last of the list exists. */
+/* Parameters are numbered without gaps; the last one exists. */
 static hr_status_t check_numbers(const hlo_computation_t *computation) {
   for (size_t k = 0, gap = SIZE_MAX; k < computation->params.count; k++) {
     const hlo_instr_t *param = computation->params.data[k];
@@ -176,7 +176,7 @@ static hr_status_t check_alias_shapes(const hlo_module_t *module, const char *wh
   if (are_static) {
     HR_TRY(hlo_shape_bytes(in, &in_bytes));
     HR_TRY(hlo_shape_bytes(out, &out_bytes));
-    if (in_bytes == out_bytes) return NULL; /* they share memory, whatever is in it */
+    if (in_bytes == out_bytes) return NULL; /* they share memory, whatever their types */
   }
   return hr_error_at(HR_INVALID, &pos,
                      "%s, entry %d: the parameter is %s, and the result %s; want equal sizes in "
@@ -202,7 +202,7 @@ static hr_status_t check_aliases(const hlo_module_t *module, const hlo_aliasing_
   return NULL;
 }
 
-/* Structure that no text can break but a faulty pass can: numbering, ownership, the entry. */
+/* Structure that no text can violate but a faulty pass can: numbering, ownership, the entry. */
 static hr_status_t check_module(const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_pos_t pos = {&module->source, 1, 1};
@@ -221,7 +221,7 @@ static hr_status_t check_module(const hlo_module_t *module) {
   return NULL;
 }
 
-/* Computations in their order, then what the module says of parameters and results. */
+/* Verifies computations in their order, then the module's attributes of parameters and results. */
 hr_status_t hlo_verify(const hlo_module_t *module) {
   hr_arena_t scratch;
   hr_status_t st = NULL;

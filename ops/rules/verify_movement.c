@@ -1,5 +1,5 @@
 /* Constraints of leaves, conversions, and ops whose result shape the program declares: inference
- * returns the declared shape for them, so everything that relates it to the operands is here. */
+ * returns the declared shape for them, so all constraints between it and the operands are here. */
 #include "ops/rules/constraint.h"
 
 /* O1: these ops give arrays. */
@@ -17,7 +17,7 @@ static hr_status_t want_result_type(const hlo_instr_t *instr, const char *rule, 
   return NULL;
 }
 
-/* The result has the sizes of an operand, whatever its type. */
+/* The result has the sizes of an operand, of whatever type. */
 static hr_status_t want_same_sizes(const hlo_instr_t *instr, const char *rule, int operand) {
   OP_WANT(instr, hlo_shape_same_dims(instr->shape, op_operand_shape(instr, operand)), rule,
           "declared as %s, want the sizes of operand %d, %s", OP_TEXT(instr->shape), operand,
@@ -25,7 +25,7 @@ static hr_status_t want_same_sizes(const hlo_instr_t *instr, const char *rule, i
   return NULL;
 }
 
-/* The reader enters parameters by number; replication says one value per leaf. */
+/* The reader enters parameters by number; replication has one value per leaf. */
 hr_status_t verify_parameter(const hlo_instr_t *instr) {
   int64_t number = hlo_parameter_number(instr);
   const hlo_computation_t *parent = instr->parent;
@@ -42,15 +42,15 @@ hr_status_t verify_parameter(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Values that were left out when the program was printed are the planner's business: the program
- * can be converted. */
+/* Values that were elided in the program's text are left to the planner: such a program can still
+ * be converted. */
 hr_status_t verify_constant(const hlo_instr_t *instr) {
   OP_WANT(instr, !instr->literal || hlo_value_fits(instr->literal, instr->shape), "C1",
           "the literal does not have the declared shape %s", OP_TEXT(instr->shape));
   return NULL;
 }
 
-/* The dimension exists and the elements are numbers; the values fit by wrapping around. */
+/* The dimension exists and the elements are numbers; values that do not fit wrap. */
 hr_status_t verify_iota(const hlo_instr_t *instr) {
   int64_t dimension = hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION);
   HR_TRY(want_array_result(instr));
@@ -64,7 +64,7 @@ hr_status_t verify_iota(const hlo_instr_t *instr) {
 
 /* ---- reinterpretations ---- */
 
-/* Layouts may pack elements of less than a byte or not; either way of counting may agree. */
+/* Layouts may pack elements narrower than a byte or not; sizes may agree in either way. */
 static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t *from,
                                     const hlo_shape_t *to) {
   size_t from_bytes, to_bytes;
@@ -80,7 +80,7 @@ static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t 
   return NULL;
 }
 
-/* The same bytes under another shape: equal sizes in bytes, layouts aside. */
+/* The same bytes with another shape: equal sizes in bytes, whatever the layouts. */
 hr_status_t verify_bitcast(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   if (!hlo_shape_is_array(from) || !hlo_shape_is_array(to)) {
@@ -91,7 +91,7 @@ hr_status_t verify_bitcast(const hlo_instr_t *instr) {
   return want_equal_bytes(instr, from, to);
 }
 
-/* The narrower side has one more dimension, the last, as long as one type goes into the other. */
+/* The narrower side has one more dimension, the last, whose size is the ratio of the widths. */
 static bool narrows_to(const hlo_shape_t *wide, const hlo_shape_t *narrow, int wide_bits,
                        int narrow_bits) {
   if (narrow->rank != wide->rank + 1) return false;
@@ -101,8 +101,8 @@ static bool narrows_to(const hlo_shape_t *wide, const hlo_shape_t *narrow, int w
          (narrow->dims[wide->rank] <= 128 && narrow->dims[wide->rank] * narrow_bits == wide_bits);
 }
 
-/* C1: between types of different widths the last dimension appears or goes, with the ratio as
- * its size. */
+/* C1: between types of different widths the last dimension is added or removed; its size is the
+ * ratio. */
 hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   HR_TRY(op_want_array(instr, from, 0, "I1"));
@@ -122,7 +122,7 @@ hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Between any two types; only the sizes are tied. */
+/* Between any two types; only the sizes must agree. */
 hr_status_t verify_convert(const hlo_instr_t *instr) {
   HR_TRY(op_want_array(instr, op_operand_shape(instr, 0), 0, "I1"));
   HR_TRY(want_array_result(instr));
@@ -165,7 +165,7 @@ hr_status_t verify_add_dependency(const hlo_instr_t *instr) {
 
 /* ---- shape changes ---- */
 
-/* C2, where both shapes are static: dynamic ones are compared when they run. */
+/* C2, if both shapes are static: dynamic shapes are compared at run time. */
 static hr_status_t want_equal_counts(const hlo_instr_t *instr) {
   const hlo_shape_t *from = op_operand_shape(instr, 0), *to = instr->shape;
   int64_t from_count, to_count;
@@ -185,8 +185,7 @@ hr_status_t verify_reshape(const hlo_instr_t *instr) {
   return want_equal_counts(instr);
 }
 
-/* Sizes come as scalars (XLA) or as one vector (StableHLO), one for each dimension of the
- * result. */
+/* Sizes are scalars (XLA) or one vector (StableHLO), one for each dimension of the result. */
 hr_status_t verify_dynamic_reshape(const hlo_instr_t *instr) {
   int count = instr->operand_count - 1;
   HR_TRY(op_want_array(instr, op_operand_shape(instr, 0), 0, "I1"));
@@ -225,7 +224,7 @@ hr_status_t verify_broadcast(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* A set of dimensions of the operand. */
+/* Dimensions are a set of dimensions of the operand. */
 hr_status_t verify_reverse(const hlo_instr_t *instr) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   uint64_t seen = 0;

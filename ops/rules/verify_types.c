@@ -1,6 +1,6 @@
-/* Constraints on the element types of elementwise ops. Inference has made sure that operands have
- * equal types, so operand 0 stands for all. The kinds are those of op_kind(): quantized types,
- * tokens and tuples belong to none of them. */
+/* Constraints on the element types of elementwise ops. Inference has checked that operands have
+ * equal types, so only operand 0 is read. The kinds are those of op_kind(): quantized types, tokens
+ * and tuples belong to none of them. */
 #include "ops/rules/constraint.h"
 
 hr_status_t verify_none(const hlo_instr_t *instr) {
@@ -52,8 +52,8 @@ hr_status_t verify_complex_parts(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The orders that a type can be compared by, as bits of hlo_enum_COMPARISON_t; the first named is
- * the default. */
+/* The comparison orders of a type, as bits of hlo_enum_COMPARISON_t; the one listed first is the
+ * default. */
 static uint32_t orders_of(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {
     case HR_CLASS_SIGNED:

@@ -56,14 +56,14 @@ const hlo_attr_info_t hlo_attr_table[HLO_ATTR_COUNT] = {
   { HLO_ATTR_##key, HLO_USE_SHOW }
 #define MAY(key) \
   { HLO_ATTR_##key, HLO_USE_MAY }
-/* The first entry only keeps empty lists legal C; hlo_op_table points behind it. Each list of
- * op_attrs.def becomes an array attrs_LIST. */
+/* The first entry only keeps empty lists legal C; hlo_op_table points to the entry after it. Each
+ * list of op_attrs.def becomes an array attrs_LIST. */
 #define ATTRS(list, ...) \
   static const hlo_attr_use_t attrs_##list[] = {{HLO_ATTR_COUNT, HLO_USE_MAY}, ##__VA_ARGS__};
 #include "ops/table/op_attrs.def"
 #undef ATTRS
 
-enum { /* short trait names for the table's rows */
+enum { /* short trait names for the rows of ops.def */
        LEAF = OP_LEAF,
        ELEMENTWISE = OP_ELEMENTWISE,
        COMMUTATIVE = OP_COMMUTATIVE,
@@ -89,10 +89,10 @@ const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
 #undef OP
 };
 
-static hr_map_t names; /* opcode + 1 by HLO name; filled once, never freed */
+static hr_map_t names; /* short trait names for the rows of ops.def */
 static bool names_complete;
 
-/* Values are opcodes plus one, since NULL means absent; without memory the look-up is linear. */
+/* Values are opcodes plus 1, since NULL means absent; without memory the look-up is linear. */
 static void fill_names(void) {
   hr_status_t st = NULL;
   for (uintptr_t op = 0; op < HLO_OPCODE_COUNT && !st; op++)
@@ -101,7 +101,7 @@ static void fill_names(void) {
   hr_status_release(st);
 }
 
-/* The slow way for a process that has no memory for the table. */
+/* Look-up for a process without memory for the map. */
 static bool find_linearly(hr_str_t name, hlo_opcode_t *out_op) {
   for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
     if (!hr_str_is(name, hlo_op_table[op].name)) continue;

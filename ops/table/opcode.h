@@ -1,6 +1,5 @@
-/* What ops, attributes and enumerations exist, as numbers and tables of facts; knows nothing of
- * shapes or programs. Everything here is generated from ops.def, attrs.def, op_attrs.def and
- * enums.def. */
+/* The ops, attributes and enumerations that exist, as numbers and tables of facts; knows no shapes
+ * or programs. Everything here is generated from ops.def, attrs.def, op_attrs.def and enums.def. */
 #ifndef HLO_OPS_OPCODE_H
 #define HLO_OPS_OPCODE_H
 
@@ -48,22 +47,21 @@ typedef enum hlo_enum_id {
   HLO_ENUM_COUNT
 } hlo_enum_id_t;
 
-/* How words are read and printed: as they are, or in any case and printed in this one. */
+/* How words are read and printed: exactly, or read in any case and printed in this one. */
 typedef enum hlo_enum_case { HLO_CASE_EXACT, HLO_CASE_LOWER, HLO_CASE_UPPER } hlo_enum_case_t;
 
 /* Spellings of one enumeration. */
 typedef struct hlo_enum_info {
   hlo_enum_case_t case_;
   int count;
-  const char *const *texts; /* by value; "" where a value has no word */
+  const char *const *texts; /* by value; "" for a value without a word */
 } hlo_enum_info_t;
 
 extern const hlo_enum_info_t hlo_enum_table[HLO_ENUM_COUNT];
-/* The value that `word` names, or -1. Upper and lower case are told apart only in EXACT
- * enumerations. */
+/* The value of `word`, or -1. Upper and lower case differ only in EXACT enumerations. */
 int hlo_enum_find(hlo_enum_id_t id, hr_str_t word);
 
-/* What an attribute's value is; hlo_attr_t in ir/attr.h says where it is stored. */
+/* The type of an attribute's value; hlo_attr_t in ir/attr.h says where it is stored. */
 typedef enum hlo_attr_kind {
   HLO_KIND_BOOL,
   HLO_KIND_INT,
@@ -91,7 +89,7 @@ typedef enum hlo_attr_kind {
 
 /* A row of attrs.def. */
 typedef struct hlo_attr_info {
-  const char *text; /* "" when it is not written as NAME=VALUE */
+  const char *text; /* "" if it is not written as NAME=VALUE */
   hlo_attr_kind_t kind;
   hlo_enum_id_t enum_id; /* the enumeration, for HLO_KIND_ENUM and HLO_KIND_ENUMS */
   int64_t fallback;
@@ -106,18 +104,18 @@ typedef struct hlo_attr_use {
   uint16_t use; /* hlo_attr_use_kind_t */
 } hlo_attr_use_t;
 
-/* Facts about an op that passes and engines ask for; a bit set. */
+/* Facts about an op for passes and engines; a bit set. */
 typedef enum op_trait {
-  OP_LEAF = 1 << 0,        /* no operands by nature */
-  OP_ELEMENTWISE = 1 << 1, /* element i of the result depends on element i of the operands (scalars
-                              may stand in) */
+  OP_LEAF = 1 << 0,        /* no operands */
+  OP_ELEMENTWISE = 1 << 1, /* element i of the result depends on elements i of the operands (scalars
+                              may be operands, too) */
   OP_COMMUTATIVE = 1 << 2,
   OP_ASSOCIATIVE = 1 << 3, /* up to rounding */
   OP_IDENTITY = 1 << 4,    /* the result is operand 0, logically */
   OP_CONTROL = 1 << 5,     /* runs other computations of the program on whole values */
   OP_HAS_BODY = 1 << 6,    /* applies a computation to elements */
   OP_EFFECT = 1 << 7,      /* must run even if its result is unused */
-  OP_COMM = 1 << 8,        /* talks to other processes */
+  OP_COMM = 1 << 8,        /* communicates with other processes */
   OP_COLLECTIVE = 1 << 9,  /* has replica groups or source-target pairs */
   OP_START = 1 << 10,      /* first half of an asynchronous pair */
   OP_DONE = 1 << 11,       /* second half */
@@ -130,7 +128,7 @@ typedef enum op_trait {
 
 typedef struct hlo_op_info {
   const char *name;           /* in HLO text */
-  const char *stablehlo_name; /* "" if there is none of the same meaning */
+  const char *stablehlo_name; /* "" if no op has the same meaning */
   int operands;               /* exact count; -1 - n: at least n */
   uint32_t traits;
   const hlo_attr_use_t *attrs;
@@ -143,7 +141,7 @@ static inline const char *hlo_op_name(hlo_opcode_t op) { return hlo_op_table[op]
 static inline bool hlo_op_is(hlo_opcode_t op, uint32_t traits) {
   return (hlo_op_table[op].traits & traits) == traits;
 }
-/* The opcode that HLO text calls `name`; false if there is none. Takes constant time. */
+/* The opcode of the name in HLO text; false if there is none. Cost: constant. */
 bool hlo_op_from_name(hr_str_t name, hlo_opcode_t *out_op);
 
 #endif

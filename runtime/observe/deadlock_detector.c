@@ -1,9 +1,8 @@
 /* Distributed deadlock detection under --verify-comm, an AND-model wait-for graph evaluated by
  * rank 0.
  *
- * Each rank counts what it starts, per group, channel end and pair, and states for the wait it is
- * in which counts it needs of which ranks. Rank 0, once it has waited QUERY_S itself, asks all
- * ranks:
+ * Each rank counts its starts per group, channel end and pair. For its current wait it knows which
+ * counts it needs of which ranks. Once rank 0 has waited QUERY_S, it asks all ranks:
  *
  *   rank 0                        rank r (waiting, after LISTEN_S)
  *   question  ------------------>
@@ -31,7 +30,7 @@
 #define LISTEN_S 0.2   /* seconds of a wait until a rank receives questions */
 #define QUERY_S 0.5    /* seconds of a wait until rank 0 asks */
 #define REPEAT_S 0.3   /* seconds between questions to one rank */
-#define CONFIRM_S 0.02 /* the same while a deadlock is suspected: all must confirm */
+#define CONFIRM_S 0.02 /* the same while a deadlock is suspected and all ranks must confirm it */
 #define POLL_S 0.001   /* seconds between polls for messages */
 
 /* Stream of the group in which all ranks meet after an execution: no channel has this number. */
@@ -62,7 +61,7 @@ struct exec_watch {
   inquiry_t *inquiries;
   wait_states_t *states;
   uint32_t question_where, question_end;
-  bool has_new_answer, is_suspect; /* new answer since the last test; its outcome */
+  bool has_new_answer, is_suspect; /* new answer since the last test; result of that test */
   /* Other ranks only. */
   tp_message_t *listening; /* receive of a question; NULL: not posted */
   uint32_t question;
@@ -109,7 +108,7 @@ static void add_location(hr_strbuf_t *text, const exec_watch_t *watch) {
   add_bytes(text, location, sizeof location);
 }
 
-/* The state of this process as wait_state.c reads it. */
+/* The state of this process in the format that wait_state.c reads. */
 static void print_answer(const exec_watch_t *watch, hr_strbuf_t *text) {
   exec_answer_t head = {
       .state = watch->state, .waits = watch->waits, .started_count = watch->started.count};
@@ -194,7 +193,7 @@ static hr_status_t receive_body(exec_watch_t *watch, int rank) {
                                 &inquiry->body);
 }
 
-/* Advances the inquiry of a rank by what has arrived: its size, then its body. */
+/* Advances the inquiry of a rank by the messages that have arrived: the size, then the body. */
 static hr_status_t receive_answer(exec_watch_t *watch, int rank) {
   inquiry_t *inquiry = &watch->inquiries[rank];
   HR_TRY(test_message(watch, &inquiry->question));
@@ -288,7 +287,7 @@ static hr_status_t drain(exec_watch_t *watch) {
   }
 }
 
-/* Sends the last question to every rank, which ends its receives: afterwards no message of the
+/* Sends the last question to every rank, which ends their receives: after that no message of the
  * detector is in flight. */
 static hr_status_t end_questions(exec_watch_t *watch) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
@@ -312,7 +311,7 @@ static bool has_messages(const exec_watch_t *watch) {
   return false;
 }
 
-/* Whether any rank still has messages of the detector in flight. Collective. */
+/* True if any rank still has messages of the detector in flight. Collective. */
 static hr_status_t any_has_messages(exec_watch_t *watch, bool *out_any) {
   int world = endpoint_of(watch)->world_size;
   void *memory;
@@ -348,7 +347,7 @@ hr_status_t exec_watch_finish(exec_watch_t *watch) {
   return st;
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 static hr_status_t set_up(exec_watch_t *watch) {
   const tp_group_t *world = watch->comm->groups->world;

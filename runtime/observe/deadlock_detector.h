@@ -1,9 +1,10 @@
-/* Deadlock detection at run time, without a time limit, for --verify-comm. Every process counts
- * what it starts and knows while it waits whose starts it waits for. Rank 0 asks the others once it
- * has waited for a while itself. A process that computes does not answer and is never reported.
+/* Deadlock detection at run time, without a time limit, for --verify-comm. Every process counts its
+ * starts and knows, while it waits, whose starts it waits for. Rank 0 asks the others when it has
+ * waited for some time itself. A process that computes does not answer and is never reported.
  * Memory: 16 bytes per group, channel end and pair of a permute, on every rank.
  * Cost:   a read of the clock for waits shorter than a fifth of a second.
- * Owner:  one per client.  Thread: that of the machine. */
+ * Owner:  one per client.
+ * Thread: that of the execution. */
 #ifndef EXEC_DEADLOCK_DETECTOR_H
 #define EXEC_DEADLOCK_DETECTOR_H
 
@@ -38,7 +39,8 @@ hr_status_t exec_watch_wait(exec_watch_t *watch, const exec_wait_t *wait, tp_req
 /* Collective, after an execution: waits for all ranks and completes the detector's messages. */
 hr_status_t exec_watch_finish(exec_watch_t *watch);
 /* Serves the protocol; to be called repeatedly while the process waits (tp_endpoint_t.interrupted).
- * Accepts NULL. Errors: DISAGREE on rank 0 for a deadlock, with all waits, a cycle first. */
+ * Accepts NULL. Errors: DISAGREE on rank 0 for a deadlock, with all waits, those of a cycle
+ * first. */
 hr_status_t exec_watch_poll(exec_watch_t *watch);
 
 #endif

@@ -9,11 +9,12 @@
 #include "base/mem.h"
 #include "observe/explain_parts.h"
 
-#define SHOWN 30       /* lines; the rest are one line */
-#define NAMES_WIDTH 60 /* characters after which no more names are begun */
-#define FAR_SHARE 0.05 /* share of the kernels' time: less is not named as far from its limit */
-#define FAR_LIMIT 0.3  /* share of its limit: at most, to be named */
-#define SHORT_NS 1e4   /* longest call whose start counts */
+#define SHOWN 30       /* kernels with a line each; the rest share one line */
+#define NAMES_WIDTH 60 /* width in characters after which no further name is begun */
+#define FAR_SHARE \
+  0.05 /* smallest share of the kernels' time of a kernel reported as far from its limit */
+#define FAR_LIMIT 0.3 /* largest share of its limit that counts as far */
+#define SHORT_NS 1e4  /* longest call whose start-up time counts, in ns */
 
 static bool is_kernel(const hr_trace_span_t *span) {
   return hr_trace_is_kernel(span) && span->calls;
@@ -71,7 +72,7 @@ static bool are_equal(const hr_trace_span_t *a, const hr_trace_span_t *b) {
   return a->kind == b->kind && a->same == b->same;
 }
 
-/* `list` is sorted by kernel. */
+/* Makes the groups of `list`, which is sorted by kernel. */
 static int make_groups(hr_trace_span_t *const *list, int count, explain_group_t *groups) {
   int made = 0;
   for (int i = 0; i < count; i++) {
@@ -94,7 +95,7 @@ static int make_groups(hr_trace_span_t *const *list, int count, explain_group_t 
 
 /* --- printing --- */
 
-/* Billions a second, and their part of the peak. */
+/* Prints 1e9 units per second, and the share of the peak. */
 static void print_rate(hr_strbuf_t *text, double amount, double ns, double peak) {
   if (amount > 0 && ns > 0)
     hr_strbuf_printf(text, " %8.1f %4.0f%%", amount / ns, 100e9 * amount / ns / peak);
@@ -155,8 +156,8 @@ double explain_limit_ns(const explain_group_t *group, const machine_peak_t *peak
   return limit < group->ns ? limit : group->ns;
 }
 
-/* A line for each of the kernels that take most of the time: the time that its bytes and operations
- * need, and which of the two. */
+/* Prints a line for each kernel with much of the time: the times that its bytes and operations
+ * need, and the longer of the two. */
 static void print_limit_table(hr_strbuf_t *text, const explain_group_t *groups, int count,
                               double kernel_ns, const machine_peak_t *peak) {
   hr_strbuf_printf(text, "%6s %10s %10s %6s %-10s  %s\n", "time", "ms", "limit ms", "near",
@@ -196,7 +197,8 @@ static void print_far(hr_strbuf_t *text, const explain_group_t *group, double ke
   hr_strbuf_printf(text, "; %s\n", explain_why_far(group));
 }
 
-/* The limit of all kernels, and those that are far from theirs and take much of the time. */
+/* Prints the limit of all kernels, and the kernels that take much of the time and are far from
+ * their limits. */
 static void print_limits(hr_strbuf_t *text, const explain_group_t *groups, int count,
                          double kernel_ns, const machine_peak_t *peak) {
   double limit = 0, known = 0;
@@ -219,8 +221,8 @@ double explain_serial_ns(const explain_totals_t *totals) {
   return totals->run_ns > totals->shared_ns ? totals->run_ns - totals->shared_ns : 0;
 }
 
-/* The serial part, and by it the most that workers can gain (Amdahl): the rest, done by W workers,
- * would take W times as long on one. */
+/* Prints the serial part, and the largest speed-up by workers that it allows (Amdahl): the rest,
+ * done by W workers, would take W times as long on one. */
 static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace,
                          const explain_totals_t *totals) {
   double serial = explain_serial_ns(totals), alone = serial + trace->workers * totals->shared_ns;
@@ -231,7 +233,7 @@ static void print_serial(hr_strbuf_t *text, const hr_trace_t *trace,
                    serial * 1e-6, 100 * serial / totals->run_ns, alone / serial);
 }
 
-/* How evenly the workers had the kernels' work. */
+/* Prints how evenly the kernels' work was divided among the workers. */
 static void print_workers(hr_strbuf_t *text, const hr_trace_t *trace,
                           const explain_totals_t *totals) {
   double minimum = totals->kernel_ns - totals->idle_ns, maximum = minimum, sum = minimum;
@@ -290,7 +292,7 @@ static void print_table_and_limits(hr_strbuf_t *text, const hr_trace_t *trace,
   if (trace->numa_nodes) explain_print_numa(text, trace, groups, count);
 }
 
-/* --- both forms --- */
+/* --- common to text and JSON --- */
 
 typedef void print_fn(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
                       explain_group_t *groups, int count);

@@ -3,8 +3,8 @@
 
 #include "observe/explain_parts.h"
 
-#define SHOWN 10         /* kernels */
-#define SHOWN_SHARE 0.01 /* share of all remote bytes: less is not shown */
+#define SHOWN 10         /* most kernels shown */
+#define SHOWN_SHARE 0.01 /* smallest share of all remote bytes that is shown */
 
 static int by_remote(const void *a, const void *b) {
   const explain_group_t *x = a, *y = b;

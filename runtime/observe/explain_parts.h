@@ -1,4 +1,4 @@
-/* Internal: what the parts of explain*.c share. */
+/* Internal: shared by explain*.c. */
 #ifndef OBSERVE_EXPLAIN_PARTS_H
 #define OBSERVE_EXPLAIN_PARTS_H
 
@@ -9,7 +9,7 @@ typedef struct explain_group {
   hr_trace_span_t *const *members;
   int count;
   double calls, ns, flops, bytes;  /* sums over all calls */
-  double worked_ns;                /* by all workers */
+  double worked_ns;                /* time of all workers */
   double page_bytes, remote_bytes; /* as in hr_trace_span_t, 0: not counted */
 } explain_group_t;
 
@@ -23,21 +23,21 @@ typedef struct explain_totals {
 explain_totals_t explain_add_up(const hr_trace_t *trace);
 /* Compares two groups for qsort: the longer time first. */
 int explain_by_time(const void *a, const void *b);
-/* What one worker alone does of the runs. */
+/* Time of the runs in which only one worker works, in ns. */
 double explain_serial_ns(const explain_totals_t *totals);
-/* What the group would take if nothing but bandwidth and arithmetic counted; 0: its work is not
- * known. Arrays that stay in caches can be faster: then it is what it took. */
+/* Time of the group if only bandwidth and arithmetic counted, in ns; 0: its work is unknown. Arrays
+ * that stay in caches can be faster: then the limit is the measured time. */
 double explain_limit_ns(const explain_group_t *group, const machine_peak_t *peak);
-/* Does it take much of the kernels' time, far from its limit? And why. */
+/* True if the group takes much of the kernels' time and is far from its limit. Also the reason. */
 bool explain_is_far(const explain_group_t *group, double kernel_ns, const machine_peak_t *peak);
 const char *explain_why_far(const explain_group_t *group);
-/* Its instructions, as many as a line has room for. */
+/* Prints the group's instructions, as many as fit in a line. */
 void explain_print_names(hr_strbuf_t *text, const explain_group_t *group);
 
 /* The groups as one JSON object. */
 void explain_print_json(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak,
                         explain_group_t *groups, int count);
-/* Accesses to other NUMA nodes, of all kernels and of each that makes many. Sorts the groups. */
+/* Prints accesses to other NUMA nodes, in total and for each kernel with many. Sorts the groups. */
 void explain_print_numa(hr_strbuf_t *text, const hr_trace_t *trace, explain_group_t *groups,
                         int count);
 

@@ -10,7 +10,8 @@
 #define TRIES 4
 #define TRIAD_COUNT ((int64_t)8 << 20) /* floats of each of the three arrays */
 #define FMA_ITERATIONS 200000
-#define CHAINS 12 /* sums at a time: more than the multiplier's latency times its width */
+#define CHAINS \
+  12 /* independent sums: more than the latency of the multiplier times its throughput */
 
 /* --- memory --- */
 
@@ -50,7 +51,7 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
 
 /* --- arithmetic --- */
 
-/* Contracted: a product and the sum that takes it become one operation. */
+/* Contracted: a product and the sum that uses it become one operation. */
 #ifdef __clang__
 #define CONTRACTED noinline
 #define CONTRACT_BODY _Pragma("clang fp contract(fast)")
@@ -59,8 +60,8 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
 #define CONTRACT_BODY
 #endif
 
-/* The same loop for vectors of several widths. What it computes is handed out, so that it is not
- * thrown away. */
+/* The same loop for vectors of several widths. Its result is returned, so that the compiler keeps
+ * the loop. */
 #define FMA_LOOP(name, bytes, attributes)                                                  \
   typedef float name##_t __attribute__((vector_size(bytes)));                              \
   attributes static double name(float *out) {                                              \
@@ -80,7 +81,7 @@ FMA_LOOP(fma_avx2, 32, __attribute__((CONTRACTED, target("avx2,fma"))))
 FMA_LOOP(fma_avx512, 64, __attribute__((CONTRACTED, target("avx512f"))))
 #endif
 
-/* Gives the operations that it made. */
+/* Returns the number of floating-point operations. */
 static double run_fma(float *out) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return fma_avx512(out);

@@ -1,4 +1,4 @@
-/* Measured peak rates of this host, with which kernels are compared. */
+/* Measured peak rates of this host, to which kernels are compared. */
 #ifndef EXEC_MACHINE_PEAK_H
 #define EXEC_MACHINE_PEAK_H
 

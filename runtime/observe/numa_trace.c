@@ -1,5 +1,6 @@
-/* Counts accesses by page protection (base/page_watch.h): a worker's part begins with all pages of
- * the step armed, and at its end the touched ones are looked up in a map from page to node. */
+/* Counts accesses by page protection (base/page_watch.h): at the beginning of a worker's part all
+ * pages of the step are protected; at its end the node of each touched page is looked up in a
+ * map. */
 #include "observe/numa_trace.h"
 
 #include "base/map.h"
@@ -14,12 +15,12 @@ struct numa_trace {
   hr_trace_t *trace;
   hr_page_watch_t *watch;
   hr_arena_t arena; /* entries of `owners`, and `nodes` */
-  hr_map_t owners;  /* from page to page_owner_t, which has the key */
+  hr_map_t owners;  /* page_owner_t by page; the key is part of it */
   const int *nodes; /* per worker */
-  int worker;       /* whose accesses are noted */
+  int worker;       /* worker whose accesses are being counted */
   bool is_running;  /* between numa_trace_run and numa_trace_end */
   hr_trace_span_t *span;
-  hr_status_t failure; /* the first of a visit; NULL: none */
+  hr_status_t failure; /* first failure of a visit; NULL: none */
 };
 
 static const int one_node[] = {0};
@@ -90,8 +91,8 @@ static hr_status_t put_owner(numa_trace_t *numa, uintptr_t page, int node) {
   return hr_map_put(&numa->owners, key, owner, NULL);
 }
 
-/* The node that a page lies on. A page without memory is placed by this access, also if there was
- * other memory at its address before. */
+/* The node of a page. A page without memory is placed by this access, even if other memory was at
+ * its address before. */
 static hr_status_t find_owner(numa_trace_t *numa, uintptr_t page, bool is_present, int *out_node) {
   hr_str_t key = {(const char *)&page, sizeof page};
   page_owner_t *owner = hr_map_get(&numa->owners, key);

@@ -18,7 +18,7 @@
 #define PATH_SIZE 4096
 
 struct exec_probe_files {
-  pthread_mutex_t mutex; /* guards all below: processes of run_parallel are threads */
+  pthread_mutex_t mutex; /* guards all members below: processes of run_parallel are threads */
   regex_t regex;
   char folder[PATH_SIZE - 64];
   int rank;
@@ -86,7 +86,7 @@ void exec_probe_files_close(exec_probe_files_t *files) {
   hr_free(files);
 }
 
-/* Quoted, as fields of CSV are, where it holds what separates them. */
+/* Adds a CSV field, quoted if it contains a separator. */
 static void add_field(hr_strbuf_t *line, hr_str_t field) {
   bool plain = true;
   for (size_t i = 0; i < field.size; i++) plain &= !strchr(",\"\r\n", field.data[i]);

@@ -1,4 +1,5 @@
-/* Values seen by probes of one machine: an append-only list, searched linearly by id and visit. */
+/* Values seen by probes of one execution: an append-only list, searched linearly by id and
+ * visit. */
 #include "observe/probes.h"
 
 hr_status_t exec_probes_add(exec_probes_t *probes, hr_str_t id, hlo_value_t *value) {

@@ -1,4 +1,4 @@
-/* Values seen by the probes of one machine, by id. Thread: that of the machine. */
+/* Values seen by the probes of one execution, by id. Thread: that of the execution. */
 #ifndef EXEC_PROBES_H
 #define EXEC_PROBES_H
 

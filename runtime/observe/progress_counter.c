@@ -1,6 +1,6 @@
 /* Progress counters: relaxed atomics with one writer, so that plain loads and stores suffice and
- * no locked instruction is needed. Readers may see loop and iteration count of different moments.
- */
+ * no locked instruction is needed. Readers may see a loop and an iteration count of different
+ * moments. */
 #include "observe/progress_counter.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define POLL_S 0.01
 
-/* There is one writer, so that no locked instruction is needed. */
+/* One writer: no locked instruction is needed. */
 #define GET(location) atomic_load_explicit(&(location), memory_order_relaxed)
 #define SET(location, value) atomic_store_explicit(&(location), value, memory_order_relaxed)
 

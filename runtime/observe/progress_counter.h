@@ -1,7 +1,8 @@
 /* Progress of a process, read by the status report and the watchdog. Iterations of a loop that does
  * not communicate are no progress: a long loop cannot be told from an endless one.
  * Cost:   some nanoseconds per iteration, and a read of the coarse clock.
- * Thread: one writer, the machine's thread; any reader, which may see slightly old values. */
+ * Thread: one writer, the thread of the execution; any reader, which may see slightly old
+ * values. */
 #ifndef EXEC_PROGRESS_COUNTER_H
 #define EXEC_PROGRESS_COUNTER_H
 

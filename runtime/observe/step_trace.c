@@ -1,5 +1,5 @@
-/* Spans of the trace for the steps of a plan: names, kernel, why a step has no native kernel, and
- * estimates of flops and bytes. Built once per program; recording is base/trace.c. */
+/* Spans of the trace for the steps of a plan: names, kernel, reason why a step has no native
+ * kernel, and estimates of flops and bytes. Built once per program; recording is base/trace.c. */
 #include "observe/step_trace.h"
 
 #include "base/map.h"
@@ -46,7 +46,7 @@ static const char *why_reference(const flat_step_t *step) {
                                                 : "no code for this form or type";
 }
 
-/* Names the span of two instructions that are done together. */
+/* Names the span of two instructions that run as one step. */
 static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *first = step->native.first->op.instr, *second = step->source->op.instr;
   hr_strbuf_t text;
@@ -60,8 +60,7 @@ static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trac
   return st;
 }
 
-/* What keeps kernels of libraries, and those written by hand, from the limits of memory and
- * arithmetic. */
+/* Reason why a native kernel may be far from the limits of memory and arithmetic. */
 static const char *native_bottleneck(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_SORT:

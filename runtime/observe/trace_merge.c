@@ -1,8 +1,8 @@
-/* Merges the timelines of all ranks. Every rank prints its events as JSON relative to a common
- * zero and sends the text to rank 0, which concatenates them by rank. Clocks: after a barrier
- * each rank reads its clock; if a rank's reading is within SAME_CLOCK_NS of rank 0's it is taken
- * for the same clock (one host), otherwise the difference is the offset, exact to the latency of
- * the barrier. */
+/* Merges the timelines of all ranks. Every rank prints its events as JSON relative to a common zero
+ * and sends the text to rank 0, which concatenates them by rank. Clocks: after a barrier each rank
+ * reads its clock; if a rank's reading is within SAME_CLOCK_NS of rank 0's, both are assumed to be
+ * the same clock (one host), otherwise the difference is the offset, exact to the latency of the
+ * barrier. */
 #include "observe/trace_merge.h"
 
 #include "base/mem.h"
@@ -76,7 +76,7 @@ hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *tex
   return end_list(text);
 }
 
-/* A text that could not grow still has what peers must be sent: fewer bytes. */
+/* If memory for a text runs out, the rank still sends the bytes it has, which its peers expect. */
 hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
                              hr_strbuf_t *text) {
   uint64_t zero_ns = 0;

@@ -4,7 +4,7 @@
  *   message      both ends exchange signatures on a channel number of their own
  *   permute      as messages, one in each direction
  *
- * Headers travel on separate streams and channels, so that they cannot be matched with data. For
+ * Signatures use separate streams and channels, so that they cannot be matched with data. For
  * a synchronous operation signatures are compared before the data moves; for an asynchronous
  * start they are compared at its done, so that the start does not block. Waits go through the
  * deadlock detector, with the counts that they need. */
@@ -51,7 +51,7 @@ struct checked {
 
 struct exec_verify {
   exec_verify_options_t options;
-  /* The functions that the checks forward to, and those of the environment that checks. */
+  /* Functions of the environment that the checks forward to. */
   const op_comm_ops_t *inner_comm;
   const op_channel_ops_t *inner_channels;
   op_comm_ops_t comm_ops;
@@ -68,8 +68,8 @@ typedef struct instr_signature {
   comm_signature_t signature;
 } instr_signature_t;
 
-/* Makes the signature of an instruction: of a message its shape alone, as its ends are two
- * instructions; of a collective with what all members must agree on. */
+/* Makes the signature of an instruction: for a message only its shape, as its ends are two
+ * instructions; for a collective all properties that members must agree on. */
 static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr,
                             comm_signature_t *signature) {
   const comm_participants_t *site;
@@ -78,7 +78,7 @@ static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr,
   return comm_signature_of(instr, site->meaning, signature);
 }
 
-/* Signatures are made once per instruction and live as long as the layer. */
+/* Signatures are created once per instruction and live as long as the layer. */
 static hr_status_t find_signature(exec_verify_t *verify, const hlo_instr_t *instr,
                                   const comm_signature_t **out_signature) {
   instr_signature_t *entry =
@@ -96,8 +96,8 @@ static hr_status_t find_signature(exec_verify_t *verify, const hlo_instr_t *inst
 
 /* --- transfers --- */
 
-/* Takes a record off the free list, or makes one, with room for `count` signatures of others. The
- * list of signatures is kept for the next use. */
+/* Takes a record from the free list, or creates one, with room for `count` signatures of others.
+ * The list of signatures is kept for the next use. */
 static hr_status_t get_checked(exec_verify_t *verify, int count, checked_t **out_checked) {
   checked_t *checked = verify->free;
   void *memory;
@@ -125,16 +125,16 @@ static hr_status_t get_checked(exec_verify_t *verify, int count, checked_t **out
   return NULL;
 }
 
-/* Gives a record back; exchanges that did not complete are cancelled, so that nothing writes to
- * it. */
+/* Returns a record to the free list; exchanges that did not complete are cancelled, so that nothing
+ * writes to it. */
 static void recycle_checked(exec_verify_t *verify, checked_t *checked) {
   for (int i = 0; i < 2; i++) tp_request_cancel(checked->exchanges[i]);
   checked->next = verify->free;
   verify->free = checked;
 }
 
-/* What a wait for one end is called in the deadlock detector: equal in the process that waits and
- * in the one that is awaited. */
+/* Key in the deadlock detector of a wait for one end: equal in the waiting process and in the
+ * awaited one. */
 static uint64_t end_key(verify_kind_t kind, int from, int to, int64_t stream) {
   int64_t key[] = {kind, from, to, stream};
   return hr_hash_bytes(key, sizeof key, 3);
@@ -170,7 +170,7 @@ static hr_status_t await_signatures(exec_verify_t *verify, checked_t *checked) {
 /* --- collectives of groups --- */
 
 /* Starts the all-gather of the group's signatures. `number` counts the instances of the group, so
- * that processes that are one collective apart notice it. */
+ * that processes that are one collective apart are detected. */
 static hr_status_t exchange_group(exec_verify_t *verify, const hlo_instr_t *instr,
                                   const op_group_t *group, int64_t count, checked_t *checked) {
   const tp_group_t *of_data = group->handle;
@@ -208,7 +208,7 @@ static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t c
   return st;
 }
 
-/* The end of a start: the record becomes the request, or is given back after an error. */
+/* Ends a start: the record becomes the request, or is returned after an error. */
 static hr_status_t finish_start(op_env_t *env, hr_status_t st, checked_t *checked,
                                 op_request_t **out_request) {
   if (st)
@@ -222,8 +222,8 @@ static const op_comm_ops_t *inner_comm(const op_env_t *env) {
   return ((const exec_verify_t *)env->verify)->inner_comm;
 }
 
-/* Each function of the layer is the same three steps: exchange signatures, start what was asked
- * for, and return the record that joins both. */
+/* Each function of the layer has the same three steps: exchange signatures, start the transfer, and
+ * return the record of both. */
 static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in,
                               size_t size_bytes, void *out, op_request_t **out_request) {
   checked_t *checked;
@@ -266,7 +266,7 @@ static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const hr_b
 
 /* --- the two ends of a message, or of half a permute --- */
 
-/* One end of a message or of a permute, as its signature travels. */
+/* One end of a message or of a permute. */
 typedef struct end {
   verify_kind_t kind;
   int peer;
@@ -274,7 +274,7 @@ typedef struct end {
   uint32_t channel;
 } end_t;
 
-/* Does the data leave this process at this end? */
+/* True if the data leaves this process at this end. */
 static bool is_sending(const end_t *end) {
   return end->kind == OF_SEND || end->kind == OF_PERMUTE_SEND;
 }
@@ -322,8 +322,8 @@ static hr_status_t exchange_ends(exec_verify_t *verify, const hlo_instr_t *instr
   return NULL;
 }
 
-/* The two halves of a permute have peers of their own; signatures of permutes share channels by
- * the hash of their stream, where they match in order. */
+/* The two halves of a permute have different peers; signatures of permutes use the channel of their
+ * stream's hash, where they match in order. */
 static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
                            const hr_block_t *recv, op_request_t **out_request) {
   exec_verify_t *verify = env->verify;
@@ -342,7 +342,7 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const hr_block
   return finish_start(env, st, checked, out_request);
 }
 
-/* Signatures first: data is waited for only if they agree. */
+/* Compares signatures first: the data is awaited only if they agree. */
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_verify_t *verify = env->verify;
   checked_t *checked = (checked_t *)request;
@@ -356,7 +356,7 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-/* For a run that failed: drops the transfer and its exchange. */
+/* After a failed run: drops the transfer and its exchange. */
 static void cancel_checked(op_env_t *env, op_request_t *request) {
   exec_verify_t *verify = env->verify;
   checked_t *checked = (checked_t *)request;
@@ -370,9 +370,9 @@ static void cancel_checked(op_env_t *env, op_request_t *request) {
 typedef hr_status_t (*start_fn)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                                 uint32_t *out_handle);
 
-/* A send or recv between processes; others (to the host) pass through unchecked. The signature
- * travels on the channel MESSAGE_CHANNELS above that of the data, which therefore must be below
- * it. */
+/* A send or recv between processes; transfers with the host are not checked. The signature uses the
+ * channel MESSAGE_CHANNELS above that of the data, which therefore must be below
+ * MESSAGE_CHANNELS. */
 static hr_status_t start_message(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                                  start_fn start, uint32_t *out_handle) {
   exec_verify_t *verify = env->verify;
@@ -414,7 +414,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   return start_message(env, instr, into, inner_channels(env)->recv, out_handle);
 }
 
-/* Takes a message out of the list and compares its signatures. */
+/* Removes a message from the list and compares its signatures. */
 static hr_status_t end_message(exec_verify_t *verify, checked_t **link) {
   checked_t *checked = *link;
   *link = checked->next;
@@ -423,7 +423,7 @@ static hr_status_t end_message(exec_verify_t *verify, checked_t **link) {
   return st;
 }
 
-/* Compares what was exchanged at the start, then ends the transfer itself. */
+/* Compares the signatures exchanged at the start, then ends the transfer itself. */
 static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
   exec_verify_t *verify = env->verify;
   checked_t **link = &verify->messages;
@@ -434,8 +434,8 @@ static hr_status_t transfer_done(op_env_t *env, const hlo_instr_t *instr, uint32
 
 /* --- the end of an execution --- */
 
-/* Transfers without a done are compared at the end of an execution that went well, and dropped
- * after a failure. */
+/* Transfers without a done are compared at the end of a successful execution, and dropped after a
+ * failure. */
 hr_status_t exec_verify_end(exec_verify_t *verify, hr_status_t st) {
   while (verify && verify->messages) {
     checked_t *checked = verify->messages;
@@ -449,13 +449,12 @@ hr_status_t exec_verify_end(exec_verify_t *verify, hr_status_t st) {
   return st;
 }
 
-/* After an execution that went well: waits until all ranks are there, for the detector's
- * messages. */
+/* After a successful execution: waits until all ranks have arrived, for the detector's messages. */
 hr_status_t exec_verify_match(exec_verify_t *verify, hr_status_t st) {
   return st || !verify ? st : exec_watch_finish(verify->options.watch);
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify_t **out_verify) {
   void *memory;
@@ -486,8 +485,7 @@ void exec_verify_destroy(exec_verify_t *verify) {
 static const op_channel_ops_t channel_ops = {
     .send = send_value, .recv = recv_value, .transfer_done = transfer_done};
 
-/* Puts the layer between the kernels and the communication functions that the environment has
- * now. */
+/* Inserts the layer between the kernels and the environment's present communication functions. */
 void exec_verify_attach(op_env_t *env, exec_verify_t *verify) {
   verify->inner_comm = env->comm_ops;
   verify->inner_channels = env->channel_ops;

@@ -1,6 +1,6 @@
-/* The report who waits for whom: a wait-for graph of one edge per rank (single-resource model). It
- * is gathered on request, when some rank times out, or after a stall. Ranks 0 to DEPUTIES-1 can
- * gather it; the lowest of them that lives and serves messages does:
+/* The wait-for report: a graph of one edge per rank (single-resource model). It is collected on
+ * request, when a rank times out, or after a stall. Ranks 0 to DEPUTIES-1 can collect it; the
+ * lowest of them that lives and serves messages does:
  *
  *   any rank -> deputies   NOTE_QUERY      a signal asks for the report, or this rank is stalled
  *   any rank -> deputies   NOTE_TIMED_OUT  this rank has timed out
@@ -27,19 +27,18 @@
 #include "transport/core/progress.h"
 #include "transport/core/request.h"
 
-#define STALL_S 60              /* seconds of a wait that is warned of */
-#define DEPUTIES 4              /* ranks that can gather the report */
-#define DEPUTY_S 0.5            /* seconds that each of them waits longer than the one before */
-#define COLLECT_S 1.0           /* seconds that a deputy collects answers */
-#define LINGER_S 1.6            /* seconds that a rank that timed out answers before it exits */
-#define POLL_S 0.02             /* seconds between polls for messages */
+#define STALL_S 60    /* seconds of a wait after which a warning is printed */
+#define DEPUTIES 4    /* ranks that can collect the report */
+#define DEPUTY_S 0.5  /* seconds that each deputy waits longer than the previous one */
+#define COLLECT_S 1.0 /* seconds that a deputy collects answers */
+#define LINGER_S 1.6  /* seconds for which a rank that timed out answers before it exits */
+#define POLL_S 0.02   /* seconds between polls for messages */
 #define POLL_COLLECTING_S 0.002 /* the same while answers are collected */
-/* Minimum ratio of pause to cost of a poll: with more processes than processors a probe may yield.
- */
+/* Least ratio of pause to cost of a poll: with more processes than processors a probe may yield. */
 #define POLL_BACKOFF 4
 #define CLOCK_POLLS 64 /* calls between reads of the clock */
 
-/* A message to another rank; `message` is NULL when it has been sent. */
+/* A message to another rank; `message` is NULL once it has been sent. */
 typedef struct outgoing {
   tp_message_t *message;
   graph_msg_t note;
@@ -54,7 +53,7 @@ typedef struct exec_graph {
   double timed_out_s;           /* other ranks than 0: time of the time-out */
   double asked_s;               /* time of the last question of another rank; 0: none */
   /* Deputies only; arrays by rank. */
-  double due_s;     /* when this rank asks, unless it is asked before; 0: not at all */
+  double due_s;     /* time at which this rank asks, unless it is asked before; 0: never */
   graph_msg_t *all; /* last message; kind 0: no answer yet */
   outgoing_t *questions;
   bool *in_cycle;
@@ -62,9 +61,9 @@ typedef struct exec_graph {
   bool is_collecting;
   double queried_s, reported_s;
   int late_rank;    /* first rank that timed out; -1: none */
-  graph_msg_t late; /* what it said */
+  graph_msg_t late; /* its message */
   int stalled_rank; /* rank whose stall is reported */
-  double stalled_s; /* its length; 0: the report was requested otherwise */
+  double stalled_s; /* length of the stall; 0: the report was requested otherwise */
 } exec_graph_t;
 
 static tp_endpoint_t *endpoint_of(const exec_graph_t *graph) {
@@ -80,7 +79,7 @@ static bool is_deputy(const exec_graph_t *graph) { return rank_of(graph) < DEPUT
 
 /* --- state of this process --- */
 
-/* "a.hlo:6:3": the location that a status created here would carry. */
+/* "a.hlo:6:3": the location that a status created here would have. */
 static void find_location(char *into, size_t size) {
   hr_status_t here = hr_error(HR_DEADLINE, "here");
   char *report = hr_status_format(here);
@@ -158,7 +157,7 @@ static hr_status_t tell_deputies(exec_graph_t *graph, note_kind_t kind, double w
   return NULL;
 }
 
-/* --- a deputy asks --- */
+/* --- questions of a deputy --- */
 
 static hr_status_t start_collecting(exec_graph_t *graph, double now) {
   graph_msg_t question = {.kind = NOTE_QUESTION, .number = ++graph->question_number};
@@ -166,7 +165,8 @@ static hr_status_t start_collecting(exec_graph_t *graph, double now) {
   graph->is_collecting = true;
   graph->queried_s = now;
   for (int r = 0; r < world_of(graph); r++) {
-    if (graph->all[r].kind != NOTE_TIMED_OUT) graph->all[r].kind = 0; /* that says it as well */
+    if (graph->all[r].kind != NOTE_TIMED_OUT)
+      graph->all[r].kind = 0; /* a time-out note is also an answer */
     if (r != rank_of(graph)) HR_TRY(send_note(graph, r, &question, &graph->questions[r]));
   }
   return NULL;
@@ -187,7 +187,7 @@ static void note_late(exec_graph_t *graph, int rank, const graph_msg_t *note) {
   graph->late = *note;
 }
 
-/* The rank that asks reports; this one does so only if it has begun. */
+/* The asking rank reports; this rank reports only if it has begun to ask. */
 static hr_status_t answer(exec_graph_t *graph, int deputy, const graph_msg_t *question,
                           double now) {
   if (!graph->is_collecting) {
@@ -271,7 +271,7 @@ static hr_status_t finish_collecting(exec_graph_t *graph, double now) {
   return NULL;
 }
 
-/* Serves all messages, and asks or reports when it is time. */
+/* Serves all messages, and asks or reports when due. */
 static hr_status_t serve(exec_graph_t *graph, double now) {
   if (atomic_exchange(&graph->comm->wants_graph, false)) {
     HR_TRY(tell_deputies(graph, NOTE_QUERY, 0));
@@ -333,7 +333,7 @@ double exec_wait_stall_s(void) {
   return *end || !(seconds >= 0) ? STALL_S : seconds;
 }
 
-/* A rank that was asked since the stall began leaves the warning to the one that asked. */
+/* A rank that was asked since the stall began leaves the warning to the asking rank. */
 hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s) {
   exec_graph_t *graph;
   HR_TRY(get_graph(comm, &graph));
@@ -351,7 +351,7 @@ hr_status_t exec_wait_warn(exec_comm_t *comm, double waited_s) {
   return st;
 }
 
-/* --- giving up --- */
+/* --- time-outs --- */
 
 /* Serves until time `until_s`, or with `once` until this rank has been asked. */
 static hr_status_t serve_until(exec_graph_t *graph, double until_s, bool once) {
@@ -365,7 +365,7 @@ static hr_status_t serve_until(exec_graph_t *graph, double until_s, bool once) {
   return NULL;
 }
 
-/* Tells the deputies, and waits until one of them asks; a deputy may be the one. */
+/* Notifies the deputies, and waits until one of them asks; this rank may be that deputy. */
 static hr_status_t report_timeout(exec_graph_t *graph, double waited_s) {
   double now = hr_clock_coarse_s();
   double patience_s = DEPUTY_S * (hr_min(rank_of(graph), DEPUTIES) + 1);
@@ -400,8 +400,8 @@ static void end_message(tp_endpoint_t *endpoint, outgoing_t *outgoing) {
   if (outgoing->message) endpoint->vtable->cancel(endpoint, outgoing->message);
 }
 
-/* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out goes on
- * answering until LINGER_S have passed: its exit may end the whole job. */
+/* exec_comm_t.end_graph, called before the endpoint closes. A process that timed out answers until
+ * LINGER_S have passed, as its exit may end the whole job. */
 static void end_graph(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
   tp_endpoint_t *endpoint = endpoint_of(graph);

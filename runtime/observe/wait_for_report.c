@@ -1,11 +1,11 @@
-/* The text of the report who waits for whom: a cycle of the wait-for graph, if there is one, then
- * the other ranks. The graph has one edge a rank at most, so that a cycle is found by following the
- * edges from each rank. Cost: the square of the number of ranks at worst, once a report. */
+/* The text of the wait-for report: a cycle of the graph, if there is one, then the other ranks. A
+ * rank has at most one outgoing edge, so that a cycle is found by following the edges from each
+ * rank. Cost: at most the square of the number of ranks, once per report. */
 #include <string.h>
 
 #include "observe/wait_for_parts.h"
 
-/* A rank on a cycle of the graph, or -1. Each rank has one outgoing edge at most. */
+/* A rank on a cycle of the graph, or -1. Each rank has at most one outgoing edge. */
 static int find_cycle(const graph_msg_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;

@@ -1,7 +1,7 @@
 /* The deadlock test over the last answers of all ranks. Greatest fixed point: assume that all
  * waiting ranks are deadlocked, then repeatedly release those whose needs are already met, or
- * depend on a rank that is not in the set. What remains can never be released. Cost: ranks
- * squared times needs, at worst.
+ * depend on a rank that is not in the set. What remains can never be released. Cost: at most ranks
+ * squared times needs.
  *
  * The answers are of different times. Each is valid for an interval [held_from, held_to]; the
  * result counts only if the intervals of all deadlocked and finished ranks intersect, since then
@@ -98,7 +98,7 @@ static int find_deadlocked(wait_states_t *all, int world) {
   return stuck;
 }
 
-/* Whether the intervals of all deadlocked and finished ranks have a common moment. */
+/* True if the intervals of all deadlocked and finished ranks have a common moment. */
 static bool do_intervals_intersect(const wait_states_t *all, int world) {
   double from = 0, to = 0;
   bool any = false;

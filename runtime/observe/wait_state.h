@@ -1,5 +1,5 @@
-/* The deadlock test of --verify-comm: rank 0's view of all ranks' wait states.
- * Thread: one. See wait_state.c for the algorithm. */
+/* The deadlock test of --verify-comm: rank 0's view of the wait states of all ranks. Thread: one.
+ * See wait_state.c for the algorithm. */
 #ifndef EXEC_WAIT_STATE_H
 #define EXEC_WAIT_STATE_H
 
@@ -33,7 +33,7 @@ typedef struct exec_started {
 typedef struct wait_states {
   char *bytes; /* NULL: no answer yet */
   size_t capacity;
-  double held_from, held_to; /* seconds, CLOCK_MONOTONIC of rank 0; empty if held_to is earlier */
+  double held_from, held_to; /* seconds, CLOCK_MONOTONIC of rank 0; empty if held_to < held_from */
   bool is_deadlocked;        /* result of the last test */
 } wait_states_t;
 

@@ -1,7 +1,7 @@
 /* Divides the cores of a host among its ranks with hwloc. The cores that this process may use
  * (cgroup, affinity mask, launcher) are listed in logical order, so that neighbours share caches,
- * and cut into equal consecutive parts by local rank. With more ranks than cores several ranks
- * get the same core, and binding is left to the kernel. */
+ * and divided into equal consecutive parts by local rank. With more ranks than cores several ranks
+ * get the same core, and placement is left to the kernel. */
 #include "topo/topo.h"
 
 #include <pthread.h>
@@ -14,9 +14,9 @@
 
 /* --- the machine --- */
 
-/* hwloc's plugins look for displays, accelerators and XML files, with libraries that take longer to
- * open than all the rest takes to examine. hwloc looks for them while there is no topology: this
- * one stays. */
+/* hwloc's plugins search for displays, accelerators and XML files, with libraries that take longer
+ * to open than the rest of the discovery. hwloc searches only while no topology exists, so this one
+ * is kept. */
 static void start_without_plugins(void) {
   static hwloc_topology_t first;
   bool chosen = getenv("HWLOC_PLUGINS_PATH");
@@ -30,8 +30,8 @@ void topo_begin(void) {
   pthread_once(&once, start_without_plugins);
 }
 
-/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as
- * long as all the rest. */
+/* Linux provides all that is needed; hwloc's other discovery would visit every processor. Caches
+ * take as long as everything else together. */
 static void limit_discovery(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
@@ -96,14 +96,16 @@ typedef struct span {
   int start, count;
 } span_t;
 
-/* Has the launcher given each rank processors of its own, or one set for all of them to divide? */
+/* True if the launcher bound each rank to its own processors, rather than all ranks to one set that
+ * they divide. */
 static bool bound_by_launcher(void) {
   const char *slurm = getenv("SLURM_CPU_BIND_TYPE");
   return getenv("OMPI_MCA_orte_bound_at_launch") || (slurm && *slurm && !strstr(slurm, "none"));
 }
 
-/* How many ranks share the allowed cores, and this rank's number among them. A launcher that binds
- * ranks to packages or NUMA nodes deals them out in turn, so those in one set are `sets` apart. */
+/* The number of ranks that share the allowed cores, and this rank's number among them. A launcher
+ * that binds ranks to packages or NUMA nodes does so round-robin, so the ranks of one set are
+ * `sets` apart. */
 static span_t find_sharers(int allowed_cores, int all_cores, int local_rank, int local_size) {
   if (allowed_cores == all_cores || !bound_by_launcher()) return (span_t){local_rank, local_size};
   int count = (int)(((long)local_size * allowed_cores + all_cores / 2) / all_cores);
@@ -112,14 +114,14 @@ static span_t find_sharers(int allowed_cores, int all_cores, int local_rank, int
   return (span_t){local_rank / sets % count, count};
 }
 
-/* Cores of the allowed ones that belong to sharer `who.start` of `who.count`. */
+/* The allowed cores that belong to sharer `who.start` of `who.count`. */
 static span_t share_span(span_t who, int cores) {
   int start = (int)((long)cores * who.start / who.count),
       end = (int)((long)cores * (who.start + 1) / who.count);
   return (span_t){start, end > start ? end - start : 1};
 }
 
-/* A topology that is made up, for tests, has no control group. */
+/* A synthetic topology, for tests, has no control group. */
 static int count_usable(hwloc_topology_t topology, int allowed) {
   return hwloc_topology_is_thissystem(topology) ? hr_processor_limit(allowed) : allowed;
 }

@@ -1,5 +1,5 @@
-/* --print-topology=FILE.svg: the machine as nested boxes, as hwloc's tree has them, and cores in
- * the colours of the ranks whose workers sit there.
+/* --print-topology=FILE.svg: the machine as nested boxes, after hwloc's tree, with cores in the
+ * colours of the ranks whose workers run there.
  *
  *   +- machine ----------------------+
  *   | +- package 0 ----------------+ |
@@ -22,8 +22,8 @@
 #define CORE_WIDTH 96
 #define CORE_HEIGHT 52
 #define HEAD 22      /* height of a box's title */
-#define GAP 8        /* between boxes, and between a box and what is in it */
-#define ROW_MAX 1000 /* width that begins a new row */
+#define GAP 8        /* distance between boxes, and between a box and its contents */
+#define ROW_MAX 1000 /* width at which a new row begins */
 #define FREE "#f4f4f4"
 
 typedef struct box {
@@ -50,7 +50,7 @@ static const char *const colours[] = {"#a6cee3", "#fdbf6f", "#b2df8a", "#fb9a99"
 
 static void measure(const picture_t *picture, hwloc_obj_t object, int *out_width, int *out_height);
 
-/* Where children lie: `visit` gets each with its place within the parent. */
+/* Positions of children: `visit` gets each child with its box within the parent. */
 typedef void (*visit_fn)(picture_t *picture, hwloc_obj_t child, box_t box);
 
 /* Places the children from (x, y) on; *out_extent is the corner beyond all of them. */
@@ -111,7 +111,7 @@ static void add_cache(hr_strbuf_t *text, hwloc_obj_t cache) {
     hr_strbuf_printf(text, "L%u %lu KiB", cache->attr->cache.depth, kib);
 }
 
-/* The name of a host may hold anything; what SVG would read is left out. */
+/* A host's name may contain any character; those with a meaning in SVG are omitted. */
 static void add_host(hr_strbuf_t *text) {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
@@ -131,7 +131,7 @@ static void add_title(hr_strbuf_t *text, hwloc_obj_t object) {
   add_memory(text, object);
 }
 
-/* "rank 2", "ranks 0 to 3", "no rank", or that it may not be used. */
+/* "rank 2", "ranks 0 to 3", "no rank", or that the core may not be used. */
 static void add_holders(const picture_t *picture, hwloc_obj_t core) {
   holders_t who = picture->holders[core->logical_index];
   if (!hwloc_bitmap_intersects(core->cpuset, picture->allowed))
@@ -191,9 +191,9 @@ static void draw_machine(picture_t *picture, hwloc_topology_t topology) {
   hr_strbuf_add_str(picture->text, "</svg>\n");
 }
 
-/* --- who sits where --- */
+/* --- ranks of the cores --- */
 
-/* Ranks come in ascending order. */
+/* Ranks are noted in ascending order. */
 static void note_share(const topo_share_t *share, int rank, holders_t *holders) {
   for (int i = 0; i < share->core_count; i++) {
     holders_t *core = &holders[share->cores[i]->logical_index];

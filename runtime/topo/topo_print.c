@@ -1,4 +1,5 @@
-/* --print-topology: the host, its caches, and where the workers of each local rank sit, as text. */
+/* --print-topology: the host, its caches, and the cores of the workers of each local rank, as
+ * text. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>

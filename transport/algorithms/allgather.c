@@ -12,8 +12,8 @@ static void copy_self_block_in(tp_request_t *request) {
   if (dst != request->args.in) memcpy(dst, request->args.in, request->args.size_bytes);
 }
 
-/* Everybody sends to everybody at once: one round, p - 1 messages. Each rank starts with its next
- * neighbour, so that not all send to the same one first. */
+/* Every rank sends to all others at once: one round, p - 1 messages. Each rank starts with its next
+ * neighbour, so that not all send to the same rank first. */
 hr_status_t tp_all_gather_direct(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index;
   for (int k = 1; k < size; k++) {
@@ -27,8 +27,8 @@ hr_status_t tp_all_gather_direct(tp_request_t *request) {
   return NULL;
 }
 
-/* Round a ring: p - 1 rounds, in each of which a block goes on to the next neighbour. Every link
- * carries each block once, so large messages do not meet. */
+/* Around a ring: p - 1 rounds, in each of which every rank passes a block on to its next neighbour.
+ * Every link carries each block once, so large messages do not compete. */
 static hr_status_t pass_on(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index, round = request->rounds.number;
   if (round == size - 1) {
@@ -48,9 +48,9 @@ hr_status_t tp_all_gather_ring(tp_request_t *request) {
   return pass_on(request);
 }
 
-/* Bruck's algorithm: ceil(log2 p) rounds. The scratch space counts members from this rank on: block
- * i is member (mine + i) mod p. In round k the first min(2^k, p - 2^k) blocks go to the member 2^k
- * before, so twice as many are known after it; at the end they are turned into place. */
+/* Bruck's algorithm: ceil(log2 p) rounds. The scratch space numbers members from this rank on:
+ * block i is that of member (mine + i) mod p. In round k the first min(2^k, p - 2^k) blocks go to
+ * the member 2^k before, which doubles the known blocks; at the end they are rotated into place. */
 static hr_status_t double_known(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index,
       known = 1 << request->rounds.number;

@@ -1,6 +1,6 @@
 /* All-gather over several machines: every member sends its block to one member of each other
- * machine, by lanes, so that all of them share the work; then the members of a machine gather what
- * they have got.
+ * machine, by lanes, which share the work; then the members of a machine gather the received
+ * blocks.
  *
  *   machine 0: a b    a holds a c e    all of both: a c e b d -    then each block in its place
  *   machine 1: c d    b holds b d

@@ -1,6 +1,6 @@
-/* All-reduce of small arrays: everybody gathers everybody's elements and reduces them itself, in
- * listed order. One all-gather instead of two exchanges, and no rank waits for another's
- * arithmetic. Cost: one all-gather of the whole array, and p times the arithmetic. */
+/* All-reduce of small arrays: every rank gathers all elements and reduces them itself, in listed
+ * order. One all-gather instead of two exchanges, and no rank waits for another's arithmetic. Cost:
+ * one all-gather of the whole array, and p times the arithmetic. */
 #include "transport/core/request.h"
 
 static hr_status_t reduce_gathered(tp_request_t *request) {
@@ -24,8 +24,9 @@ hr_status_t tp_all_reduce_gather(tp_request_t *request) {
   request->args.size_bytes = (size_t)request->args.count * reducer->element_bytes;
   HR_TRY(tp_space_reserve(&request->memory.gathered, (size_t)request->args.count, each));
   request->state.result = request->args.out;
-  request->args.out = request->memory.gathered.data +
-                      (size_t)request->args.count * reducer->acc_bytes; /* after the accumulators */
+  request->args.out =
+      request->memory.gathered.data +
+      (size_t)request->args.count * reducer->acc_bytes; /* follows the accumulators */
   request->hooks.finish = reduce_gathered;
   return tp_algorithm_start(TP_ALL_GATHER, request, size * request->args.size_bytes);
 }

@@ -1,8 +1,8 @@
-/* All-reduce over several machines: among the members of each machine, then between the first ones
- * of the machines, and back. Only for what may be combined in any order: first within a machine, in
- * listed order, then machine by machine, in the order of their first members; that is the same in
- * every run. Cost: the array crosses the network as if there were as many ranks as machines; two
- * transfers within the machine. */
+/* All-reduce over several machines: among the members of each machine, then between the first
+ * members of the machines, then back. For reorderable reductions only: elements are combined within
+ * a machine in listed order, then machine by machine, in the order of their first members; this
+ * order is the same in every run. Cost: the array crosses the network as in an all-reduce of one
+ * rank per machine; two transfers within the machine. */
 #include "transport/algorithms/hierarchy.h"
 
 enum { WITHIN, BETWEEN, BACK };

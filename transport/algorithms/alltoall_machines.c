@@ -1,5 +1,5 @@
-/* All-to-all over several machines: what goes to this machine travels in its shared memory, what
- * goes to others in messages, all at the same time. Cost: one round; a message for each member
+/* All-to-all over several machines: blocks for this machine go through its shared memory, blocks
+ * for other machines as messages, all at the same time. Cost: one round; a message for each member
  * elsewhere, one transfer within the machine. */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static hr_status_t exchange_within(tp_request_t *request) {
   return tp_all_to_all(within, blocks, blocks + within->size, 0, &request->state.nested);
 }
 
-/* The caller's lists are there now only. */
+/* The caller's lists are valid only during the start. */
 static hr_status_t keep_blocks(tp_request_t *request, const tp_machines_t *machines) {
   int lanes = machines->within->size;
   HR_TRY(tp_space_reserve(&request->memory.scratch, 2 * (size_t)lanes, sizeof(hr_block_t)));

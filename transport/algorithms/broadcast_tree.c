@@ -35,8 +35,8 @@ hr_status_t tp_broadcast_tree(tp_request_t *request) {
                          request->args.size_bytes, -1);
 }
 
-/* Round k: a byte to the member 2^k further on, one from the member 2^k before; in the end
- * everybody has heard of everybody. */
+/* Round k: sends a byte to the member 2^k further on and receives one from the member 2^k before;
+ * after the last round every member has heard, directly or not, from all. */
 static hr_status_t synchronize(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index,
       distance = 1 << request->rounds.number;

@@ -11,7 +11,7 @@ static int64_t stream_of(const tp_group_t *group) {
                    1);
 }
 
-/* Numbers of a list that is filled here. */
+/* The lists of tp_machines_t while they are being filled. */
 typedef struct tables {
   int *machine_of, *lane_of, *lanes, *first, *members;
 } tables_t;
@@ -25,7 +25,7 @@ static hr_status_t new_tables(tp_group_t *group, tables_t *out_tables) {
   return HR_NEW_ARRAY(arena, group->size, &out_tables->members);
 }
 
-/* Gives how many machines there are. */
+/* Returns the number of machines. */
 static int number_members(const tp_group_t *group, const tables_t *tables) {
   const int *where = group->owner->machine_of;
   int count = 0;
@@ -105,7 +105,7 @@ int tp_count_machines(const tp_group_t *group) {
 
 /* --- stages --- */
 
-/* The part is a request of its own, which moves on with the others. */
+/* The nested transfer is a request of its own, which advances with the others. */
 static hr_status_t test_part(tp_request_t *request, bool *out_over) {
   *out_over = true;
   if (!request->state.nested) return NULL;
@@ -133,7 +133,7 @@ static hr_status_t poll_stages(tp_request_t *request, bool *out_done) {
 
 hr_status_t tp_machines_begin(tp_request_t *request, hr_status_t (*start)(tp_request_t *request)) {
   request->op_number = request->group->next_op++;
-  request->endpoint_thread_only = true; /* parts make groups of their own */
+  request->endpoint_thread_only = true; /* nested transfers create groups */
   request->hooks.next = start;
   request->hooks.poll = poll_stages;
   return NULL;

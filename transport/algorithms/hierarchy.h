@@ -19,7 +19,7 @@ struct tp_machines {
   const int *first;      /* by machine: index of its first member in `members` */
   const int *members;    /* group indices, sorted by machine, then lane */
   int my_machine, my_lane;
-  tp_group_t *within;  /* the members on this machine */
+  tp_group_t *within;  /* members on this machine */
   tp_group_t *between; /* lane 0 of each machine; this rank need not belong to it */
 };
 
@@ -43,7 +43,7 @@ int tp_count_machines(const tp_group_t *group);
 
 /* Runs a transfer in stages. `start` posts the messages, or starts the nested transfer
  * (request->state.nested), of stage request->rounds.number; it may do nothing, and is called for
- * the next stage when this one is over. In the last stage it sets request->hooks.next to NULL.
+ * the next stage when this one has ended. In the last stage it sets request->hooks.next to NULL.
  * Transfers of a group run one at a time, so that all ranks start the nested ones in the same
  * order. */
 hr_status_t tp_machines_begin(tp_request_t *request, hr_status_t (*start)(tp_request_t *request));

@@ -1,5 +1,4 @@
-/* Point to point by a message of the transport.
- * Cost: one message. */
+/* Permute by a message of the transport. Cost: one message. */
 #include "transport/core/request.h"
 
 hr_status_t tp_permute_message(tp_request_t *request) {

@@ -1,13 +1,13 @@
-/* Reductions by direct exchange: member k reduces chunk k of everybody's array. What the others
- * have of it comes straight from them, and is folded in in listed order while later parts are still
- * under way.
+/* Reductions by direct exchange: member k reduces chunk k of all members' arrays. Each member sends
+ * its part of the chunk directly; parts are folded in listed order while later ones are still under
+ * way.
  *
  *   round      0        1        2     ...  n
  *   reduce   seg 0    seg 1    seg 2
  *   gather            seg 0    seg 1   ... seg n-1
  *
  * There is one round per segment, so that scratch space stays small and in the caches; in an
- * all-reduce, the finished segment of the round before goes out to everybody along with it.
+ * all-reduce, the finished segment of the previous round is sent to all members along with it.
  *
  * Cost: each rank sends and receives (p-1)/p of the array once for reduce-scatter, twice for
  * all-reduce, and does 1/p of the arithmetic; scratch space of p segments. */
@@ -15,17 +15,18 @@
 
 #include "transport/core/request.h"
 
-#define SCRATCH_BYTES \
-  (4 << 20) /* scratch memory of all segments together, but each has a sensible size */
+#define SCRATCH_BYTES                                                                          \
+  (4 << 20) /* bytes of scratch memory for all segments together, unless segments would be too \
+               small */
 #define SHORTEST_SEGMENT_BYTES (128 << 10)
 #define LONGEST_SEGMENT_BYTES (1 << 20)
 
-typedef struct span { /* elements of the array */
+typedef struct span { /* range of elements of the array */
   int64_t start, count;
 } span_t;
 
-/* Segment `round` of member k's chunk. Reduce-scatter has chunks of `count` elements, all-reduce
- * shares out `count`. */
+/* Segment `round` of member k's chunk. Chunks of a reduce-scatter have `count` elements; an
+ * all-reduce divides `count` among the members. */
 static span_t segment_of(const tp_request_t *request, int member, int round) {
   int64_t size = request->group->size, count = request->args.count, start, end;
   if (request->args.size_bytes) { /* set by all-reduce only */
@@ -50,8 +51,8 @@ static int round_count(const tp_request_t *request) {
   return (int)((longest_chunk(request) + request->state.segment - 1) / request->state.segment);
 }
 
-/* The scratch space: the wide accumulators, if the reducer has them, then a segment of each member.
- */
+/* A member's segment in the scratch space: the wide accumulators, if the reducer has them, then a
+ * segment of each member. */
 static char *slot_of(const tp_request_t *request, int member) {
   size_t each =
       request->args.reducer.acc_bytes + (size_t)member * request->args.reducer.element_bytes;
@@ -62,7 +63,7 @@ static hr_status_t fold_arrived(tp_request_t *request, int member) {
   return tp_fold_up_to(&request->fold, member);
 }
 
-/* Exchanges the segments that are to be reduced in this round. */
+/* Exchanges the segments to reduce in this round. */
 static hr_status_t post_reduce(tp_request_t *request, int round) {
   int size = request->group->size, mine = request->group->my_index;
   size_t each = request->args.reducer.element_bytes;
@@ -91,7 +92,7 @@ static hr_status_t post_reduce(tp_request_t *request, int round) {
   return NULL;
 }
 
-/* Sends everybody the segment that was reduced in the round before, and takes theirs. */
+/* Sends every member the segment reduced in the previous round, and receives theirs. */
 static hr_status_t post_gather(tp_request_t *request, int round) {
   int size = request->group->size, mine = request->group->my_index;
   size_t each = request->args.reducer.element_bytes;

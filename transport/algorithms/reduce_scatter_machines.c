@@ -1,9 +1,10 @@
-/* Reduce-scatter over several machines, for what may be combined in any order. The lanes of a
- * machine share the chunks of the result, wherever these end up: each gets its chunks of all
- * members of its machine, reduces them, and sends what came out to those who want it; they add up
- * one partial result of each machine. Order: within a machine in listed order, then machine by
- * machine. Cost:  one all-to-all within the machine; every chunk crosses the network once from each
- * other machine; 1/lanes of the machine's arithmetic a rank. */
+/* Reduce-scatter over several machines, for reorderable reductions. The lanes of a machine divide
+ * the chunks of the result, whichever member gets them: each lane receives its chunks from all
+ * members of its machine, reduces them, and sends the partial results to their owners, which add
+ * one partial result per machine.
+ * Order: within a machine in listed order, then machine by machine.
+ * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other
+ * machine; 1/lanes of the machine's arithmetic per rank. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"
@@ -14,8 +15,8 @@ static size_t chunk_bytes(const tp_request_t *request) {
   return (size_t)request->args.count * request->args.reducer.element_bytes;
 }
 
-/* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the
- * machine; and one partial result of each machine. */
+/* Scratch space, in chunks: the chunks for the other lanes, packed; this lane's chunks of each
+ * member of the machine; and one partial result per machine. */
 static char *chunk_at(const tp_request_t *request, int index) {
   return request->memory.scratch.data + (size_t)index * chunk_bytes(request);
 }
@@ -27,7 +28,7 @@ static char *partial_of(const tp_request_t *request, int machine) {
          (size_t)machine * chunk_bytes(request);
 }
 
-/* Copies the chunks of one lane together; gives how many. */
+/* Copies the chunks of one lane together; returns their number. */
 static int pack_chunks(const tp_request_t *request, int lane, char *into) {
   const tp_machines_t *machines = request->group->parts;
   size_t bytes = chunk_bytes(request);
@@ -65,7 +66,7 @@ static hr_status_t receive_partials(tp_request_t *request) {
   return NULL;
 }
 
-/* The first member's chunks take the sums. */
+/* The sums overwrite the first member's chunks. */
 static hr_status_t reduce_and_send(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   const hr_reducer_t *reducer = &request->args.reducer;

@@ -1,5 +1,5 @@
 /* Backoff of polling waits: spin, yield, then sleep with growing delay. The more processes share
- * the machine, the less each polls, since pollers take time from the processes that they wait for:
+ * the machine, the less each polls, since polling takes time from the processes that are awaited:
  *
  *   processes          spins   yields      sleeps
  *   not oversubscribed  2000    200         20 us, longer by 1 us each time, up to 1 ms
@@ -14,15 +14,15 @@
 #include <time.h>
 
 #define TP_BACKOFF_SPINS 2000 /* polls without a system call */
-#define TP_BACKOFF_FEW 40     /* processes that count as few */
-#define TP_BACKOFF_YIELDS 200 /* polls with sched_yield, of few */
+#define TP_BACKOFF_FEW 40     /* most processes that count as few */
+#define TP_BACKOFF_YIELDS 200 /* polls with sched_yield, for few processes */
 #define TP_BACKOFF_SHORTEST_NS 20000
-#define TP_BACKOFF_STEP_NS 1000 /* increment of a sleep, of few */
+#define TP_BACKOFF_STEP_NS 1000 /* increment of a sleep in ns, for few processes */
 #define TP_BACKOFF_LONGEST_NS 1000000
-#define TP_BACKOFF_DOUBLES 8      /* sleeps until they are doubled, of many */
-#define TP_BACKOFF_SHARE_NS 25000 /* longest sleep per process, of many */
+#define TP_BACKOFF_DOUBLES 8      /* sleeps until their length doubles, for many processes */
+#define TP_BACKOFF_SHARE_NS 25000 /* longest sleep in ns per process, for many processes */
 
-/* Whether the next poll follows at once. */
+/* True if the next poll follows at once. */
 static inline bool tp_backoff_spins(bool oversubscribed, uint32_t polls) {
   return !oversubscribed && polls < TP_BACKOFF_SPINS;
 }
@@ -38,7 +38,7 @@ static inline long tp_backoff_ns(int processes, uint32_t sleeps) {
   return asleep < longest ? asleep : longest;
 }
 
-/* Waits as tp_vtable_t.backoff says, for an endpoint with so many processes on this machine. */
+/* Waits as tp_vtable_t.backoff specifies; `processes`: those of the endpoint on this machine. */
 static inline void tp_backoff(bool oversubscribed, int processes, uint32_t polls) {
   uint32_t spins = oversubscribed ? 0 : TP_BACKOFF_SPINS, yields = TP_BACKOFF_YIELDS;
   if (tp_backoff_spins(oversubscribed, polls)) return;

@@ -1,7 +1,7 @@
-/* Estimated times of collectives, for those who plan programs instead of running them: the formulas
- * of algorithms.def and the table of `hlorun --tune`, by which transfers choose their algorithms.
- * No endpoint is needed. All processes of a world come to equal numbers as long as they read equal
- * tables: tables count on one machine only, where there is one file.
+/* Estimated times of collectives, for callers that plan programs instead of running them: the
+ * formulas of algorithms.def and the table of `hlorun --tune`, by which transfers choose their
+ * algorithms. No endpoint is needed. All processes of a world compute equal numbers as long as they
+ * read equal tables; tables are used on one machine only, where all read one file.
  * Units:   microseconds; bytes as algorithms.def counts them for each collective.
  * Source:  the alpha-beta model (Hockney), extended for shared memory in algorithms.def. */
 #ifndef TP_COLL_COST_H
@@ -10,17 +10,17 @@
 #include "transport/core/request.h"
 
 typedef struct tp_cost_model {
-  int machines;                   /* machines that the ranks are spread over, in equal shares */
-  const struct tp_tuning *tuning; /* measured times; NULL: formulas alone */
+  int machines;                   /* machines, each with an equal share of the ranks */
+  const struct tp_tuning *tuning; /* measured times; NULL: formulas only */
 } tp_cost_model_t;
 
-/* The model of the world that this process was started in, as its launcher's variables say, with
- * the table of this machine. Read once, by the first call; lives as long as the process.
- * Thread:  any. */
+/* The model of the world that this process was started in, by its launcher's variables, with the
+ * table of this machine. The first call creates it; it lives as long as the process. Thread:
+ * any. */
 const tp_cost_model_t *tp_cost_model(void);
 
-/* Time of one collective of a group of so many ranks by the algorithm that would be chosen. A group
- * of at least as many ranks as there are machines is on all of them. */
+/* Time in microseconds of one collective of a group of `ranks` ranks, by the algorithm that would
+ * be chosen. A group of at least as many ranks as machines is taken to be on all machines. */
 double tp_collective_us(const tp_cost_model_t *model, tp_collective_t collective, int ranks,
                         double bytes);
 

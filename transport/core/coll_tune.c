@@ -1,6 +1,6 @@
-/* Measures the algorithms: each in turn is forced, and run a few times by all ranks; the slowest
- * rank's best time counts. Arrays lie in shared memory where there is any, as those of programs do.
- */
+/* Measures the algorithms: each in turn is forced and run a few times by all ranks; the best time
+ * of the slowest rank counts. Arrays lie in shared memory if there is any, as those of programs
+ * do. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,13 +10,13 @@
 
 #define MOST_BYTES ((size_t)16 << 20)
 #define FEWEST_SAMPLES 3
-#define BATCH_BYTES ((size_t)64 << 10) /* smaller ones are timed several at once */
+#define BATCH_BYTES ((size_t)64 << 10) /* several smaller transfers are timed together */
 
 typedef struct tuner {
   tp_groups_t *groups;
   char *in, *out;
   tp_collective_t collective;
-  size_t bytes; /* as algorithms.def counts them */
+  size_t bytes; /* size as algorithms.def counts it */
 } tuner_t;
 
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
@@ -27,7 +27,7 @@ static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t 
 static const hr_reducer_t float_sum = {
     .reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
 
-/* Blocks of one size, in a row. */
+/* An all-to-all of contiguous blocks of equal size. */
 static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
   tp_group_t *world = tuner->groups->world;
   size_t each = tuner->bytes / (size_t)world->size;
@@ -39,7 +39,7 @@ static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
   return tp_all_to_all(world, sends, recvs, each, out_request);
 }
 
-/* Round a ring. */
+/* A permute around a ring. */
 static hr_status_t pass_on(const tuner_t *tuner, tp_request_t **out_request) {
   int size = tuner->groups->world->size, rank = tuner->groups->endpoint->rank;
   hr_block_t send = {tuner->in, tuner->bytes}, recv = {tuner->out, tuner->bytes};
@@ -77,7 +77,7 @@ static hr_status_t transfer(const tuner_t *tuner) {
   return st ? st : tp_request_wait(request);
 }
 
-/* The slowest rank's number, the same on all. */
+/* The largest of all ranks' numbers, the same on all. */
 static hr_status_t slowest(tp_groups_t *groups, double mine, double *out_most) {
   tp_request_t *request;
   double all[groups->world->size];
@@ -102,7 +102,7 @@ static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double s
     HR_TRY(st);
     HR_TRY(slowest(tuner->groups, hr_clock_s() - begin, &took));
     spent += took;
-    if (i && took / batch < best) best = took / batch; /* the first is a warm-up */
+    if (i && took / batch < best) best = took / batch; /* the first run is a warm-up */
   }
   *out_us = best * 1e6;
   return NULL;
@@ -125,7 +125,7 @@ static hr_status_t tune_sizes(tuner_t *tuner, int algorithm, double seconds, hr_
 }
 
 static hr_status_t tune_all(tuner_t *tuner, double seconds, hr_strbuf_t *text) {
-  tp_shm_group_t *shared; /* which the world looks for on its first transfer */
+  tp_shm_group_t *shared; /* set by the world's first transfer */
   HR_TRY(tp_shm_group_of(tuner->groups->world, &shared));
   if (tuner->groups->world->machines > 1)
     return hr_error(HR_USAGE, "the processes are on %d machines: tables are made on one",

@@ -1,5 +1,5 @@
 /* Reads, interpolates and writes the table of measured costs. Rank 0 reads the file and broadcasts
- * its text; all ranks parse it alike. */
+ * its text; all ranks parse the same text. */
 #include "transport/core/coll_tune_table.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ typedef struct row {
 } row_t;
 
 struct tp_tuning {
-  HR_VEC(row_t) rows; /* those of an algorithm in the order of their sizes */
+  HR_VEC(row_t) rows; /* rows of one algorithm are in the order of their sizes */
 };
 
 /* --- the table --- */
@@ -57,7 +57,7 @@ static int by_size(const void *a, const void *b) {
   return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Cuts `text` into lines. */
+/* Splits `text` into lines. */
 static hr_status_t parse(tp_tuning_t *tuning, char *text) {
   int number = 1;
   for (char *end; text && *text; text = end, number++) {
@@ -100,7 +100,7 @@ void tp_tuning_destroy(tp_tuning_t *tuning) {
 
 /* --- the file --- */
 
-/* Path of the user's own table; "" if there is no folder for it. */
+/* Path of the user's own table; "" without a folder for it. */
 static void usual_path(char *path, size_t size, bool makes_folders) {
   const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
   path[0] = 0;
@@ -115,7 +115,7 @@ static void usual_path(char *path, size_t size, bool makes_folders) {
   snprintf(path + strlen(path), size - strlen(path), "/collectives.txt");
 }
 
-#define MOST_BYTES (16 << 20) /* of a table */
+#define MOST_BYTES (16 << 20) /* largest size of a table, in bytes */
 
 static hr_status_t read_text(const char *path, bool must_exist, hr_strbuf_t *text) {
   if (!must_exist && access(path, R_OK) != 0) return NULL;
@@ -149,7 +149,7 @@ static hr_status_t share(tp_groups_t *groups, void *data, size_t size_bytes) {
   return tp_request_wait(request);
 }
 
-/* The table that a text of so many bytes holds; it need not end with 0. */
+/* Makes a table of a text of `size` bytes, which need not end with 0. */
 static hr_status_t new_table(const char *text, size_t size, tp_tuning_t **out_tuning) {
   void *memory, *copy = NULL;
   HR_TRY(hr_alloc_zeroed(sizeof(tp_tuning_t), &memory));
@@ -178,7 +178,7 @@ static hr_status_t share_table(tp_groups_t *groups, hr_strbuf_t *text) {
   return st;
 }
 
-/* Is it one that all can read? */
+/* Checks that every rank can parse the table. */
 static hr_status_t check_table(const hr_strbuf_t *text) {
   tp_tuning_t *tuning = NULL;
   hr_status_t st = new_table(text->data, text->size, &tuning);
@@ -186,7 +186,7 @@ static hr_status_t check_table(const hr_strbuf_t *text) {
   return st;
 }
 
-/* A table that is of no use is no reason to end the job. */
+/* An invalid table is only warned about; the job goes on. */
 static void read_or_warn(hr_strbuf_t *text) {
   hr_status_t st = read_table(text);
   if (!st) st = check_table(text);
@@ -217,7 +217,7 @@ hr_status_t tp_tuning_read(tp_tuning_t **out_tuning) {
   return st;
 }
 
-/* Lines of other numbers of ranks, and comments. */
+/* Keeps comments and the lines of other numbers of ranks. */
 static void keep_lines(hr_strbuf_t *text, const hr_strbuf_t *old, int ranks) {
   const char *line = old->data, *stop = old->data + old->size;
   for (const char *end; line && line < stop; line = end) {

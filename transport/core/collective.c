@@ -1,9 +1,9 @@
 /* Entry points of collectives, and the choice of algorithms. An entry point fills in request->args;
  * tp_algorithm_start picks the row of algorithms.def with the least cost among those that can do
  * the transfer: measured cost (coll_tune_table.h) where a table has it, else the row's formula. A
- * forced algorithm (HLORUN_ALLREDUCE=ring) wins where it can do the transfer. The last choice of
- * each collective is cached per group, since programs repeat their transfers. All ranks must choose
- * alike: the inputs of a choice are equal on all members of the group. */
+ * forced algorithm (HLORUN_ALLREDUCE=ring) has precedence if it can do the transfer. The last
+ * choice of each collective is cached per group, since programs repeat their transfers. All ranks
+ * must choose alike: the inputs of a choice are equal on all members of the group. */
 #include "transport/core/collective.h"
 
 #include <math.h>
@@ -97,9 +97,9 @@ static bool is_reduction(tp_collective_t collective) {
   return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
 }
 
-/* The ranks of a transfer, as far as costs depend on them. */
+/* Properties of a transfer's ranks that determine costs. */
 typedef struct scope {
-  tp_groups_t *groups; /* NULL: of an estimate */
+  tp_groups_t *groups; /* NULL: for an estimate */
   const tp_tuning_t *tuning;
   int size, machines;
   bool shares_memory, spans_machines;
@@ -144,7 +144,7 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
   return can_do(&algorithms[algorithm], algorithms[algorithm].collective, &scope, bytes, true);
 }
 
-/* Microseconds: measured ones, which there are for one machine only, or those of the formula. */
+/* Cost in microseconds: measured (on one machine only), or that of the formula. */
 static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes,
                       bool *out_measured) {
   const tp_tuning_t *tuning = scope->machines == 1 ? scope->tuning : NULL;
@@ -153,7 +153,7 @@ static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t by
   return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
 }
 
-/* Measured costs win over estimated ones. *out_us: its time. */
+/* Measured costs have precedence over estimated ones. *out_us: cost of the algorithm. */
 static const tp_algorithm_t *cheapest(tp_collective_t collective, const scope_t *scope,
                                       size_t bytes, bool is_reorderable, double *out_us) {
   const tp_algorithm_t *best = NULL;
@@ -172,8 +172,8 @@ static const tp_algorithm_t *cheapest(tp_collective_t collective, const scope_t 
   return best;
 }
 
-/* A forced algorithm counts only where it can do the transfer: the parts within one machine of a
- * transfer over several need another one. NULL: no algorithm has the forced name. */
+/* A forced algorithm is used only if it can do the transfer: the parts of a transfer within one
+ * machine, in one over several, need another algorithm. NULL: no algorithm has the forced name. */
 static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
                                     bool is_reorderable) {
   const char *forced = scope->groups->forced[collective];
@@ -191,7 +191,7 @@ static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *s
 static pthread_once_t model_once = PTHREAD_ONCE_INIT;
 static tp_cost_model_t the_model;
 
-/* A table that cannot be read is reported by the endpoint. */
+/* The endpoint reports a table that cannot be read. */
 static void make_model(void) {
   tp_tuning_t *tuning = NULL;
   the_model.machines = tp_launcher_machines();
@@ -238,7 +238,7 @@ static void explain(tp_collective_t collective, const scope_t *scope, size_t byt
   fprintf(stderr, "%s)\n", text);
 }
 
-/* Whether a cached choice was made for the same inputs. */
+/* True if a cached choice was made for the same inputs. */
 static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
   return choice->algorithm && choice->bytes == wanted->bytes &&
          choice->is_reorderable == wanted->is_reorderable && choice->forced == wanted->forced &&

@@ -1,4 +1,4 @@
-/* Who started this process, as its environment says. */
+/* Finds the launcher of this process by environment variables. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static int number_in(const char *variable) {
   return *end || value < 0 || value > INT_MAX ? -1 : (int)value;
 }
 
-/* Slurm sets its counts for batch scripts too; only srun makes steps, and only its PMI makes the
+/* Slurm sets its counts for batch scripts too; only srun creates steps, and only its PMI makes the
  * tasks a world. */
 static bool is_srun_task(void) { return getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"); }
 
@@ -49,7 +49,7 @@ hr_status_t tp_world_open(tp_endpoint_t **out_endpoint) {
 int tp_launcher_world_size(void) { return find_launch_info().world_size; }
 int tp_launcher_rank(void) { return find_launch_info().rank; }
 
-/* Equal on all processes, unlike the number of those on one machine. */
+/* The number is equal on all processes, unlike the number of processes of one machine. */
 int tp_launcher_machines(void) {
   int world_size, rank, machines = number_in("OMPI_MCA_orte_num_nodes");
   if (tp_local_launch(&world_size, &rank)) return 1;

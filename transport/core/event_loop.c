@@ -1,7 +1,7 @@
 /* libuv's handles may be used on the loop's thread only. Other threads therefore queue jobs and
  * wake the loop by uv_async_send; tp_loop_call waits for its job on a semaphore. The queue is a
  * linked list under a lock; a job lives on the stack of a caller that waits, or on the heap. The
- * loop ends when it is told so, has run all jobs, and its wake handle is closed. */
+ * loop ends after a request to end, when all jobs have run and its wake handle is closed. */
 #include "transport/core/event_loop.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ bool tp_loop_is_current(const tp_loop_t *loop) {
 
 /* --- start and end --- */
 
-/* libuv aborts when it cannot open the pipe for its signals after another descriptor of its own.
- * Tries whether both can be opened: 0, or a libuv error. */
+/* libuv aborts if it can open its loop's descriptor but not the pipe for its signals. Tests whether
+ * both can be opened: 0, or a libuv error. */
 static int try_descriptors(void) {
   int ends[2], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int error = pipe2(ends, O_CLOEXEC) ? uv_translate_sys_error(errno) : 0;
@@ -314,12 +314,12 @@ void tp_source_stop(tp_source_t *source) {
 
 /* --- work --- */
 
-#define DEFAULT_POOL_THREADS 4 /* of libuv's pool, as its documentation has it */
+#define DEFAULT_POOL_THREADS 4 /* threads of libuv's pool, by its documentation */
 #define MAX_POOL_THREADS 1024
 
 static void await_end_of_trial(void *sem) { uv_sem_wait(sem); }
 
-/* As many threads as libuv's pool has, at once: 0, or a libuv error. */
+/* Starts as many threads as libuv's pool has, as a test: 0, or a libuv error. */
 static int try_threads(int count) {
   uv_thread_t threads[MAX_POOL_THREADS];
   uv_sem_t end;
@@ -335,7 +335,7 @@ static int try_threads(int count) {
   return error;
 }
 
-/* libuv makes the threads of its pool for the first work, and aborts when it cannot. */
+/* libuv creates the threads of its pool with the first work, and aborts if it cannot. */
 static hr_status_t ensure_pool(void) {
   static bool is_tried; /* guarded by users_lock */
   const char *size = getenv("UV_THREADPOOL_SIZE");
@@ -367,7 +367,7 @@ static void on_work_done(uv_work_t *request, int status) {
   uv_sem_post(&work->ended);
 }
 
-/* uv_queue_work fails for invalid arguments only; the work is then done on the loop thread. */
+/* uv_queue_work fails for invalid arguments only; the work then runs on the loop thread. */
 static void start_work(void *context) {
   tp_work_t *work = context;
   if (!uv_queue_work(&work->loop->uv, &work->request, run_work, on_work_done)) return;

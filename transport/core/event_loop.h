@@ -1,7 +1,7 @@
 /* The event loop: one libuv loop per process, on a thread of its own, which starts with its first
  * user. It delivers timers, signals and wake-ups, and runs the progress of transfers (progress.h).
- * Thread:  any; functions that wait (tp_loop_release, tp_work_wait) not from the loop's own.
- *          Callbacks run on the loop thread: they must be short and must not block.
+ * Thread:  any; functions that wait (tp_loop_release, tp_work_wait) must not be called on the loop
+ * thread. Callbacks run on the loop thread: they must be short and must not block.
  * Errors:  UNAVAILABLE with libuv's reason. */
 #ifndef TP_EVENT_LOOP_H
 #define TP_EVENT_LOOP_H
@@ -15,8 +15,8 @@
 typedef struct tp_loop tp_loop_t;
 typedef void (*tp_loop_fn)(void *context);
 
-/* Notes the affinity mask of the calling thread before it is bound to some processors: the loop's
- * thread, and its workers, will use the whole mask. Returns the number of processors in it. */
+/* Records the affinity mask of the calling thread before the thread is bound to some processors:
+ * the loop's thread and its workers use the whole mask. Returns the number of processors in it. */
 int tp_loop_note_processors(void);
 
 /* Counted references to the process's loop: the first starts the thread, the last release ends it
@@ -26,19 +26,18 @@ void tp_loop_release(tp_loop_t *loop); /* accepts NULL */
 
 /* Runs fn(context) on the loop thread, asynchronously, in the order of the calls. */
 hr_status_t tp_loop_post(tp_loop_t *loop, tp_loop_fn fn, void *context);
-/* The same, and waits until it has run; on the loop thread itself, runs it at once. */
+/* The same, and waits until fn has returned; on the loop thread, runs it at once. */
 void tp_loop_call(tp_loop_t *loop, tp_loop_fn fn, void *context);
 bool tp_loop_is_current(const tp_loop_t *loop); /* true on the loop thread */
 
-/* --- sources of events: each ends with tp_source_stop, after which its callback no longer runs ---
- */
+/* --- sources of events: after tp_source_stop the callback of a source does not run --- */
 typedef struct tp_source tp_source_t;
-void tp_source_stop(tp_source_t *source); /* accepts NULL; also from callbacks */
+void tp_source_stop(tp_source_t *source); /* accepts NULL; may be called from callbacks */
 
 /* Fires after first_ms, then every repeat_ms (0: once; it must be stopped nevertheless). */
 hr_status_t tp_loop_timer(tp_loop_t *loop, uint64_t first_ms, uint64_t repeat_ms, tp_loop_fn fn,
                           void *context, tp_source_t **out_source);
-/* Fires each time the process gets the signal, whose default action is off from then on. */
+/* Fires each time the process gets the signal; disables the signal's default action. */
 hr_status_t tp_loop_signal(tp_loop_t *loop, int signal_number, tp_loop_fn fn, void *context,
                            tp_source_t **out_source);
 /* Fires after tp_source_wake, which any thread and any signal handler may call; wake-ups merge. */
@@ -47,8 +46,8 @@ void tp_source_wake(tp_source_t *source);
 
 /* --- work that may block or take long, on the threads of libuv's pool --- */
 typedef struct tp_work tp_work_t;
-/* Errors: UNAVAILABLE where the pool's threads cannot be started, NO_MEMORY. */
+/* Errors: UNAVAILABLE if the pool's threads cannot be started, NO_MEMORY. */
 hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work);
-void tp_work_wait(tp_work_t *work); /* until fn has returned; frees the work. Accepts NULL */
+void tp_work_wait(tp_work_t *work); /* waits until fn has returned; frees the work. Accepts NULL */
 
 #endif

@@ -1,4 +1,4 @@
-/* Groups of an endpoint, found by their ranks and stream, and the opening of what they share:
+/* Groups of an endpoint, found by their ranks and stream, and the opening of their shared state:
  * world, shared memory, tuning table. Rank lists are copied once; a look-up allocates nothing. */
 #include "transport/core/group.h"
 
@@ -15,9 +15,9 @@ typedef struct group_key {
   int ranks[];
 } group_key_t;
 
-/* A hash of the list, so that all ranks get the same tags whatever groups they made before. Lists
- * with equal hashes share tags, which is harmless as long as two ranks start their common transfers
- * in the same order, as programs must anyway. */
+/* A hash of the list, so that all ranks get the same tags whatever groups they have made before.
+ * Lists with equal hashes share tags, which is harmless as long as two ranks start their common
+ * transfers in the same order, as programs must anyway. */
 static uint32_t tag_base_of(int size, const int *ranks, int64_t stream) {
   uint64_t hash = hr_hash_bytes(ranks, (size_t)size * sizeof *ranks, 1 + (uint64_t)stream);
   return TP_TAG_CLASS_GROUP | (uint32_t)(hash >> 7) % (1u << TP_TAG_GROUP_BITS)
@@ -43,7 +43,7 @@ static hr_status_t check_ranks(tp_groups_t *groups, int size, const int *ranks) 
   return st;
 }
 
-/* The bytes of a key, for the map. */
+/* The bytes of a key of the map. */
 static hr_str_t key_of(const group_key_t *key, int size) {
   return (hr_str_t){(const char *)key, sizeof *key + (size_t)size * sizeof *key->ranks};
 }

@@ -1,6 +1,6 @@
-/* Process groups: ordered lists of ranks for collectives, as MPI's communicators. Equal lists and
+/* Process groups: ordered lists of ranks for collectives, like MPI's communicators. Equal lists and
  * streams give the same group, which lives as long as the endpoint. Tags of a group's messages are
- * made from list, stream and a count of its transfers, so that concurrent transfers of different
+ * made of list, stream and a count of its transfers, so that concurrent transfers of different
  * groups do not match each other's messages.
  * Thread:  that of the endpoint. */
 #ifndef TP_GROUP_H
@@ -11,7 +11,7 @@
 
 typedef struct tp_request tp_request_t;
 
-/* A buffer that grows on demand and is kept from transfer to transfer (tp_space_reserve). */
+/* A buffer that grows on demand and is reused by later transfers (tp_space_reserve). */
 typedef struct tp_space {
   char *data;
   size_t size_bytes;
@@ -43,7 +43,7 @@ typedef struct tp_group {
   int my_index;     /* position of this rank; -1: not a member */
   const int *ranks; /* in listed order */
   uint32_t tag_base;
-  uint32_t transfers; /* started so far */
+  uint32_t transfers; /* transfers started so far */
   int64_t stream;
   uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was printed */
   tp_choice_t choices[TP_COLLECTIVE_COUNT];
@@ -53,8 +53,8 @@ typedef struct tp_group {
 
   /* Groups over several machines, some of them with several members (hierarchy.h). */
   const struct tp_machines *parts; /* NULL: not made yet */
-  uint32_t next_op;                /* transfers in stages that were started */
-  uint32_t done_ops;               /* and those that are over */
+  uint32_t next_op;                /* staged transfers (hierarchy.h) that were started */
+  uint32_t done_ops;               /* staged transfers that have ended */
 } tp_group_t;
 
 /* All groups of one endpoint, its requests, and the memory that its transfers reuse. */
@@ -71,20 +71,20 @@ struct tp_groups {
   uint64_t progress_count;      /* events of any transfer: messages arrived, steps done */
   bool is_polling;              /* no caller waits: step functions do not spin */
   bool notes_times;             /* record tp_completion_t.over_ns */
-  bool checks_messages;         /* a check sum follows every message (tp_groups_check_messages) */
+  bool checks_messages;         /* a checksum follows every message (tp_groups_check_messages) */
   tp_request_t *free_requests;  /* pool */
-  tp_request_t *active;         /* not freed yet; any wait advances all of them */
+  tp_request_t *active;         /* requests not freed yet; every wait advances all of them */
 
   /* Shared memory. */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
   tp_endpoint_t *p2p; /* transport to ranks of this machine (shm_p2p.h); NULL: `endpoint` */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
-  struct tp_shm_group *last_pipes[2]; /* last ones used: [0] to receive, [1] to send */
+  struct tp_shm_group *last_pipes[2]; /* groups used last: [0] to receive, [1] to send */
 
   /* Choice of algorithms. */
   tp_choice_t permute_choices[2]; /* [0] to receive, [1] to send */
   uint64_t explained_permutes;    /* bit k: the choice for sizes of k bits was printed */
-  /* For tests and measurements: algorithm to use whatever the size (NULL: choose), and bytes of a
+  /* For tests and measurements: the algorithm for all sizes (NULL: choose), and the bytes of a
    * segment of direct reductions and of a chunk in shared memory (0: choose). */
   const char *forced[TP_COLLECTIVE_COUNT];
   size_t segment_bytes;
@@ -100,8 +100,8 @@ static inline bool tp_group_spans_machines(const tp_group_t *group) {
 /* The groups of an endpoint; created, collectively over the world, by the first call. */
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);
 
-/* From now on a check sum follows every message, and transfers within a machine go by messages
- * instead of through common memory. The results keep their bits. All ranks call it at the same
+/* After this call a checksum follows every message, and transfers within a machine are messages
+ * instead of accesses to shared memory. Results keep their bits. All ranks call it at the same
  * place of their order of transfers. A damaged message fails its transfer (UNAVAILABLE). */
 void tp_groups_check_messages(tp_groups_t *groups);
 

@@ -1,5 +1,5 @@
-/* Check sums of messages, and the fault that they are tested with: one inverted bit. Which bit of
- * the message is inverted follows from its size, so that a run can be repeated. */
+/* Checksums of messages, and fault injection for their test: one inverted bit. The bit is
+ * determined by the size of the message, so that a run can be repeated. */
 #include "transport/core/message_sum.h"
 
 #include <inttypes.h>
@@ -34,10 +34,10 @@ hr_status_t tp_message_sum_compare(const tp_message_sum_t *sum) {
                   sum->size_bytes, sum->rank, found, sum->rank, sum->sum);
 }
 
-/* --- the fault --- */
+/* --- fault injection --- */
 
 static uint64_t flipped_message;       /* number of the message to damage; 0: none */
-static _Atomic uint64_t messages_left; /* until the one that is damaged; 0: none will be */
+static _Atomic uint64_t messages_left; /* messages until the one to damage; 0: none */
 static atomic_bool has_begun;
 
 void tp_flip_message(uint64_t n) { flipped_message = n; }

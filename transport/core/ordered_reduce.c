@@ -1,6 +1,6 @@
 /* Left folds in listed order of the members, which makes results independent of timing. Members are
- * folded in as their elements arrive. Where possible, the accumulator is memory that holds member
- * 0's elements already: the result, or member 0's slot. Cost: size - 1 calls of the reducer. */
+ * folded in as their elements arrive. If possible, the accumulator is memory that already holds
+ * member 0's elements: the result, or member 0's slot. Cost: size - 1 calls of the reducer. */
 #include <string.h>
 
 #include "transport/core/request.h"

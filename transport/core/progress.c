@@ -1,7 +1,7 @@
 /* The progress thread is the process's event loop (event_loop.h). It is woken when the endpoint's
- * thread leaves the transport with transfers under way, polls them until nothing has moved for
- * POLL_NS, and comes back by a timer every IDLE_MS. On an oversubscribed machine it polls once. If
- * the lock is taken it returns at once: its holder advances all transfers. */
+ * thread leaves the transport with transfers under way, polls them until there was no progress for
+ * POLL_NS, and repeats this by a timer every IDLE_MS. On an oversubscribed machine it polls once.
+ * If the lock is taken it returns at once, as the lock's holder advances all transfers. */
 #include "transport/core/progress.h"
 
 #include <pthread.h>
@@ -15,14 +15,14 @@
 #include "transport/core/request.h"
 
 #define POLL_NS 300000 /* time without progress after which the loop thread stops polling */
-#define IDLE_MS 1      /* period of the timer that resumes it */
+#define IDLE_MS 1      /* period in ms of the timer that resumes polling */
 
 struct tp_progress {
   tp_groups_t *groups;
   tp_loop_t *loop;
   tp_source_t *waker, *timer;
   pthread_mutex_t lock; /* recursive */
-  int depth;            /* nesting of the lock; guarded by it */
+  int depth;            /* nesting depth of the lock; guarded by it */
   atomic_bool awake;    /* a wake-up is pending: no second one is sent */
 };
 
@@ -32,8 +32,8 @@ static bool has_work(const tp_groups_t *groups) {
   return false;
 }
 
-/* Polls while nothing moves, for POLL_NS at most. True: something moved, and more may follow. The
- * lock is released in between. */
+/* Polls until there was no progress for POLL_NS. True: some transfer moved, and more progress may
+ * follow. The lock is released in between. */
 static bool poll_transfers(tp_groups_t *groups) {
   int64_t start_ns = (int64_t)hr_clock_ns();
   for (uint32_t polls = 0; has_work(groups); polls++) {
@@ -47,7 +47,7 @@ static bool poll_transfers(tp_groups_t *groups) {
   return false;
 }
 
-/* On the loop thread. */
+/* Runs on the loop thread. */
 static void on_wake_up(void *context) {
   struct tp_progress *progress = context;
   atomic_store(&progress->awake, false);

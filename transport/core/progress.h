@@ -1,10 +1,10 @@
 /* Asynchronous progress: transfers advance on the event loop's thread while their process computes,
  * whenever the endpoint's own thread is outside the transport. It starts with the first transfer
- * that outlives the call that started it. From then on every call of collective.h and tp_channel.h
+ * that outlives the call that started it. After that, every call of collective.h and tp_channel.h
  * takes a lock, so that one thread at a time uses the transport (MPI in MPI_THREAD_SERIALIZED).
- * Requests with a reducer that needs the endpoint's thread (endpoint_thread_only) are left to it.
- * HLORUN_PROGRESS: 0 disables it; 1 enables it even where the thread has no processor to itself
- * (tp_progress_is_forced; the caller decides). */
+ * Requests with a reducer that needs the endpoint's thread (endpoint_thread_only) advance on that
+ * thread only. HLORUN_PROGRESS: 0 disables it; 1 enables it even if the thread has no processor of
+ * its own (tp_progress_is_forced; the caller decides). */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 

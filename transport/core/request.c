@@ -3,10 +3,10 @@
  * A request advances (advance_request) in one of two ways: by rounds, in which the messages posted
  * by the algorithm are awaited in order and hooks.next posts the next round; or by polling an
  * algorithm in shared memory (hooks.poll). All active requests are in a list, which every wait
- * advances, so that a rank that waits for one transfer still does its part in the others. A failure
+ * advances, so that a rank that waits for one transfer still does its part of the others. A failure
  * cancels the request's messages; its status is kept until the request is waited for.
- * All of this runs with the lock of progress.h held. `completion.over` alone may be read without.
- */
+ * All of this runs with the lock of progress.h held. `completion.over` alone may be read
+ * without. */
 #include "transport/core/request.h"
 
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void delay_start(int rank) {
 
 /* --- the pool --- */
 
-/* Prepares a request for a new transfer; the memory that it owns is kept. */
+/* Prepares a request for a new transfer; it keeps its memory. */
 static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t *group) {
   tp_rounds_t rounds = {.posted = request->rounds.posted,
                         .posted_capacity = request->rounds.posted_capacity};
@@ -81,8 +81,8 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
 
 static void advance_request(tp_request_t *request);
 
-/* Does the part of a transfer in shared memory that needs no other rank, since peers may wait for
- * it already. A failure is reported when the transfer is waited for. */
+/* Runs the part of a shared-memory transfer that needs no other rank, since peers may already wait
+ * for it. A failure is reported when the transfer is waited for. */
 static void advance_at_start(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
   bool was_polling = groups->is_polling;
@@ -144,7 +144,7 @@ static hr_status_t reserve_posted(tp_request_t *request) {
   return NULL;
 }
 
-/* Ranks of this machine are reached through shared memory. */
+/* The endpoint for a rank: messages to ranks of this machine go through shared memory. */
 static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
   const tp_groups_t *groups = request->groups;
   return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
@@ -157,7 +157,7 @@ static bool has_check_sum(const tp_request_t *request, size_t size_bytes) {
   return request->groups->checks_messages && size_bytes;
 }
 
-/* Enters a posted check sum in the request's list, or frees it after a failure. */
+/* Adds a posted checksum to the request's list, or frees it after a failure. */
 static hr_status_t keep_posted_sum(tp_request_t *request, const tp_posted_t *posted,
                                    hr_status_t st) {
   if (st)
@@ -167,7 +167,7 @@ static hr_status_t keep_posted_sum(tp_request_t *request, const tp_posted_t *pos
   return st;
 }
 
-/* Sends the check sum of the message before it, with the same tag: the two match in order. */
+/* Sends the checksum of the previous message, with the same tag: the two match in order. */
 static hr_status_t post_sum_send(tp_request_t *request, tp_endpoint_t *endpoint, int rank,
                                  const void *data, size_t size_bytes) {
   tp_posted_t posted = {.endpoint = endpoint, .part = -1};
@@ -179,7 +179,7 @@ static hr_status_t post_sum_send(tp_request_t *request, tp_endpoint_t *endpoint,
   return keep_posted_sum(request, &posted, st);
 }
 
-/* Receives the check sum of the message before it; `part` has arrived when both have. */
+/* Receives the checksum of the previous message; `part` has arrived when both have. */
 static hr_status_t post_sum_recv(tp_request_t *request, tp_endpoint_t *endpoint, int rank,
                                  const void *data, size_t size_bytes, int part) {
   tp_posted_t posted = {.endpoint = endpoint, .part = part};
@@ -247,13 +247,14 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
   return tp_request_recv_from(request, request->group->ranks[member], data, size_bytes, part);
 }
 
-/* A message has arrived: a payload that the fault may damage, or a check sum. */
+/* Handles a message that has arrived: a payload, which fault injection may damage, or a
+ * checksum. */
 static hr_status_t take_message(const tp_posted_t *posted) {
   if (posted->received) tp_flip_received(posted->received, posted->size_bytes);
   return posted->check ? tp_message_sum_compare(posted->check) : NULL;
 }
 
-/* Awaits the messages of this round in order; *out_done: all have arrived. */
+/* Tests the messages of this round in order; *out_done: all have arrived. */
 static hr_status_t test_round(tp_request_t *request, bool *out_done) {
   while (request->rounds.awaited < request->rounds.posted_count) {
     tp_posted_t *posted = &request->rounds.posted[request->rounds.awaited];
@@ -311,8 +312,8 @@ uint64_t tp_request_over_ns(const tp_request_t *request) {
   return request->completion.over ? request->completion.over_ns : 0;
 }
 
-/* Advances a request as far as it goes without waiting. Release: threads that read `over` without
- * the lock see status and time. */
+/* Advances a request without blocking. Release order: threads that read `over` without the lock see
+ * status and time. */
 static void advance_request(tp_request_t *request) {
   bool over = false;
   if (request->completion.over) return;

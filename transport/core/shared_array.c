@@ -1,5 +1,5 @@
-/* Arrays that the members of a group use at one place in memory: member 0 has the memory, and tells
- * the others where it is, in a gather of what each of them proposes. */
+/* Arrays that the members of a group access at one place in memory: member 0 allocates the memory
+ * and announces its position in an all-gather of all members' proposals. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 
 typedef struct proposal {
   uint64_t key;
-  uint64_t offset; /* member 0: of the memory; 0: there is none. Others: 0 */
+  uint64_t offset; /* member 0: offset of the memory; 0: none. Others: 0 */
 } proposal_t;
 
 struct tp_shared_array {
@@ -18,7 +18,7 @@ struct tp_shared_array {
   char *memory;
 };
 
-/* No memory is no failure here: the members do without. */
+/* Lack of memory is no failure: the members use other memory. */
 static void allocate(tp_groups_t *groups, tp_shm_group_t *shared, size_t size_bytes,
                      tp_shm_staging_t **out_stage) {
   tp_progress_lock(groups);

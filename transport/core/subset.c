@@ -1,5 +1,5 @@
-/* Every function of the table passes to the whole world's, with the peer's rank there, and with the
- * two lanes in the upper bits of the tag. Lanes of one process take turns under one lock, as an
+/* Every function of the table calls that of the whole world, with the peer's rank there, and with
+ * both lanes in the upper bits of the tag. Lanes of one process take turns under one lock, as an
  * endpoint is used by one thread at a time. */
 #include "transport/core/subset.h"
 
@@ -9,16 +9,16 @@
 #include "transport/core/backoff.h"
 #include "transport/core/group.h"
 
-#define PUSH_POLLS 64 /* fruitless polls of a wait between looks at the whole world's transport */
+#define PUSH_POLLS 64 /* failed polls of a wait between polls of the whole world's transport */
 
 typedef struct subset {
   tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to subset_t */
   tp_endpoint_t *whole;
   int lane;
-  tp_member_t members[]; /* by rank of the part */
+  tp_member_t members[]; /* by rank in the subset */
 } subset_t;
 
-/* A process has one world, which all of its parts share. */
+/* A process has one world, which all of its subsets share. */
 static pthread_mutex_t whole_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static subset_t *subset_of(tp_endpoint_t *endpoint) { return (subset_t *)endpoint; }
@@ -96,8 +96,8 @@ static void subset_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   pthread_mutex_unlock(&whole_lock);
 }
 
-/* Sleeps outside of the lock. MPI moves its messages only inside of its functions: a look for any
- * message drives it. */
+/* Sleeps without the lock. MPI advances messages only inside its functions: a probe for any message
+ * drives it. */
 static void subset_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   bool come;
   bool is_far = endpoint->local_size < endpoint->world_size;
@@ -106,7 +106,7 @@ static void subset_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
 }
 
-/* The whole world goes on, or ends by itself. */
+/* The whole world continues, or ends separately. */
 static void subset_close(tp_endpoint_t *endpoint, bool failed) {
   subset_t *subset = subset_of(endpoint);
   subset->whole->desynchronized |= endpoint->desynchronized || failed;
@@ -142,7 +142,7 @@ static hr_status_t check_member(const tp_endpoint_t *whole, const tp_member_t *m
   return NULL;
 }
 
-/* Members of this machine, as far as the whole world knows machines; *out_rank: those before. */
+/* Members of this machine, if the whole world knows machines; *out_rank: those before this rank. */
 static int count_locals(const tp_endpoint_t *whole, int count, const tp_member_t *members, int self,
                         int *out_rank) {
   const int *machine_of = whole->groups ? whole->groups->machine_of : NULL;

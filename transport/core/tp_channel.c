@@ -1,4 +1,4 @@
-/* Channel messages are rounds of synchronous sends or receives of one request, tagged with the
+/* A channel message is one round of synchronous sends or receives of a request, tagged with the
  * channel's number. */
 #include "transport/core/tp_channel.h"
 

@@ -1,6 +1,6 @@
-/* The transport over MPI: the only file that knows mpi.h, built as the module transport_mpi, which
- * links nothing of hlorun (see mpi_module.h). Messages are nonblocking sends and receives on a
- * communicator of our own; waiting is polling with MPI_Test, because an MPI call that blocks cannot
+/* The transport over MPI: the only file that includes mpi.h, built as the module transport_mpi,
+ * which links nothing of hlorun (see mpi_module.h). Messages are nonblocking sends and receives on
+ * a communicator of the module's own. Waits poll MPI_Test, because an MPI call that blocks cannot
  * be interrupted by a signal, a time-out or a failing peer. */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +19,13 @@
 #include "transport/mpi/mpi_module.h"
 #include "transport/mpi/mpi_segments.h"
 
-#define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
+#define PIECE_BYTES \
+  (1 << 30) /* bytes; MPI counts are ints, so larger messages are sent in pieces */
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
-#define ABORT_S 2 /* time that a process failing later gives the first one to end the job */
-#define SEGMENT_BYTES (UINT64_C(5) << 20) /* that Open MPI takes of /dev/shm for a process */
-#define PUSH_POLLS 64 /* fruitless polls of a wait between calls of drive_progress */
+#define ABORT_S 2 /* seconds for the first process that fails to end the job */
+#define SEGMENT_BYTES (UINT64_C(5) << 20) /* bytes that Open MPI uses in /dev/shm per process */
+#define PUSH_POLLS 64 /* failed polls of a wait between calls of drive_progress */
 
 /* A send or receive as pieces of at most PIECE_BYTES; pieces before done_count are complete. */
 struct tp_message {
@@ -34,17 +35,17 @@ struct tp_message {
   size_t size_bytes;
   int piece_count, done_count;
   MPI_Request first;   /* the only piece of most messages */
-  MPI_Request *pieces; /* &first, or as many as there are */
+  MPI_Request *pieces; /* &first, or an array of all pieces */
 };
 
 typedef struct mpi_endpoint {
   tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to mpi_endpoint_t */
   const tp_mpi_host_t *host;
   MPI_Comm comm;
-  uint32_t tag_mask; /* bits of a tag that this MPI can carry */
+  uint32_t tag_mask; /* bits of a tag that this MPI supports */
   bool must_finalize;
   char host_name[256];
-  mpi_segments_t segments; /* that have lost their names; none if `own` is empty */
+  mpi_segments_t segments; /* segments whose names were removed; none if `own` is empty */
   tp_message_t *free_messages;
 } mpi_endpoint_t;
 
@@ -55,7 +56,7 @@ static mpi_endpoint_t *self_of(tp_endpoint_t *endpoint) { return (mpi_endpoint_t
 
 /* --- messages --- */
 
-/* UNAVAILABLE with MPI's own text. */
+/* UNAVAILABLE with MPI's error text. */
 static hr_status_t failed_call(mpi_endpoint_t *self, int error, const char *what, int peer) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int size = 0;
@@ -104,8 +105,8 @@ static int piece_bytes(const tp_message_t *message, int piece) {
   return (int)(left < PIECE_BYTES ? left : PIECE_BYTES);
 }
 
-/* Ends an abandoned request. A receive is cancelled, since its memory may be freed; one that is
- * arriving at this moment gets some time. MPI completes a send on its own. */
+/* Ends an abandoned request. A receive is cancelled, since its memory may be freed; if its message
+ * is just arriving it gets some time. MPI completes a send on its own. */
 static void abandon_piece(MPI_Request *piece, bool is_send) {
   if (*piece == MPI_REQUEST_NULL) return;
   int done = 0;
@@ -117,8 +118,8 @@ static void abandon_piece(MPI_Request *piece, bool is_send) {
   if (!done) MPI_Request_free(piece);
 }
 
-/* After a cancel the peers may be waiting for messages that never come, so the endpoint counts
- * as desynchronized and ends without MPI_Finalize. */
+/* After a cancel the peers may wait for messages that never come, so the endpoint counts as
+ * desynchronized and ends without MPI_Finalize. */
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   endpoint->desynchronized = true;
   for (int i = 0; i < message->piece_count; i++)
@@ -142,7 +143,7 @@ static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm,
   return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
 
-/* Starts all pieces at once. Pieces of one message have one tag: MPI keeps their order. */
+/* Starts all pieces at once. Pieces of one message have one tag, and MPI keeps their order. */
 static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint32_t tag, void *data,
                         size_t size_bytes, tp_message_t **out_message) {
   mpi_endpoint_t *self = self_of(endpoint);
@@ -200,8 +201,7 @@ static hr_status_t check_piece(mpi_endpoint_t *self, const tp_message_t *message
                    wanted);
 }
 
-/* Pieces are tested in order; a failure cancels those that are left. Frees the message when
- * done. */
+/* Tests pieces in order; a failure cancels the remaining ones. Frees the message at its end. */
 static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done) {
   mpi_endpoint_t *self = self_of(endpoint);
   while (message->done_count < message->piece_count) {
@@ -233,14 +233,14 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
-/* Buffered messages advance only inside MPI calls, also after their sends have completed: a wait
- * for something else, such as a counter in shared memory, must call MPI now and then. */
+/* Buffered messages advance only inside MPI calls, even after their sends have completed: a wait
+ * for anything else, such as a counter in shared memory, must call MPI now and then. */
 static void drive_progress(mpi_endpoint_t *self) {
   int come;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
 }
 
-/* Ranks of other machines are reached through MPI's progress alone: it is driven at every poll. */
+/* Messages between machines advance only by MPI's progress engine, which every poll calls. */
 static void mpi_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   bool is_far = endpoint->local_size < endpoint->world_size;
   if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) drive_progress(self_of(endpoint));
@@ -262,8 +262,8 @@ static bool is_first_to_abort(void) {
   return true;
 }
 
-/* mpirun may crash when several processes end the job at the same moment: one does, and takes the
- * others with it. */
+/* mpirun may crash when several processes end the job at the same moment: one process does, and
+ * takes the others with it. */
 static _Noreturn void abort_job(int code) {
   fflush(NULL);
   if (!is_first_to_abort()) sleep(ABORT_S);
@@ -271,15 +271,15 @@ static _Noreturn void abort_job(int code) {
   _exit(code ? code : 1);
 }
 
-/* MPI_Finalize waits for all processes, which a desynchronized one must not: it aborts the job when
- * it exits, after its error was reported. */
+/* MPI_Finalize waits for all processes; a desynchronized process must not wait and aborts the job
+ * at its exit, after the report of its error. */
 static void abort_at_exit(int status, void *context) {
   (void)context;
   abort_job(status);
 }
 
-/* A failed endpoint aborts the job at once, unless its error is still to be reported; then the
- * abort happens at exit. */
+/* A failed endpoint aborts the job at once. If its error is not reported yet, the abort happens at
+ * exit. */
 static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   mpi_endpoint_t *self = self_of(endpoint);
   if (failed && !endpoint->defers_error_report) abort_job(endpoint->exit_code);
@@ -309,8 +309,8 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi",
                                        .backoff = mpi_backoff,
                                        .close = mpi_close};
 
-/* Processors of all ranks of this machine together: mpirun may have bound each rank to a few of its
- * own. */
+/* Number of processors of all ranks of this machine together: mpirun may have bound each rank to a
+ * few. */
 static int processor_count(const tp_mpi_host_t *host) {
   cpu_set_t own, launcher;
   if (sched_getaffinity(0, sizeof own, &own)) return 1;
@@ -324,7 +324,7 @@ static int environment_number(const char *name) {
   return text && *text ? atoi(text) : -1;
 }
 
-/* Whether process_vm_readv is permitted: containers often forbid it, and Open MPI then prints
+/* True if process_vm_readv is permitted: containers often forbid it, and Open MPI then prints
  * warnings. */
 static bool direct_copies_work(void) {
   char from = 1, to = 0;
@@ -332,7 +332,7 @@ static bool direct_copies_work(void) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
 }
 
-/* Points Open MPI to another folder where /dev/shm is too small for its segments. */
+/* Makes Open MPI use another folder if /dev/shm is too small for its segments. */
 static void move_segments_from_shm(int local_size) {
   struct statvfs shared;
   const char *temporary = getenv("TMPDIR");
@@ -342,19 +342,20 @@ static void move_segments_from_shm(int local_size) {
   setenv("OMPI_MCA_btl_vader_backing_directory", temporary && *temporary ? temporary : "/tmp", 0);
 }
 
-/* Sets parameters of Open MPI that it cannot find out by itself in time. Settings of the user win.
- */
+/* Sets parameters of Open MPI that it cannot determine in time. Settings of the user have
+ * precedence. */
 static void set_openmpi_hints(const tp_mpi_host_t *host) {
   int local_size = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (local_size > processor_count(host)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   if (local_size > 1) move_segments_from_shm(local_size);
   if (!direct_copies_work()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  /* All on one machine: shared memory it is; looking for networks would only take time. */
+  /* All ranks are on one machine and use shared memory: the search for networks would only take
+   * time. */
   if (local_size > 0 && local_size == environment_number("OMPI_COMM_WORLD_SIZE"))
     setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
-/* MPI may have been started by the embedding program: then it is not finalized here. */
+/* The embedding program may have started MPI: MPI is not finalized here then. */
 static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   int done = 0, provided;
   MPI_Finalized(&done);
@@ -370,8 +371,7 @@ static hr_status_t start_mpi(const tp_mpi_host_t *host, bool *out_started) {
   return NULL;
 }
 
-/* Ranks within the machine come from mpirun's variables, or else from a split of the
- * communicator. */
+/* Ranks within the machine: from mpirun's variables, or else by a split of the communicator. */
 static void find_rank_and_host(mpi_endpoint_t *self) {
   tp_endpoint_t *endpoint = &self->endpoint;
   MPI_Comm_rank(self->comm, &endpoint->rank);
@@ -394,8 +394,8 @@ static void find_rank_and_host(mpi_endpoint_t *self) {
   endpoint->shares_memory = true;
 }
 
-/* Tags cut off at the top may coincide; messages then match in the order in which they were sent,
- * as programs must receive them anyway. */
+/* Tags that lose upper bits may coincide; messages then match in the order of their sends, in which
+ * programs must receive them anyway. */
 static void find_tags(mpi_endpoint_t *self) {
   int *largest = NULL, found = 0;
   MPI_Comm_get_attr(self->comm, MPI_TAG_UB, &largest, &found);
@@ -405,9 +405,9 @@ static void find_tags(mpi_endpoint_t *self) {
   self->tag_mask = (1u << self->endpoint.tag_bits) - 1;
 }
 
-/* Takes the names of Open MPI's segments away, so that nothing stays in /dev/shm however the job
- * ends. All of the job must have mapped those of their machine. A program that has started MPI
- * itself may still want them. Collective. */
+/* Unlinks Open MPI's segments, so that nothing stays in /dev/shm however the job ends. Every
+ * process of the job must have mapped those of its machine before. Not done in a program that has
+ * started MPI itself, as it may still need the names. Collective. */
 static void hide_segments(mpi_endpoint_t *self) {
   mpi_segments_find(self->endpoint.rank, &self->segments);
   int is_whole = self->must_finalize && self->segments.count == self->endpoint.local_size, all = 0;
@@ -416,7 +416,7 @@ static void hide_segments(mpi_endpoint_t *self) {
   mpi_segments_unlink(&self->segments);
 }
 
-/* A launcher of another MPI starts N processes, each of which is a world of its own. */
+/* The launcher of another MPI starts N processes, each of which is a world of one. */
 static hr_status_t check_world(mpi_endpoint_t *self) {
   int launched = self->host->launcher_world_size, found = self->endpoint.world_size;
   if (!launched || launched == found) return NULL;
@@ -426,8 +426,7 @@ static hr_status_t check_world(mpi_endpoint_t *self) {
                    launched, found);
 }
 
-/* Works on a duplicate of the world, so that messages cannot match those of the embedding
- * program. */
+/* Uses a duplicate of the world, so that messages cannot match those of the embedding program. */
 hr_status_t tp_mpi_module_open(const tp_mpi_host_t *host, tp_endpoint_t **out_endpoint) {
   if (host->version != TP_MPI_MODULE_VERSION)
     return host->error(__FILE__, __LINE__, HR_UNAVAILABLE, NULL,

@@ -1,5 +1,5 @@
-/* What hlorun and the loadable module transport_mpi tell each other. The module links nothing of
- * hlorun: it gets what it needs through this table, so that it works with the command, with the
+/* The interface between hlorun and the loadable module transport_mpi. The module links nothing of
+ * hlorun: it gets all functions through this table, so that it works with the command, with the
  * library, and inside a plugin. */
 #ifndef TP_MPI_MODULE_H
 #define TP_MPI_MODULE_H

@@ -1,4 +1,4 @@
-/* All ranks in one process, a thread each. A send and a receive match when the second of them is
+/* All ranks are threads of one process. A send and a receive match when the second of them is
  * posted: the thread that posts it copies the bytes from the sender's memory to the receiver's,
  * outside the lock, and wakes the other. A waiting rank sleeps on its own condition variable, so
  * that idle ranks cost nothing.
@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "transport/core/transport.h"
 
-#define SLEEP_MS 5 /* longest sleep of a waiting rank: it then asks whether it was interrupted */
+#define SLEEP_MS 5 /* longest sleep of a waiting rank, in ms; it then checks for interruption */
 
 typedef enum message_state { WAITING, COPYING, DONE, WRONG_SIZE } message_state_t;
 
@@ -36,16 +36,16 @@ typedef struct message_list {
 } message_list_t;
 
 typedef struct self_world self_world_t;
-/* One rank's side. `events` counts what happened to it, so that no wake-up is lost between a
- * test and the sleep that follows it. */
+/* One rank's side. `events` counts the rank's events, so that no wake-up is lost between a test and
+ * the sleep that follows it. */
 typedef struct self_rank {
   tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to self_rank_t */
   self_world_t *world;
   pthread_cond_t changed;
   uint64_t events, seen_events;
   bool closed;
-  message_list_t receives; /* posted by this rank and unmatched, in order of posting */
-  message_list_t sends;    /* the same of sends */
+  message_list_t receives; /* unmatched receives of this rank, in order of posting */
+  message_list_t sends;    /* unmatched sends, likewise */
   tp_message_t *free_messages;
 } self_rank_t;
 
@@ -71,7 +71,7 @@ static void list_append(message_list_t *list, tp_message_t *message) {
   list->last = &message->next;
 }
 
-/* O(length); a message that is not in the list stays as it is. */
+/* O(length); no effect if the message is not in the list. */
 static void list_remove(message_list_t *list, tp_message_t *message) {
   tp_message_t **link = &list->first;
   while (*link && *link != message) link = &(*link)->next;
@@ -99,7 +99,7 @@ static void wake(self_rank_t *rank) {
 }
 
 /* Called with the lock held, which is released while the payload is copied. Both messages stay
- * COPYING meanwhile, so neither rank frees its memory. Sizes that differ copy nothing, and both
+ * COPYING meanwhile, so neither rank frees its memory. If sizes differ nothing is copied, and both
  * sides get DISAGREE. */
 static void copy_between(self_world_t *world, tp_message_t *send, tp_message_t *recv) {
   send->peer_size_bytes = recv->size_bytes;
@@ -136,8 +136,8 @@ static void message_free(self_rank_t *rank, tp_message_t *message) {
   rank->free_messages = message;
 }
 
-/* Matches the oldest posted counterpart or queues the message. The poster always does the copy;
- * its peer learns by state and wake-up. */
+/* Matches the oldest posted counterpart or queues the message. The poster always makes the copy;
+ * its peer learns of it by the state and a wake-up. */
 static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_t tag,
                         const void *data, size_t size_bytes, tp_message_t **out_message) {
   self_rank_t *rank = rank_of(endpoint);
@@ -180,7 +180,8 @@ static hr_status_t self_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, vo
   return post(endpoint, false, from, tag, data, size_bytes, out_message);
 }
 
-/* The result of a message in a final state, or whose peer has ended. Called with the lock held. */
+/* The result of a message in a final state, or of one whose peer has ended. Called with the lock
+ * held. */
 static hr_status_t outcome(const self_world_t *world, const tp_message_t *message) {
   if (message->state == DONE) return NULL;
   if (message->state == WRONG_SIZE)
@@ -212,7 +213,7 @@ static hr_status_t self_test(tp_endpoint_t *endpoint, tp_message_t *message, boo
   return st;
 }
 
-/* Only unmatched sends are listed, and a matched one has a receive already. */
+/* Only unmatched sends are listed; a matched send already has a receive. */
 static hr_status_t self_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
   self_world_t *world = rank_of(endpoint)->world;
   pthread_mutex_lock(&world->lock);
@@ -221,7 +222,7 @@ static hr_status_t self_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, b
   return NULL;
 }
 
-/* Waits for a copy that is under way: its memory must stay valid. */
+/* Waits for a copy under way, as its memory must stay valid. */
 static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -232,7 +233,7 @@ static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   message_free(rank, message);
 }
 
-/* Sleeps unless something happened since the last call; SLEEP_MS bounds it, for interrupts. */
+/* Sleeps unless an event has come since the last call; at most SLEEP_MS, to notice interrupts. */
 static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   (void)polls;
   self_rank_t *rank = rank_of(endpoint);
@@ -257,7 +258,7 @@ static void world_free(self_world_t *world) {
   hr_free(world);
 }
 
-/* Wakes all ranks, since waits for this one end now. The last rank to close frees the world. */
+/* Wakes all ranks, as their waits for this one end. The last rank to close frees the world. */
 static void self_close(tp_endpoint_t *endpoint, bool failed) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -270,7 +271,7 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
   if (last) world_free(world);
 }
 
-/* Sends complete only when matched, so a synchronous send is the same as a send. */
+/* Sends complete only when matched, so send and synchronous send are the same. */
 static const tp_vtable_t self_vtable = {.name = "self",
                                         .send = self_send,
                                         .recv = self_recv,

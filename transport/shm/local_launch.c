@@ -1,5 +1,5 @@
 /* Worlds of processes on one machine that `hlorun -n` starts without MPI: the parent creates the
- * shared memory file and hands its descriptor and the ranks to the children in an environment
+ * shared memory file and passes its descriptor and the ranks to the children in an environment
  * variable; the endpoint of a child is the shared-memory transport alone. */
 #include "transport/shm/local_launch.h"
 
@@ -14,7 +14,7 @@
 
 #define VARIABLE "HLORUN_LAUNCHED" /* processes, rank, file */
 
-/* --- the parent's --- */
+/* --- parent --- */
 
 hr_status_t tp_local_launch_memory(int processes, int *out_fd) {
   return tp_shm_file_new(processes, out_fd);
@@ -27,7 +27,7 @@ void tp_local_launch_export(int processes, int rank, int fd) {
   fcntl(fd, F_SETFD, 0);
 }
 
-/* --- the child's --- */
+/* --- child --- */
 
 static struct {
   bool looked;

@@ -1,20 +1,20 @@
 /* Processes that a parent on the same machine started together (hlorun -n N): they share memory
- * from the start and need no MPI. The parent makes the memory and tells each child, in its
- * environment, which rank it is. */
+ * from the start and need no MPI. The parent creates the memory and passes each child its rank in
+ * an environment variable. */
 #ifndef TP_LOCAL_LAUNCH_H
 #define TP_LOCAL_LAUNCH_H
 
 #include "transport/core/transport.h"
 
-/* The parent's: memory for so many processes, which they inherit. Errors: UNAVAILABLE. */
+/* Parent: creates memory for `processes` processes, which inherit it. Errors: UNAVAILABLE. */
 hr_status_t tp_local_launch_memory(int processes, int *out_fd);
-/* Between fork and exec. */
+/* Parent: to be called between fork and exec. */
 void tp_local_launch_export(int processes, int rank, int fd);
 
-/* The child's: is this process one of them? What the environment says of it is taken out of it, for
- * it is not meant for processes that this one starts. */
+/* Child: true if this process was started so. Removes the variable, so that processes started by
+ * this one do not inherit it. */
 bool tp_local_launch(int *out_processes, int *out_rank);
-/* Only once. Errors: UNAVAILABLE. */
+/* To be called once. Errors: UNAVAILABLE. */
 hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint);
 
 #endif

@@ -1,8 +1,8 @@
 /* Opening and mapping the memory that the processes of one machine share (layout: shm.h).
  *
- * tp_shm_open: an all-gather over the endpoint tells every rank who is on its machine; the first
- * rank there creates a file, the others open it through /proc/PID/fd, or by name in /dev/shm or
- * $TMPDIR where that is forbidden; all agree on the result, so that all ranks of a machine share
+ * tp_shm_open: an all-gather over the endpoint tells every rank which ranks are on its machine. The
+ * first of these creates a file; the others open it through /proc/PID/fd, or, if that is forbidden,
+ * by name in /dev/shm or $TMPDIR. All agree on the result, so that all ranks of a machine share
  * memory or none does. tp_shm_attach: children of one parent inherit the file and need no messages.
  *
  * The file is sparse: address space for all heaps is mapped at once, memory comes by fallocate as
@@ -34,29 +34,29 @@
 #include "transport/shm/shm_heap.h"
 
 #define PAGE_BYTES 4096
-#define CONTROL_BLOCKS 8192 /* groups and pipes that may exist */
-/* Address space of a heap; its memory comes as it is used. Under a limit of addresses (ulimit -v,
- * memory limits of batch systems) all heaps take 1 / LIMIT_SHARE of it, as every process maps them
- * all. */
+#define CONTROL_BLOCKS 8192 /* most groups and pipes */
+/* Address space of a heap; its memory is allocated on use. Under a limit of addresses (ulimit -v,
+ * memory limits of batch systems) all heaps together take 1 / LIMIT_SHARE of it, as every process
+ * maps them all. */
 #define HEAP_BYTES (UINT64_C(1) << 34)
 #define LEAST_HEAP_BYTES (UINT64_C(16) << 20)
 #define LIMIT_SHARE 2
 #define MAX_READ_BYTES ((size_t)1 << 30) /* process_vm_readv reads at most 2 GiB in one call */
-#define POLLS_PER_CLOCK 64               /* fruitless polls of a wait per look at the clock */
-#define ALIVE_PERIOD_MS 100              /* between questions whether an awaited peer lives */
+#define POLLS_PER_CLOCK 64               /* failed polls of a wait per reading of the clock */
+#define ALIVE_PERIOD_MS 100              /* period of the check whether an awaited peer lives */
 
 /* --- ranks of this machine --- */
 
-/* What each rank tells all others. */
+/* Data that each rank sends to all others. */
 typedef struct identity {
   uint64_t machine;     /* machine_id */
-  uint64_t number;      /* shm->number: names the file of the first process of a machine */
-  uint64_t number_at;   /* address of that number in the process, for a trial by can_read_next */
+  uint64_t number;      /* shm->number: identifies the file of the first process of a machine */
+  uint64_t number_at;   /* address of that number in the process, for the test in can_read_next */
   int process;          /* process id */
   cpu_set_t processors; /* affinity mask */
 } identity_t;
 
-/* Equal for all processes that could share memory, and no others: a hash of host name, boot of the
+/* Equal for exactly the processes that could share memory: a hash of host name, boot id of the
  * kernel and IPC name space. */
 static uint64_t machine_id(const tp_endpoint_t *endpoint) {
   char text[512] = "";
@@ -65,7 +65,7 @@ static uint64_t machine_id(const tp_endpoint_t *endpoint) {
   if (file) fclose(file);
   ssize_t space = readlink("/proc/self/ns/ipc", text + size, sizeof text - size - 1);
   if (space > 0) size += (size_t)space;
-  const char *nodes = getenv("HLORUN_NODE_SIZE"); /* for tests: so many ranks make a machine */
+  const char *nodes = getenv("HLORUN_NODE_SIZE"); /* for tests: ranks per simulated machine */
   int each = nodes ? atoi(nodes) : 0;
   uint64_t number =
       hr_hash_bytes(text, size, hr_hash_bytes(endpoint->host, strlen(endpoint->host), 3));
@@ -112,8 +112,8 @@ static hr_status_t find_locals(tp_shm_t *shm, const identity_t *identities,
     if (here) CPU_OR(&all, &all, &identities[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
-  bool is_part = shm->local_size <
-                 endpoint->local_size; /* some processes of the host are left out, for tests */
+  bool is_part =
+      shm->local_size < endpoint->local_size; /* tests leave out some processes of the host */
   endpoint->oversubscribed = shm->local_size > hr_processor_limit(CPU_COUNT(&all)) ||
                              (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
@@ -133,15 +133,15 @@ int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, siz
   return 0;
 }
 
-/* Lets every process of the user read this one by process_vm_readv, where the kernel (Yama) would
- * restrict it to descendants; as Open MPI does. */
+/* Lets every process of the user read this one by process_vm_readv, which the kernel (Yama) may
+ * restrict to descendants; Open MPI does the same. */
 static void allow_cma(void) {
 #ifdef PR_SET_PTRACER
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
 }
 
-/* A trial of cross-memory attach: each process reads the next one's number. */
+/* Tests cross-memory attach: each process reads the next one's number. */
 static bool can_read_next(const tp_shm_t *shm, const tp_group_t *locals,
                           const identity_t *identities) {
   int next = locals->ranks[(shm->my_local + 1) % shm->local_size];
@@ -152,7 +152,7 @@ static bool can_read_next(const tp_shm_t *shm, const tp_group_t *locals,
 
 /* --- the file --- */
 
-/* Where the file is: kept by the kernel, which needs no file system that has room, or else in a
+/* Place of the file: a memfd of the kernel, which needs no space in a file system, or else a
  * folder. */
 typedef enum file_dir { DIR_MEMORY, DIR_SHARED_FOLDER, DIR_TEMPORARY_FOLDER, DIR_COUNT } file_dir_t;
 
@@ -170,7 +170,7 @@ static size_t rank_states_bytes(const tp_shm_t *shm) {
                              PAGE_BYTES);
 }
 static size_t controls_bytes(const tp_shm_t *shm) { return CONTROL_BLOCKS * shm->control_bytes; }
-/* Heaps begin where large pages do. */
+/* Heaps begin at a multiple of the large page size. */
 static size_t heaps_at(const tp_shm_t *shm) {
   return (size_t)hr_round_up((int64_t)(rank_states_bytes(shm) + controls_bytes(shm)),
                              (int64_t)TP_SHM_LARGE_PAGE);
@@ -195,7 +195,7 @@ static void compute_sizes(tp_shm_t *shm, int local_size) {
   shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * shm->heap_bytes;
 }
 
-/* The process that made the file chose the size of heaps, by its own limit. */
+/* The process that created the file chose the size of heaps, by its own limit. */
 static bool read_sizes(tp_shm_t *shm) {
   struct stat file;
   if (fstat(shm->fd, &file)) return false;
@@ -210,7 +210,7 @@ static bool reserve_file(const tp_shm_t *shm) {
          tp_shm_file_reserve(shm->fd, 0, rank_states_bytes(shm)) == 0;
 }
 
-/* Never one of the standard streams, which may be closed. */
+/* Never returns a standard stream, which may be closed. */
 static int file_without_name(const char *title) {
   int fd = memfd_create(title, MFD_CLOEXEC), moved = -1;
   if (fd < 0) return fd;
@@ -229,8 +229,8 @@ static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
   shm->fd = -1;
 }
 
-/* A file of the first process that has no name is found among those that it has open, where another
- * one may be by now, or another process. */
+/* A memfd is opened through the descriptors of the first process; that descriptor may be another
+ * file by then, or the id another process. */
 static void open_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_dir, int first_fd) {
   char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
   if (file_dir != DIR_MEMORY) {
@@ -243,8 +243,8 @@ static void open_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_di
   if (size > 0 && !strcmp(found, wanted)) shm->fd = open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* At an address that is a multiple of a large page, as offsets in the file are: else there are
- * none. */
+/* The address is a multiple of the large page size, like the offsets in the file: a condition for
+ * large pages. */
 static char *map_at_large_page(const tp_shm_t *shm) {
   size_t size = shm->mapped_bytes;
   char *space = mmap(NULL, size + TP_SHM_LARGE_PAGE, PROT_NONE,
@@ -287,7 +287,7 @@ static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
   return NULL;
 }
 
-/* The first process makes the file, the others open it; then its name is not needed any more. */
+/* The first process creates the file and the others open it; then its name is removed. */
 static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const identity_t *first,
                               file_dir_t file_dir, bool *out_shared) {
   bool is_first = shm->my_local == 0;
@@ -370,7 +370,7 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   return st;
 }
 
-/* --- with a file that is inherited --- */
+/* --- inherited file --- */
 
 hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
   tp_shm_t shm = {.fd = file_without_name("hlorun")};
@@ -423,7 +423,7 @@ void tp_shm_close(tp_shm_t *shm) {
   tp_shm_release(shm);
 }
 
-/* The kernel does not tell a process of its own locks: ranks of one process live together. */
+/* The kernel does not report a process's own locks; ranks of one process live equally long. */
 bool tp_shm_is_alive(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
@@ -462,9 +462,8 @@ static hr_status_t no_memory(const tp_shm_t *shm, int error) {
                   is_path ? shm->name : "", is_path ? ": " : "", strerror(error));
 }
 
-/* An open-addressing table in shared memory, without deletion: the first process to ask claims an
- * entry by compare-and-swap of its key, the others find it. New entries are zero, as the file is.
- */
+/* An open-addressing table in shared memory, without deletion: the first process claims an entry by
+ * compare-and-swap of its key, the others find it. New entries are zero, like the file. */
 hr_status_t tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members,
                               tp_shm_control_t **out_control) {
   size_t used = sizeof(tp_shm_control_t) + (size_t)members * sizeof(tp_shm_member_t);

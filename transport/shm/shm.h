@@ -4,12 +4,11 @@
  *   page boundary   control blocks (tp_shm_control_t), a hash table by group: step counters, slots
  *   2 MiB boundary  a heap of each process, which it alone allocates from and all read
  *
- * The file is kept by the kernel (memfd); or in /dev/shm or $TMPDIR, where processes may not open
- * each other's descriptors. Control blocks and heaps take up memory only where they are used.
- * Addresses differ between processes: shared data holds offsets (tp_shm_offset, tp_shm_at).
- * A process holds a lock on its byte of the file as long as it lives; that is how the others notice
- * its end.
- * Thread:  that of the endpoint, except tp_shm_alloc and tp_shm_free: any. */
+ * The file is a memfd, or lies in /dev/shm or $TMPDIR if processes may not open each other's
+ * descriptors. Control blocks and heaps take up memory only where they are used. Addresses differ
+ * between processes: shared data holds offsets (tp_shm_offset, tp_shm_at). A process holds a lock
+ * on its byte of the file as long as it lives; that is how the others notice its end. Thread:  that
+ * of the endpoint, except tp_shm_alloc and tp_shm_free: any. */
 #ifndef TP_SHM_H
 #define TP_SHM_H
 
@@ -17,28 +16,25 @@
 
 #include "transport/core/group.h"
 
-#define TP_SHM_MEMBERS \
-  255 /* members of a group at most: the sizes of an all-to-all fit into a slot */
-#define TP_SHM_SMALL 2048 /* bytes of a member's payload that fit into its slot */
-#define TP_SHM_TINY 16    /* bytes that fit into the cache line of its step counter */
-#define TP_SHM_LARGE_PAGE                                                \
-  ((size_t)2 << 20) /* bytes; heaps consist of such pages where possible \
-                     */
+#define TP_SHM_MEMBERS 255 /* most members: the sizes of an all-to-all fit into a slot */
+#define TP_SHM_SMALL 2048  /* bytes of a member's payload that fit into its slot */
+#define TP_SHM_TINY 16     /* bytes of payload that fit into the cache line of the step counter */
+#define TP_SHM_LARGE_PAGE ((size_t)2 << 20) /* bytes; heaps use such pages if possible */
 
-/* What a member publishes about one transfer. Written by it before the step that announces it, read
- * by the others after they have seen that step. */
+/* A member's data about one transfer. Written by the member before the step that publishes it, read
+ * by the others after that step. */
 typedef struct tp_shm_slot {
   uint64_t staging_offset; /* its staging memory */
-  uint64_t in;             /* offset of its input array, if is_shared; 0: not needed by others */
+  uint64_t in;             /* offset of its input array, if is_shared; 0: others do not need it */
   uint64_t out;            /* offset of its result */
   bool is_shared;          /* its arrays lie in shared memory */
-  bool shares_work;        /* other members may do its part of the work */
+  bool shares_work;        /* other members may do part of its work */
   _Alignas(uint64_t) char data[TP_SHM_SMALL]; /* small payload, or tables of the algorithm */
 } tp_shm_slot_t;
 
-/* Slots are used in rotation. Two suffice for groups: when a transfer is over, every member has
- * begun it, so that none reads the slot of the transfer before it any more. Pipes between two ranks
- * use all of them on an oversubscribed machine, so that the sender can run ahead. */
+/* Slots are used in rotation. Two suffice for groups: when a transfer has ended, every member has
+ * begun it, so that none reads the slot of the previous transfer any more. Pipes between two ranks
+ * use all slots on an oversubscribed machine, so that the sender can run ahead. */
 #define TP_SHM_SLOTS 4
 
 /* A member's part of a control block. Written by that member only. */
@@ -47,26 +43,26 @@ typedef struct tp_shm_member {
   struct {
     uint64_t transfer; /* algorithm and size (tp_shm_transfer), compared between members */
     char data[TP_SHM_TINY];
-  } heads[TP_SHM_SLOTS]; /* heads of the slots; two of them share the counter's cache line */
+  } heads[TP_SHM_SLOTS]; /* heads of the slots; two share the counter's cache line */
   _Alignas(64) tp_shm_slot_t slots[TP_SHM_SLOTS];
 } tp_shm_member_t;
 
-/* Control block of a group. The counters of shared work are on cache lines of their own: all
+/* Control block of a group. The counters of shared work have cache lines of their own, as all
  * members increment them. */
 typedef struct tp_shm_control {
   _Alignas(64) _Atomic uint64_t key; /* hash of the group; 0: free entry */
-  /* Pieces of shared work, in the lower half; the upper half is the number of the op. */
+  /* Pieces of shared work, in the lower half; number of the op in the upper half. */
   _Alignas(64) _Atomic uint64_t pieces_taken;
   _Alignas(64) _Atomic uint64_t pieces_done;
   tp_shm_member_t members[]; /* in listed order of the group */
 } tp_shm_control_t;
 
-/* Life of a process, where its lock cannot tell. Advances only. */
+/* Life of a process, in cases that its lock does not tell. Only increases. */
 typedef enum tp_shm_state {
   TP_SHM_EXPECTED, /* has not mapped the memory yet */
   TP_SHM_HERE,
   TP_SHM_FAILED, /* reported its own failure and ended */
-  TP_SHM_LEFT    /* ended in order */
+  TP_SHM_LEFT    /* ended orderly */
 } tp_shm_state_t;
 
 /* The shared state of one process. */
@@ -85,10 +81,10 @@ typedef struct tp_shm {
   /* The file and its mapping. */
   int fd;
   char name[512];  /* path, or title of the memfd; "" if the file was inherited */
-  uint64_t number; /* random; peers read it to find out whether cross-memory attach works */
+  uint64_t number; /* random; peers read it to test cross-memory attach */
   char *base;
   size_t mapped_bytes;
-  size_t heap_bytes;    /* address space of a heap, of which each process has one */
+  size_t heap_bytes;    /* address space of a heap, one per process */
   size_t control_bytes; /* size of a control block, for a group of all local ranks */
 
   /* The ranks of this machine. Local ranks count them from 0 in order of rank. */
@@ -96,7 +92,7 @@ typedef struct tp_shm {
   int my_local;        /* this process's local rank */
   int *local_of;       /* by rank: its local rank; -1: on another machine */
   int *process_of;     /* by rank: process id; NULL until tp_shm_open */
-  bool reads_directly; /* cross-memory attach works between all of them */
+  bool reads_directly; /* cross-memory attach works between all local ranks */
 
   struct tp_shm_heap *heap;       /* this process's heap */
   struct tp_shm_staging *staging; /* list of its staging memory */
@@ -104,13 +100,13 @@ typedef struct tp_shm {
 } tp_shm_t;
 
 /* Finds the ranks of this machine and shares memory with them. Collective over the world. *out_shm
- * stays NULL, on all ranks of a machine alike, where a rank is alone or memory cannot be shared. */
+ * is NULL, equally on all ranks of a machine, if a rank is alone or memory cannot be shared. */
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm);
 void tp_shm_close(tp_shm_t *shm); /* accepts NULL */
 /* Creates the file for processes that a parent starts together and that inherit it. *out_fd has
  * FD_CLOEXEC set. Errors: UNAVAILABLE. */
 hr_status_t tp_shm_file_new(int local_size, int *out_fd);
-/* Maps an inherited file, whose descriptor it owns from then on. The endpoint's `memory` hands the
+/* Maps an inherited file and takes ownership of its descriptor. The endpoint's `memory` passes the
  * result to tp_shm_open. */
 hr_status_t tp_shm_attach(int fd, int local_size, int my_local, tp_shm_t **out_shm);
 /* Counted references; the last release unmaps the memory. */
@@ -122,8 +118,8 @@ void tp_shm_release(tp_shm_t *shm);
 hr_status_t tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members,
                               tp_shm_control_t **out_control);
 
-/* Memory that every process of this machine can read, aligned to pages. NULL: used up. Thread: any.
- * Lifetime: it may outlive tp_shm_close. */
+/* Memory that every process of this machine can access, aligned to pages. NULL: none is left.
+ * Thread: any. Lifetime: may outlive tp_shm_close. */
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes);
 hr_status_t tp_shm_used_up(const tp_shm_t *shm); /* NO_MEMORY, with the cause of the last NULL */
 void tp_shm_free(tp_shm_t *shm, void *memory);   /* accepts NULL */
@@ -134,16 +130,16 @@ static inline uint64_t tp_shm_offset(const tp_shm_t *shm, const void *memory) {
 }
 static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t offset) { return shm->base + offset; }
 
-/* Whether the process of a rank of this machine lives; true also for one that is still starting. */
+/* True if the process of a rank of this machine lives, or is still starting. */
 bool tp_shm_is_alive(const tp_shm_t *shm, int rank);
 /* Error to report for a dead peer: UNAVAILABLE; CANCELLED if the peer reported its own failure
  * first. */
 hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host);
-/* Timer of a wait: tells when it is time to ask whether the awaited peers live, which costs a
- * system call. */
+/* Timer of a wait: decides when to check whether the awaited peers live, which costs a system
+ * call. */
 typedef struct tp_shm_watch {
-  unsigned polls;    /* fruitless ones so far */
-  int64_t looked_ms; /* time of the last question; 0: none yet */
+  unsigned polls;    /* failed polls so far */
+  int64_t looked_ms; /* time of the last check; 0: none yet */
 } tp_shm_watch_t;
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 
@@ -151,14 +147,14 @@ bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 static inline tp_shm_rank_state_t *tp_shm_rank_state(const tp_shm_t *shm, int local) {
   return &((tp_shm_rank_state_t *)shm->base)[local];
 }
-/* Sleeps until another process of this machine wakes this one, or for `most_ns`. The first call
- * only says so and returns: the caller then polls once more, and calls again. */
+/* Sleeps until another process of this machine wakes this one, at most `most_ns`. The first call
+ * only announces the sleep and returns: the caller then polls once more, and calls again. */
 void tp_shm_sleep(const tp_shm_t *shm, long most_ns);
-/* Wakes a process of this machine, by its rank, if it sleeps. What it waits for has been written
- * before, with a fence (seq_cst) between. */
+/* Wakes a process of this machine, by its rank, if it sleeps. The data that it waits for must be
+ * written before, with a fence (seq_cst) between. */
 void tp_shm_wake(const tp_shm_t *shm, int rank);
 /* Copies from the private memory of another process (process_vm_readv); only if
- * shm->reads_directly. Gives an errno value, or 0. */
+ * shm->reads_directly. Returns an errno value, or 0. */
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);
 
 #endif

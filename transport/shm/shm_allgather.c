@@ -1,12 +1,12 @@
-/* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out.
- * Small ones go through the heads and slots. Cost: one step a chunk; each process moves
- * its own bytes once, and all members' once.
+/* All-gather in shared memory: every member copies a chunk in, then all members' chunks out. Small
+ * ones use the heads and slots. Cost: one step per chunk; each process moves its own bytes once,
+ * and all members' once.
  *
- * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each
- * copies what the others have straight into its own result, which is then in its cache; or, what is
- * too large for it, its own bytes into everybody's results, a block at a time, so that they are
- * read once. Bytes elsewhere first go to their own place in the result. Cost: 2 steps; p * n bytes
- * written, as many or n read. */
+ * Arrays: if all members' inputs and results lie in shared memory, nothing is copied in. Each
+ * member copies the others' inputs straight into its own result, which is then in its cache. If the
+ * result exceeds the cache, each member writes its own input into all results, a block at a time,
+ * so that it is read once. An input in private memory is first copied to its own place in the
+ * result. Cost: 2 steps; p * n bytes written, as many or n read. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -50,10 +50,10 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
 
 /* --- arrays --- */
 
-#define CORE_CACHE_BYTES \
-  ((size_t)1 << 20) /* size of results that do not stay in a processor's own cache */
+#define CORE_CACHE_BYTES ((size_t)1 << 20) /* size of results that exceed a core's own cache */
 
-/* Bytes that are read at a time, and written to all: memory is written fastest in long rows. */
+/* Bytes that are read at a time and written to all results: memory is written fastest in long
+ * rows. */
 static size_t write_piece_bytes(const tp_shm_op_t *op) {
   return (size_t)(streams(op) ? 128 : 16) << 10;
 }
@@ -70,7 +70,7 @@ static void read_all(tp_shm_op_t *op) {
   }
 }
 
-/* What this member gives itself nobody else reads: it may lie anywhere. */
+/* A member's own part of its result may come from private memory: nobody else reads it. */
 static void write_piece(tp_shm_op_t *op, int member, int64_t piece) {
   int size = op->group->size;
   const char *in = member == op->group->my_index ? op->request->args.in : tp_shm_in(op, member);
@@ -122,16 +122,16 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
   return tp_shm_chunks(op, 2 * op->chunk_bytes, copy_in, copy_out, out_done);
 }
 
-/* --- both --- */
+/* --- common --- */
 
-/* This member's bytes where others reach them, once it has told its places; NULL: nowhere. */
+/* A member's input where others can access it, after its offsets are published; NULL: not
+ * accessible. */
 static const char *shared_input(const tp_shm_op_t *op) {
   int mine = op->group->my_index;
   return tp_shm_slot(op, mine)->in ? tp_shm_in(op, mine) : NULL;
 }
 
-/* What others are to read and cannot reach goes to its place in the result first, where it belongs
- * anyway. */
+/* An input that others cannot access is first copied to its place in the result. */
 static bool publish_buffers(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;

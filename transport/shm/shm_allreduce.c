@@ -14,15 +14,14 @@
  * memory itself.
  *
  * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of
- * all of them, and writes the sums right into everybody's results, a block at a time that stays in
- * the first cache. Where results are in the operands' places, each line of memory is read once and
- * written once. Cost: 2 steps; n bytes read, n/p added, n bytes
- * written. */
+ * all of them, and writes the sums straight into all members' results, in blocks that stay in the
+ * L1 cache. If results overwrite the operands, each line of memory is read once and written once.
+ * Cost: 2 steps; n bytes read, n/p added, n bytes written. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
 
-#define REDUCED_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
+#define REDUCED_BYTES ((size_t)64 << 10) /* bytes reduced at a time and written to all results */
 
 /* --- small --- */
 
@@ -55,7 +54,7 @@ hr_status_t tp_all_reduce_shm_small(tp_request_t *request) {
 
 /* --- chunks --- */
 
-typedef struct span { /* elements */
+typedef struct span { /* range of elements */
   int64_t start, count;
 } span_t;
 
@@ -114,7 +113,7 @@ static hr_status_t reduce_slice(tp_shm_op_t *op) {
                        request->memory.scratch.data);
 }
 
-/* Each starts with its own slice, so that not all read the same memory at once. */
+/* Each member starts with its own slice, so that not all read the same memory at once. */
 static void copy_out(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   int size = op->group->size;
@@ -129,7 +128,7 @@ static void copy_out(tp_shm_op_t *op) {
   }
 }
 
-/* A chunk's buffer is used again two chunks later: by then everybody has counted past it. */
+/* A chunk's buffer is reused two chunks later: all members have passed that step by then. */
 static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
   if (!op->stage) HR_TRY(tp_shm_stage(op, 4 * staged_bytes(op->request), &op->stage_memory));
   for (;; op->round++) {
@@ -153,9 +152,9 @@ static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
 
 /* --- arrays --- */
 
-/* Where the sums of a block are made: in the first member's result, which then needs no copy. A
- * result that is not in its operand's place is written around the caches: beside them until it is
- * whole. */
+/* Destination of the sums of a block: the first member's result, which then needs no copy. A result
+ * that does not overwrite its operand is written with non-temporal stores (`around`); its sums are
+ * made elsewhere. */
 static char *sums_at(const tp_shm_op_t *op, size_t offset, bool around) {
   bool in_place = tp_shm_in(op, 0) == tp_shm_out(op, 0);
   return around && !in_place ? op->request->memory.gathered.data : tp_shm_out(op, 0) + offset;
@@ -179,7 +178,7 @@ static hr_status_t reduce_block(tp_shm_op_t *op, size_t offset, int64_t count) {
   return NULL;
 }
 
-/* Elements of a piece of a member's slice. */
+/* Number of elements in a piece of a member's slice. */
 static int64_t piece_count(const tp_shm_op_t *op) {
   int64_t most = (int64_t)(REDUCED_BYTES / op->request->args.reducer.element_bytes);
   return most < 1 ? 1 : most;
@@ -199,9 +198,9 @@ static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
   return reduce_block(op, offset, left < most ? left : most);
 }
 
-/* --- both --- */
+/* --- common --- */
 
-/* An operand that others cannot reach is copied to the result, if they reach that. */
+/* An operand that others cannot access is copied to the result, if that is accessible. */
 static bool publish_buffers(tp_shm_op_t *op) {
   const tp_request_t *request = op->request;
   const tp_shm_t *shm = op->group->shm;
@@ -211,8 +210,8 @@ static bool publish_buffers(tp_shm_op_t *op) {
   return tp_shm_publish(op, request->args.out, request->args.out);
 }
 
-/* Who has its arrays elsewhere begins with its first chunk at once: where all have, everybody's is
- * there after the first step. */
+/* A member with private arrays begins with its first chunk at once: if all have private arrays,
+ * every first chunk is there after the first step. */
 static hr_status_t publish(tp_shm_op_t *op) {
   tp_request_t *request = op->request;
   if (!publish_buffers(op)) {

@@ -1,13 +1,13 @@
-/* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out
- * what the others have for it. The slots hold the table of sizes, from which
- * all members compute the same number of rounds. Cost: one step a round; each process moves its
- * bytes once in, and once out.
+/* All-to-all in shared memory: every member copies in a part of its block for each member, and
+ * copies out the others' blocks for it. The slots hold the table of sizes, from which all members
+ * compute the same number of rounds. Cost: one step per round; each process copies its bytes once
+ * in, and once out.
  *
- * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost:
+ * Small, of equal sizes: every member writes its blocks for the others beside its counter. Cost:
  * one step.
  *
- * Arrays: if what all members send lies in shared memory anyway, or fits into their slots, each
- * reads it there. Cost: 2 steps, 1 for data in slots; each process moves its bytes once. */
+ * Arrays: if all sent blocks lie in shared memory, or fit into the slots, each member reads them
+ * there. Cost: 2 steps, 1 for data in slots; each process copies its bytes once. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -16,7 +16,7 @@
   ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
 /* Tables in a slot: sizes of the blocks for each member; then, if there is room (MAX_WITH_OFFSETS
- * members), their offsets, and the offsets of the blocks that are received. */
+ * members), their offsets, and the offsets of the destinations of received blocks. */
 typedef struct sizes {
   uint64_t rounds;
   uint64_t to[];
@@ -29,7 +29,7 @@ static size_t tables_bytes(int members) {
 static uint64_t *offsets_of(sizes_t *sizes, int members) { return sizes->to + members; }
 static uint64_t *targets_of(sizes_t *sizes, int members) { return sizes->to + 2 * members; }
 
-/* Bytes of one section: each member's staging memory has two for every receiver. */
+/* Bytes of one section: each member's staging memory has two sections per receiver. */
 static size_t section_bytes(const tp_request_t *request) {
   size_t bytes =
       tp_shm_chunk(request->groups, SECTIONS_OF) / (size_t)request->group->size / 64 * 64;
@@ -40,7 +40,7 @@ static char *section_at(const tp_request_t *request, char *staged, int64_t round
          ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * section_bytes(request);
 }
 
-/* The part of a block that travels in a round. */
+/* The part of a block that is copied in this round. */
 static hr_block_t part_of(const tp_shm_op_t *op, const hr_block_t *block) {
   size_t section = section_bytes(op->request), start = (size_t)op->round * section;
   if (start >= block->size_bytes) return (hr_block_t){NULL, 0};
@@ -93,7 +93,7 @@ static bool received_streams(const tp_shm_op_t *op) {
   return tp_shm_streams(bytes, op->group->size);
 }
 
-/* What a member has for itself; others wait for what came before. */
+/* Copies a member's block for itself, while others wait for data sent before. */
 static void copy_self_block(tp_shm_op_t *op) {
   const hr_block_t *send = &op->request->args.sends[op->group->my_index];
   tp_shm_copy(op->request->args.recvs[op->group->my_index].data, send->data, send->size_bytes,
@@ -152,7 +152,7 @@ static bool publish_buffers(tp_shm_op_t *op) {
   return true;
 }
 
-/* Where others may put what this member receives; false: they may not. */
+/* Publishes the destinations of received blocks; false: others cannot access them. */
 static bool publish_targets(tp_shm_op_t *op) {
   const tp_shm_t *shm = op->group->shm;
   uint64_t *targets = targets_of(sizes_of(op, op->group->my_index), op->group->size);
@@ -166,14 +166,14 @@ static bool publish_targets(tp_shm_op_t *op) {
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
-/* Small blocks, if all have the same size, are received together. */
+/* Small blocks of one size are received together. */
 static int64_t pieces(const tp_shm_op_t *op, bool shares_work) {
   (void)shares_work;
   size_t each = op->request->args.size_bytes, size = (size_t)op->group->size;
   return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
 
-/* What a member receives from another one. */
+/* Copies the block from another member. */
 static void take_block(tp_shm_op_t *op, int member, int64_t number) {
   int size = op->group->size, mine = op->group->my_index, from = (int)((member + number) % size);
   tp_shm_t *shm = op->group->shm;
@@ -191,7 +191,7 @@ static hr_status_t take_piece(tp_shm_op_t *op, int member, int64_t piece) {
   return NULL;
 }
 
-/* --- both --- */
+/* --- common --- */
 
 static hr_status_t publish(tp_shm_op_t *op) {
   bool has_offsets = op->group->size <= MAX_WITH_OFFSETS;
@@ -216,7 +216,7 @@ static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
   return tp_shm_sync(op, &phases, out_done);
 }
 
-/* The lists are the caller's only until the start is over: they are copied. */
+/* The caller's lists are valid only during the start, so they are copied. */
 static hr_status_t keep_lists(tp_request_t *request) {
   size_t size = (size_t)request->group->size;
   HR_TRY(tp_space_reserve(&request->memory.gathered, 2 * size, sizeof(hr_block_t)));

@@ -1,7 +1,7 @@
-/* Broadcast in shared memory: the root copies a chunk in, the others copy it out; it is two chunks
- * ahead at most. Cost: one step a chunk; the bytes move once in, and once out for each member.
- * Nobody leaves before all have come. If the root's array lies in shared memory anyway, the others
- * copy it from there, whole. */
+/* Broadcast in shared memory: the root copies a chunk in, the others copy it out; the root is at
+ * most two chunks ahead. Cost: one step per chunk; the bytes are copied once in, and once out for
+ * each member. No member ends before all have begun. If the root's array lies in shared memory, the
+ * others copy it from there, as a whole. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -21,7 +21,7 @@ static hr_status_t wait_for_all(tp_shm_op_t *op, bool *out_done) {
   return *out_done ? tp_shm_check_sizes(op) : NULL;
 }
 
-/* The others wait for the root alone, not for its being the last. */
+/* The others wait for the root only, even if it is not the last to arrive. */
 static void signal_others(tp_shm_op_t *op) {
   tp_shm_signal(op);
   tp_shm_wake_members(op->group);
@@ -42,7 +42,7 @@ static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
   return wait_for_all(op, out_done);
 }
 
-/* The root has come, and says where the bytes are. */
+/* Waits for the root, which publishes where the bytes are. */
 static hr_status_t sync_root(tp_shm_op_t *op, int root) {
   HR_TRY(tp_shm_check_member(op, root));
   if (!tp_shm_slot(op, root)->is_shared) return NULL;

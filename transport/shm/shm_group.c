@@ -1,15 +1,15 @@
 /* Groups, step counters and ops of transfers in shared memory (shm_group.h).
  *
  * Order: transfers of a group run one after the other in the order of their starts, each as a
- * tp_shm_op_t; op number n waits until n ops are over on this process. Members need not be in the
- * same op: a member that has done its last step goes on, and the slots keep the data that slower
- * members still read.
- * Waiting: nothing blocks. A step function that finds a peer behind returns, after SPIN_POLLS polls
- * if every process has a processor of its own; tp_request_wait calls it again, and asks from time
- * to time whether the peers live. Memory orders: a step count is stored with release by its member
- * and loaded with acquire by the others: data written before the step is visible after the count is
- * seen. The counters of shared work hold the op's number in the upper half, so that they need no
- * reset: a stale number counts as zero. They are claimed by compare-and-swap. */
+ * tp_shm_op_t; op number n waits until n ops have ended on this process. Members need not be in the
+ * same op: a member that has done its last step continues, and the slots keep the data that slower
+ * members still read. Waiting: nothing blocks. A step function that finds a peer behind returns,
+ * after SPIN_POLLS polls if every process has a processor of its own; tp_request_wait calls it
+ * again, and asks from time to time whether the peers live. Memory orders: a step count is stored
+ * with release by its member and loaded with acquire by the others: data written before the step is
+ * visible after the count is seen. The counters of shared work hold the op's number in the upper
+ * half, so that they need no reset: a stale number counts as zero. They are claimed by
+ * compare-and-swap. */
 #include "transport/shm/shm_group.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "transport/algorithms/hierarchy.h"
 
-#define SPIN_POLLS 200         /* polls of a counter, before the caller may do other things */
-#define POLLS_WITHOUT_PAUSE 32 /* the first of SPIN_POLLS, without a pause instruction between */
+#define SPIN_POLLS 200         /* polls of a counter before the caller may do other work */
+#define POLLS_WITHOUT_PAUSE 32 /* first polls, without a pause instruction in between */
 #define MIN_CHUNK_BYTES ((size_t)128 << 10)
 #define MAX_CHUNK_BYTES ((size_t)1 << 20)
 
@@ -54,7 +54,7 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
 }
 
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
-  /* Before the endpoint has its groups, machines are still being found. */
+  /* Machines are still being found before the endpoint has its groups. */
   bool is_open = group->owner->endpoint->groups != NULL;
   if (!is_open || !group->owner->machine_of || group->my_index < 0) {
     *out_group = NULL;
@@ -140,8 +140,8 @@ bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps) {
   return true;
 }
 
-/* Counting begins anew with every op: shared work needs all members, so that no member counts for
- * this op before all have left the one before. Relaxed load: the compare-and-swap checks it. */
+/* Every op counts from 0: shared work needs all members, so that no member counts for this op
+ * before all have left the previous one. Relaxed load: the compare-and-swap checks it. */
 bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most,
                         int64_t *out_piece) {
   uint64_t was = atomic_load_explicit(counter, memory_order_relaxed),
@@ -167,13 +167,13 @@ void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces) {
 
 static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >= op->pieces; }
 
-/* Has a member done the step, or have all the pieces been done, that this process waits for? */
+/* True if a member has done the step, or all the pieces are done, that this process waits for. */
 static bool has_done(const tp_shm_op_t *op, int member) {
   return op->pieces ? is_all_done(op) : tp_shm_has_counted(op->group, member, op->wanted);
 }
 
 /* A dead member that has not reached the awaited step never will. Its counter is read again after
- * it was found dead, since it may have stepped just before it ended. */
+ * it was found dead, since it may have done the step just before its end. */
 static hr_status_t find_dead_member(const tp_shm_op_t *op) {
   const tp_shm_group_t *group = op->group;
   for (int k = 0; k < group->size; k++)
@@ -191,8 +191,8 @@ void tp_shm_wake_members(const tp_shm_group_t *group) {
     if (k != group->my_index) tp_shm_wake(group->shm, group->ranks[k]);
 }
 
-/* With the fence one of two that come last at the same time sees the other's count. Of a pair each
- * may wait for the other's next step. */
+/* The fence makes one of two members that arrive last at the same time see the other's count. In a
+ * group of two each may wait for the other's next step. */
 void tp_shm_wake_if_last(const tp_shm_group_t *group) {
   atomic_thread_fence(memory_order_seq_cst);
   for (int k = 0; k < group->size && group->size > 2; k++)
@@ -269,7 +269,7 @@ void tp_shm_cancel(tp_request_t *request) {
       request->shm_ops[i].group->is_cancelled = true;
 }
 
-/* "all-reduce of 32 bytes"; "all-to-all" alone, whose sizes are compared elsewhere. */
+/* "all-reduce of 32 bytes"; "all-to-all" without a size, as its sizes are compared elsewhere. */
 static void describe_transfer(uint64_t transfer, char *text, size_t size) {
   uint64_t bytes = transfer & ((UINT64_C(1) << TP_SHM_SIZE_BITS) - 1);
   int algorithm = (int)(transfer >> TP_SHM_SIZE_BITS) - 1;
@@ -382,7 +382,7 @@ hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_
   }
 }
 
-/* Larger transfers go in larger chunks: fewer synchronisations, each of which may cost a time slice
+/* Larger transfers use larger chunks: fewer synchronisations, each of which may cost a time slice
  * on an oversubscribed machine. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes) {
   size_t chunk = (size_t)hr_round_up((int64_t)size_bytes / 8, 4096);

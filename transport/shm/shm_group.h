@@ -1,10 +1,11 @@
 /* Collectives and pipes in shared memory: the members of a group advance through a transfer in
- * steps, which each counts where all can see it.
+ * steps; each member counts its steps in shared memory.
  *
  * Transfers of a group run one at a time, in the order of their starts. In a transfer (tp_shm_op_t)
  * a member publishes its data in its slot, counts a step (tp_shm_signal), and waits for the counts
  * of the others (tp_shm_all_signaled). A slow member delays those that wait for it, but nothing
- * blocks: a step function that cannot go on returns, and is called again.
+ * blocks: a step function that cannot continue returns, and is called again.
+ *
  * Thread:  that of the endpoint, or the progress thread, with the lock of progress.h held. */
 #ifndef TP_SHM_GROUP_H
 #define TP_SHM_GROUP_H
@@ -21,10 +22,10 @@ typedef struct tp_shm_group {
   const int *ranks;             /* in listed order */
   uint64_t count;               /* steps that this process has done; equals its shared counter */
   uint32_t next_op;             /* ops started */
-  uint32_t done_ops;            /* ops over */
-  uint32_t slot_count;          /* slots in rotation: a power of two, TP_SHM_SLOTS at most */
-  bool is_cancelled;            /* an op was cancelled: later ones fail */
-  bool has_sleepers;            /* members may sleep in their waits: they are woken */
+  uint32_t done_ops;            /* ops ended */
+  uint32_t slot_count;          /* slots in rotation: a power of two, at most TP_SHM_SLOTS */
+  bool is_cancelled;            /* an op was cancelled: later ops fail */
+  bool has_sleepers;            /* members may sleep in their waits and must be woken */
   int64_t stream;               /* pipe */
   uint64_t receiver_steps;      /* pipe: receiver's count when the sender last read it */
   uint64_t bases[TP_SHM_SLOTS]; /* pipe: per slot, step count at the start of its last op */
@@ -33,7 +34,7 @@ typedef struct tp_shm_group {
 } tp_shm_group_t;
 
 /* Staging memory: written by this process, read by its peers. Reused by later transfers of any
- * group, once all members of the last one have read it. */
+ * group, once all members of its last transfer have read it. */
 typedef struct tp_shm_staging {
   struct tp_shm_staging *next; /* in shm->staging */
   char *memory;
@@ -42,14 +43,14 @@ typedef struct tp_shm_staging {
   uint64_t until;        /* step count of all members from which on it is free */
 } tp_shm_staging_t;
 
-/* *out_group NULL: the members are on several machines, or shared memory is used up; the same on
- * all members. */
+/* *out_group is NULL, on all members, if they are on several machines or shared memory is used
+ * up. */
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group);
 /* The pipe of two ranks and a stream; member 0 is `from`. NULL as above. */
 hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream,
                            tp_shm_group_t **out_group);
 
-/* Advances an op as far as it goes without waiting; called until *out_done. */
+/* Advances an op without blocking; called until *out_done. */
 typedef hr_status_t (*tp_shm_step_fn)(tp_shm_op_t *op, bool *out_done);
 /* Starts an op of the request. `size_bytes` is compared with the sizes of the other members; 0: the
  * algorithm compares sizes by itself. */
@@ -57,7 +58,7 @@ void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group,
                   tp_shm_step_fn step);
 /* The request's hooks.poll: advances its shm_ops. */
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done);
-void tp_shm_cancel(tp_request_t *request); /* cancels its shm_ops, and with them their groups */
+void tp_shm_cancel(tp_request_t *request); /* cancels its shm_ops, and thus their groups */
 
 /* --- for algorithms --- */
 
@@ -73,7 +74,7 @@ static inline tp_shm_slot_t *tp_shm_slot(const tp_shm_op_t *op, int member) {
 static inline uint64_t tp_shm_transfer(const tp_shm_op_t *op) {
   return (uint64_t)op->request->algorithm << TP_SHM_SIZE_BITS | op->size_bytes;
 }
-/* The same of another member; valid once it has done a step. */
+/* The same word of another member; valid once that has done a step. */
 static inline uint64_t tp_shm_transfer_of(const tp_shm_op_t *op, int member) {
   return op->group->members[member]->heads[tp_shm_slot_index(op)].transfer;
 }
@@ -87,21 +88,21 @@ static inline char *tp_shm_small(const tp_shm_op_t *op, int member) {
     return op->group->members[member]->heads[tp_shm_slot_index(op)].data;
   return tp_shm_slot(op, member)->data;
 }
-/* Whether a member has done so many steps since the group began. */
+/* True if a member has done `count` steps since the group began. */
 static inline bool tp_shm_has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
   return atomic_load_explicit(&group->members[member]->count, memory_order_acquire) >= count;
 }
-/* Whether all members, or one, have done so many steps of this op. */
+/* True if all members, or one, have done so many steps of this op. */
 bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps);
-/* Whether a member's count since the group began has reached `count`. */
+/* True if a member's count since the group began has reached `count`. */
 bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count);
 bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps);
 /* Wakes the members that sleep. */
 void tp_shm_wake_members(const tp_shm_group_t *group);
-/* The same once all members have done as many steps as this one: what most of them wait for. The
- * last to come wakes them. */
+/* Wakes the members once all have done as many steps as this one, which most of them wait for. The
+ * last to arrive wakes them. */
 void tp_shm_wake_if_last(const tp_shm_group_t *group);
-/* Counts one more step. Release: whoever sees the count sees all that was written before. */
+/* Counts one more step. Release: a process that sees the count sees all earlier writes. */
 static inline void tp_shm_signal(tp_shm_op_t *op) {
   tp_shm_group_t *group = op->group;
   op->steps++;
@@ -111,14 +112,14 @@ static inline void tp_shm_signal(tp_shm_op_t *op) {
   if (group->has_sleepers) tp_shm_wake_if_last(group);
 }
 /* Increments pieces_taken or pieces_done, up to `most`; *out_piece is the value before. False: it
- * was `most` already. */
+ * was already `most`. */
 bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most,
                         int64_t *out_piece);
 /* Pieces of the op that are done. Acquire: their results are visible. */
 int64_t tp_shm_pieces_done(const tp_shm_op_t *op);
-/* Sets that number; only where a single member does the work. */
+/* Sets that number; only if a single member does the work. */
 void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces);
-/* The last step: this member has read the others' staging memory, which they may reuse. */
+/* The last step: this member has read the others' staging memory, so that they may reuse it. */
 static inline hr_status_t tp_shm_leave(tp_shm_op_t *op) {
   tp_shm_signal(op);
   return NULL;
@@ -130,22 +131,22 @@ hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory);
 static inline char *tp_shm_staged(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->staging_offset);
 }
-/* Memory for all members of a group, until it is freed; others get it when all members have
- * done one more step than this one has. Errors: NO_MEMORY. */
+/* Memory for all members of a group, until it is freed; reused when all members have done one more
+ * step than this one has. Errors: NO_MEMORY. */
 hr_status_t tp_shm_group_alloc(tp_shm_group_t *group, size_t size_bytes,
                                tp_shm_staging_t **out_stage);
 void tp_shm_group_free(tp_shm_staging_t *stage);
-/* A transfer through staged chunks, a step a round: `write` copies this member's next chunk to its
- * staging memory; `read` reads the chunks of all members once they are there. Double buffering: a
- * round uses one half of the `stage_bytes` (tp_shm_chunk_at). A member writes round r + 2 only
+/* A transfer through staged chunks, one step per round: `write` copies this member's next chunk to
+ * its staging memory; `read` reads the chunks of all members once they are there. Double buffering:
+ * a round uses one half of the `stage_bytes` (tp_shm_chunk_at). A member writes round r + 2 only
  * after all have signaled round r + 1, and thus read round r. */
 static inline char *tp_shm_chunk_at(const tp_shm_op_t *op, char *staged) {
   return staged + (size_t)(op->round & 1) * op->chunk_bytes;
 }
 hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*write)(tp_shm_op_t *op),
                           hr_status_t (*read)(tp_shm_op_t *op), bool *out_done);
-/* Compare algorithm and size with a member's, or with all; valid after their first step. The rest
- * of a slot has a meaning only if they agree. Errors: DISAGREE. */
+/* Compare algorithm and size with those of a member, or of all; valid after their first step. Other
+ * contents of a slot are valid only if they agree. Errors: DISAGREE. */
 hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member);
 hr_status_t tp_shm_check_sizes(tp_shm_op_t *op);
 
@@ -161,21 +162,21 @@ static inline char *tp_shm_out(const tp_shm_op_t *op, int member) {
   return tp_shm_at(op->group->shm, tp_shm_slot(op, member)->out);
 }
 
-/* On an oversubscribed machine, lets other members do this one's part of the work, which reads `in`
- * and writes `out`, if both are shared: a waiting member then need not be scheduled once more. Call
- * after tp_shm_publish. Not done for results that bypass the caches (`streams`): the gain would be
- * small, and each process would have to map the arrays of all others. */
+/* On an oversubscribed machine, lets other members do part of this one's work, which reads `in` and
+ * writes `out`, if both are shared: a waiting member then need not be scheduled once more. Call
+ * after tp_shm_publish. Not for results that are written with non-temporal stores (`streams`): the
+ * gain would be small, and each process would have to map the arrays of all others. */
 void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void *out);
 
-/* The phases of a collective that works in place where all arrays are shared, and through staged
- * chunks otherwise. Which of the two is known only after the first step; a member whose arrays are
+/* The phases of a collective that works in place if all arrays are shared, and through staged
+ * chunks otherwise. The choice is known only after the first step; a member whose arrays are
  * private stages its first chunk in `publish` already, so that no step is lost. */
 typedef struct tp_shm_steps {
   hr_status_t (*publish)(tp_shm_op_t *op); /* the first step; ends with tp_shm_signal */
   hr_status_t (*check_sizes)(tp_shm_op_t *op);
   /* In place: number of pieces of each member's part of the work, and the work on one of them. If
-   * all members share their work, whoever has a processor takes the next piece; else each does its
-   * own. */
+   * all members share their work, any member with a processor takes the next piece; else each does
+   * its own. */
   int64_t (*pieces)(const tp_shm_op_t *op, bool shares_work);
   hr_status_t (*work)(tp_shm_op_t *op, int member, int64_t piece);
   hr_status_t (*chunks)(tp_shm_op_t *op, bool *out_done); /* through staged chunks */
@@ -186,8 +187,8 @@ hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out
 
 /* Bytes of a chunk for a transfer of so many bytes: small enough to stay in the caches. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
-/* Whether results of so many bytes per member are written with non-temporal stores: above this sum
- * they would only evict everything else from the shared cache. */
+/* Sum of the results of all members, in bytes, above which they are written with non-temporal
+ * stores: they would evict everything else from the shared cache. */
 #define TP_SHM_STREAM_BYTES ((size_t)16 << 20)
 static inline bool tp_shm_streams(size_t bytes, int members) {
   return bytes * (size_t)members >= TP_SHM_STREAM_BYTES;

@@ -1,5 +1,5 @@
 /* First fit in a list of pieces, sorted by address and merged when freed; the list is private
- * memory, out of reach of other processes. The file grows by fallocate in steps of two large pages
+ * memory, inaccessible to other processes. The file grows by fallocate in steps of two large pages
  * (128 KiB while the heap is small) before memory is touched, so that a full file system fails here
  * and not by SIGBUS. */
 #include "transport/shm/shm_heap.h"
@@ -17,7 +17,7 @@
 #define GROWTH (2 * TP_SHM_LARGE_PAGE)
 #define SMALL_GROWTH (UINT64_C(128) << 10)
 #define SMALL_BYTES \
-  GROWTH /* size of a heap that takes little at a time, as there may be very many */
+  GROWTH /* size up to which a heap grows in small steps, as there may be very many heaps */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -30,9 +30,9 @@ typedef struct piece {
 struct tp_shm_heap {
   int fd;
   char *base, *start;
-  uint64_t size_bytes, file_bytes; /* the second: as far as the file has memory */
+  uint64_t size_bytes, file_bytes; /* file_bytes: length for which the file has memory */
   int error;
-  bool only_small_pages; /* the kernel makes no others */
+  bool only_small_pages; /* the kernel has no large pages for this file */
   pthread_mutex_t lock;
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
@@ -70,16 +70,16 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
   hr_free(heap);
 }
 
-/* Memory for a part of the file as one large page, in which arrays are copied without looking up
- * the address of each 4 KiB: the kernel makes one of a part that has a page at all. False: it does
- * not, or there is none. */
+/* Makes a part of the file one large page, in which copies need no address translation per 4 KiB:
+ * the kernel converts a part that has at least one page. False: the kernel refuses, or there is no
+ * memory. */
 static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
   uint64_t in_file = (uint64_t)(heap->start - heap->base) + at;
   return !tp_shm_file_reserve(heap->fd, in_file, ALIGNMENT) &&
          !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
 }
 
-/* Large pages for the heap up to `end`; a heap that has been small is converted as a whole. */
+/* Makes large pages for the heap up to `end`; converts a heap that was small as a whole. */
 static void take_large_pages(tp_shm_heap_t *heap, uint64_t end) {
   uint64_t page = heap->file_bytes <= SMALL_BYTES ? 0 : heap->file_bytes;
   for (; page + TP_SHM_LARGE_PAGE <= end && !heap->only_small_pages; page += TP_SHM_LARGE_PAGE)
@@ -102,7 +102,7 @@ static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   return true;
 }
 
-/* A piece at `index`, before those that are there. */
+/* Inserts a piece at `index`, before the existing ones. */
 static bool insert_piece(tp_shm_heap_t *heap, size_t index, piece_t piece) {
   hr_status_t st = HR_VEC_RESERVE(&heap->pieces, heap->pieces.count + 1);
   if (st) {

@@ -44,9 +44,10 @@
 #include "transport/shm/shm_group.h"
 #include "transport/shm/shm_p2p_msg.h"
 
-#define YIELDS 8   /* polls before the first sleep: peers are often nearly there */
-#define SLEEPS 480 /* a sleep is as long as after so many of tp_backoff; most are ended before */
-#define RECALL_NS 50000 /* between polls for the end of a read that cannot be recalled any more */
+#define YIELDS 8 /* polls before the first sleep: peers often arrive soon */
+#define SLEEPS \
+  480 /* a sleep is as long as tp_backoff's after so many polls; most are ended earlier */
+#define RECALL_NS 50000 /* period of polls for the end of a read that can no longer be recalled */
 
 static p2p_t *p2p_of(tp_endpoint_t *endpoint) { return (p2p_t *)endpoint; }
 
@@ -91,9 +92,9 @@ static void cancel_fallback(p2p_t *p2p, tp_message_t *message) {
   message->fallback = NULL;
 }
 
-/* Assigns a message to its receive. A payload that comes over the fallback endpoint is received
- * from here on: matching follows the order of sending, as that endpoint's messages of equal tag do,
- * while slots may be read in any order. */
+/* Assigns a message to its receive. A payload over the fallback endpoint is received from here on:
+ * matching follows the order of sending, as that endpoint's messages of equal tag do, while slots
+ * may be read in any order. */
 static void match_slot(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
   message->slot = slot;
   if (slot->protocol != MSG_FALLBACK || slot->size_bytes != message->size_bytes) return;
@@ -102,7 +103,7 @@ static void match_slot(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
                                   message->size_bytes, &message->fallback);
 }
 
-/* Reads the payload, or says why not. Gives the slot's final state. */
+/* Reads the payload, or records the reason of a refusal. Returns the slot's final state. */
 static msg_state_t read_or_refuse(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
   if (slot->size_bytes != message->size_bytes) {
     message->status = hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", slot->from,
@@ -114,7 +115,7 @@ static msg_state_t read_or_refuse(p2p_t *p2p, tp_message_t *message, shm_msg_t *
   return message->status ? UNREADABLE : READ;
 }
 
-/* A process that may sleep until it has a message, or until its own has been read. */
+/* Wakes a process that may sleep until it has a message, or until its own has been read. */
 static void wake(const p2p_t *p2p, int rank) {
   if (!p2p->endpoint.oversubscribed) return;
   atomic_thread_fence(memory_order_seq_cst);
@@ -127,7 +128,7 @@ static void read_slot(p2p_t *p2p, tp_message_t *message) {
   shm_msg_t *slot = message->slot;
   uint32_t sent = SENT;
   message->slot = NULL;
-  /* Decides between this receiver and recall(). Atomicity alone is needed: the header came with the
+  /* Decides between this receiver and recall(). Only atomicity is needed: the header came with the
    * acquire in drain_inbox, and the sender writes nothing in state SENT. */
   if (!atomic_compare_exchange_strong(&slot->state, &sent, IN_READ)) {
     cancel_fallback(p2p, message);
@@ -137,14 +138,14 @@ static void read_slot(p2p_t *p2p, tp_message_t *message) {
   msg_state_t state = read_or_refuse(p2p, message, slot);
   message->arrived = true;
   /* Release: the payload has been read, and wanted_bytes written, before the sender sees the state
-   * and reuses slot and payload. The slot is the sender's from here on. */
+   * and reuses slot and payload. The sender owns the slot after this. */
   int sender = slot->from;
   atomic_store_explicit(&slot->state, state, memory_order_release);
   wake(p2p, sender);
 }
 
-/* The stack has the newest message on top; reversed, those of each sender are in order of sending.
- */
+/* The newest message is on top of the stack; reversed, the messages of each sender are in order of
+ * sending. */
 static uint64_t reverse_stack(const p2p_t *p2p, uint64_t top) {
   uint64_t reversed = 0;
   while (top) {
@@ -159,7 +160,7 @@ static uint64_t reverse_stack(const p2p_t *p2p, uint64_t top) {
 
 static void drain_inbox(p2p_t *p2p) {
   _Atomic uint64_t *inbox = &tp_shm_rank_state(p2p->shm, p2p->shm->my_local)->inbox;
-  /* Relaxed: a hint that keeps empty polls from taking the cache line away from the senders. */
+  /* Relaxed: a hint, so that empty polls do not take the cache line away from the senders. */
   if (!atomic_load_explicit(inbox, memory_order_relaxed)) return;
   /* Acquire: pairs with the release of every push that this exchange takes. */
   uint64_t top = atomic_exchange_explicit(inbox, 0, memory_order_acquire);
@@ -192,7 +193,7 @@ static hr_status_t p2p_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, voi
 
 /* --- sending --- */
 
-/* The cheapest protocol that can carry the payload; makes the eager copy if that is it. */
+/* The cheapest protocol that can carry the payload; makes the eager copy if it is chosen. */
 static msg_protocol_t choose_protocol(p2p_t *p2p, tp_message_t *message, bool is_shared) {
   if (message->size_bytes <= INLINE_BYTES) return MSG_INLINE;
   if (is_shared) return MSG_EAGER;
@@ -202,7 +203,7 @@ static msg_protocol_t choose_protocol(p2p_t *p2p, tp_message_t *message, bool is
   return can_read ? MSG_RENDEZVOUS_CMA : MSG_FALLBACK;
 }
 
-/* Makes the payload accessible to the receiver, and says in the slot where it is. */
+/* Makes the payload accessible to the receiver, and records its place in the slot. */
 static hr_status_t expose_payload(p2p_t *p2p, tp_message_t *message, shm_msg_t *slot) {
   const void *data = message->data;
   bool is_shared = message->size_bytes > INLINE_BYTES && tp_shm_has(p2p->shm, data);
@@ -227,11 +228,11 @@ static hr_status_t expose_payload(p2p_t *p2p, tp_message_t *message, shm_msg_t *
 static void push_inbox(p2p_t *p2p, shm_msg_t *slot, int to) {
   _Atomic uint64_t *inbox = &tp_shm_rank_state(p2p->shm, p2p->shm->local_of[to])->inbox;
   uint64_t offset = tp_shm_offset(p2p->shm, slot);
-  /* Relaxed: the top is only linked to, never followed, by a producer; a stale value makes the
+  /* Relaxed: a producer only links to the top and never follows it; a stale value makes the
    * compare-and-swap fail and reload it. */
   slot->next = atomic_load_explicit(inbox, memory_order_relaxed);
-  /* Release: publishes the slot, its payload and its link. After success the slot is the
-   * receiver's. */
+  /* Release: publishes the slot, its payload and its link. The receiver owns the slot after
+   * success. */
   while (!atomic_compare_exchange_weak_explicit(inbox, &slot->next, offset, memory_order_release,
                                                 memory_order_relaxed))
     continue;
@@ -347,14 +348,14 @@ static hr_status_t p2p_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
 }
 
 /* Ends a send so that the receiver no longer reads the payload: the slot is recalled, or, if its
- * receiver has begun to read, this waits for the end of the read (or of the receiver). A recalled
+ * receiver has begun to read, this waits for the end of the read or of the receiver. A recalled
  * slot stays in the receiver's queue and is not reused. */
 static void recall(p2p_t *p2p, tp_message_t *message) {
   uint32_t sent = SENT;
   shm_msg_t *slot = message->slot;
-  /* The other side of the decision in read_slot; a failure means that the receiver was first. */
+  /* The counterpart of the decision in read_slot; failure means that the receiver was first. */
   if (!slot || atomic_compare_exchange_strong(&slot->state, &sent, RECALLED)) return;
-  /* Acquire: the payload's reads are over before its owner writes or frees it. */
+  /* Acquire: the payload has been read before its owner writes or frees it. */
   while (atomic_load_explicit(&slot->state, memory_order_acquire) == IN_READ &&
          tp_shm_is_alive(p2p->shm, message->peer))
     nanosleep(&(struct timespec){.tv_nsec = RECALL_NS}, NULL);
@@ -391,9 +392,8 @@ static bool has_left(const tp_shm_t *shm, int local) {
 }
 
 /* Waits until all ranks have left, failed or died: a peer that is still opening the memory, or
- * testing a transfer with this rank, would take an earlier end for a failure. After a failed
- * transfer peers may wait for a message that never comes, so that this rank does not wait for them.
- */
+ * testing a transfer with this rank, would mistake an earlier end for a failure. After a failed
+ * transfer peers may wait for a message that never comes, so this rank does not wait for them. */
 static void leave_world(p2p_t *p2p) {
   tp_shm_t *shm = p2p->shm;
   atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_LEFT);

@@ -1,8 +1,8 @@
-/* Pools and matching queues of shm_p2p.c. All lists are private to one process, though slots and
+/* Pools and matching queues of shm_p2p.c. All lists are private to one process, although slots and
  * eager buffers lie in shared memory: they are linked by offsets, since every process maps that
- * memory elsewhere. Slots come in blocks of MSGS_PER_BLOCK, eager buffers one at a time by size
- * class; both return to a free list, so that a warmed-up transfer allocates nothing. Matching costs
- * a walk over one hash bucket. */
+ * memory at another address. Slots are allocated in blocks of MSGS_PER_BLOCK, eager buffers one at
+ * a time by size class; both return to a free list, so that a warmed-up transfer allocates nothing.
+ * Matching walks one hash bucket. */
 #include "transport/shm/shm_p2p_msg.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ hr_status_t p2p_message_new(p2p_t *p2p, tp_message_t **out_message) {
   return NULL;
 }
 
-/* Allocates shared memory that p2p_pools_free frees. NULL: there is no more. */
+/* Allocates shared memory that p2p_pools_free frees. NULL: none is left. */
 static void *new_block(p2p_t *p2p, size_t size_bytes) {
   hr_status_t st = HR_VEC_RESERVE(&p2p->blocks, p2p->blocks.count + 1);
   void *block = st ? NULL : tp_shm_alloc(p2p->shm, size_bytes);
@@ -64,8 +64,8 @@ static int eager_class(size_t size_bytes) {
   return class_;
 }
 
-/* Gives the offset of a buffer of the class, or, beyond the largest class, of memory of just this
- * size. 0: shared memory is used up. A free buffer's first word links it to the next one. */
+/* Returns the offset of a buffer of the class, or, beyond the largest class, of memory of exactly
+ * this size. 0: shared memory is used up. A free buffer's first word links it to the next one. */
 static uint64_t eager_alloc(p2p_t *p2p, size_t size_bytes) {
   int class_ = eager_class(size_bytes);
   void *memory;
@@ -154,8 +154,8 @@ void p2p_queue_unexpected(p2p_t *p2p, shm_msg_t *slot) {
   bucket->last_unexpected = offset;
 }
 
-/* `previous` is the slot before the one that goes, NULL for the first; `next` the offset of the one
- * after it. */
+/* `previous` is the slot before the removed one, NULL for the first; `next` is the offset of the
+ * slot after it. */
 static void unlink_unexpected(const p2p_t *p2p, bucket_t *bucket, shm_msg_t *previous,
                               uint64_t next) {
   if (previous)
@@ -172,8 +172,8 @@ shm_msg_t *p2p_match_unexpected(p2p_t *p2p, int from, uint32_t tag, bool unlink)
   for (uint64_t offset = bucket->unexpected; offset;) {
     shm_msg_t *slot = shm_msg_at(p2p, offset);
     uint64_t next = slot->next;
-    /* Relaxed: nothing is read on the strength of this value. RECALLED is final; a slot recalled
-     * just afterwards fails its compare-and-swap to IN_READ. */
+    /* Relaxed: no read depends on this value. RECALLED is final; a slot recalled just afterwards
+     * fails its compare-and-swap to IN_READ. */
     bool recalled = atomic_load_explicit(&slot->state, memory_order_relaxed) == RECALLED;
     bool found = !recalled && slot->from == from && slot->tag == tag;
     if (found && !unlink) return slot;

@@ -32,14 +32,14 @@
 #include "base/vec.h"
 #include "transport/shm/shm.h"
 
-#define INLINE_BYTES 208 /* payload that fits into a slot; fills it up to four cache lines */
+#define INLINE_BYTES 208 /* payload bytes in a slot, which fill it up to four cache lines */
 #define EAGER_CLASSES 3
 #define BUCKETS 512 /* buckets of the matching table; a power of two */
 
 typedef enum msg_state {
   SENT,       /* waits for its receive */
   IN_READ,    /* R copies the payload; S can no longer cancel */
-  READ,       /* payload copied: S's buffer is free again */
+  READ,       /* payload copied: S may reuse its buffer */
   WRONG_SIZE, /* sizes differ: nothing copied, wanted_bytes set */
   UNREADABLE, /* R failed to read the payload */
   RECALLED    /* cancelled by S before R began to read */
@@ -79,11 +79,12 @@ struct tp_message {
   bool arrived;           /* receive: read or refused; `status` says which */
   hr_status_t status;     /* receive: its failure; NULL: none */
   tp_message_t *fallback; /* payload's message over the fallback endpoint; NULL: none, or done */
-  tp_shm_watch_t watch;   /* when to ask whether the peer lives */
+  tp_shm_watch_t watch;   /* when to check whether the peer lives */
 };
 
 /* Matching queues of the (sender, tag) pairs of one hash value, in order of posting and of arrival.
- * A pair has entries in one of them only: a message is queued when no receive is posted for it. */
+ * A pair has entries in only one of the queues: a message is queued when no receive is posted for
+ * it. */
 typedef struct bucket {
   tp_message_t *receives;   /* posted receives without a message */
   uint64_t unexpected;      /* offset of the first message without a receive; 0: none */
@@ -91,9 +92,10 @@ typedef struct bucket {
 } bucket_t;
 
 typedef struct p2p {
-  tp_endpoint_t endpoint;  /* first member: a pointer to it is a pointer to p2p_t */
-  tp_endpoint_t *fallback; /* borrowed; NULL: the ranks reach each other through memory alone */
-  tp_shm_t *shm;           /* retained */
+  tp_endpoint_t endpoint; /* first member: a pointer to it is a pointer to p2p_t */
+  tp_endpoint_t
+      *fallback; /* borrowed; NULL: the ranks reach each other through shared memory only */
+  tp_shm_t *shm; /* retained */
   tp_message_t *free_messages;
   uint64_t free_slots;                /* offset of the first free slot; 0: none */
   uint64_t free_eager[EAGER_CLASSES]; /* offsets of the first free eager buffers; 0: none */
@@ -114,8 +116,8 @@ void p2p_message_free(p2p_t *p2p, tp_message_t *message);
 /* Uninitialised. Errors: NO_MEMORY where shared memory is used up. */
 hr_status_t p2p_slot_new(p2p_t *p2p, shm_msg_t **out_slot);
 void p2p_slot_free(p2p_t *p2p, shm_msg_t *slot);
-/* Copies a payload into shared memory, for small ones, and for large ones that no other protocol
- * can carry. Gives the copy's offset; 0: no copy was made. */
+/* Copies a payload into shared memory: small payloads, and large ones that no other protocol can
+ * carry. Returns the copy's offset; 0: no copy was made. */
 uint64_t p2p_eager_new(p2p_t *p2p, const void *data, size_t size_bytes);
 void p2p_pools_free(p2p_t *p2p);
 
@@ -127,7 +129,7 @@ void p2p_unpost_receive(p2p_t *p2p, tp_message_t *message);
 tp_message_t *p2p_match_receive(p2p_t *p2p, int from, uint32_t tag);
 void p2p_queue_unexpected(p2p_t *p2p, shm_msg_t *slot);
 /* The oldest unexpected message of a sender and tag that is not recalled; NULL: none. `unlink`
- * takes it out of the queue. Drops recalled ones on the way. */
+ * removes it from the queue. Recalled messages on the way are dropped. */
 shm_msg_t *p2p_match_unexpected(p2p_t *p2p, int from, uint32_t tag, bool unlink);
 
 #endif

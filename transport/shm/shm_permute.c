@@ -1,12 +1,12 @@
-/* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the
- * same time with two buffers between them. Each pair of ranks and stream has a pipe of its own; the
- * sender is done when the receiver is. Small ones lie in the slot, and the sender goes on at once:
- * it waits only for a slot that has yet to be read. On an oversubscribed machine there are more
- * slots, so that a process gets further in its time slice. Cost: one step a chunk; the bytes move
- * once in and once out, both ends working at once. If the sender's array lies in shared memory
- * anyway the receiver copies it from there, whole: one step, and the bytes move once. Where
- * processes compete for processors, and both arrays do, the one who comes second copies, and
- * neither has to run again for it. */
+/* Permute in shared memory: the sender copies a chunk in while the receiver copies the previous one
+ * out, with two buffers between them. Each pair of ranks and stream has its own pipe; the sender is
+ * done when the receiver is. Small messages lie in the slot, and the sender continues at once: it
+ * waits only for a slot that has yet to be read. On an oversubscribed machine there are more slots,
+ * so that a process gets further in its time slice. Cost: one step per chunk; the bytes are copied
+ * once in and once out, by both ends at the same time. If the sender's array lies in shared memory,
+ * the receiver copies it from there as a whole: one step, and one copy. If processors are
+ * oversubscribed and both arrays are shared, the second to arrive makes the copy, and the first
+ * need not run again for it. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"
@@ -41,7 +41,7 @@ static hr_status_t send_chunks(tp_shm_op_t *op, bool *out_done) {
   return wait_for_receiver(op, out_done);
 }
 
-/* Whether the receiver has read the slot for this transfer: its count has reached the start of the
+/* True if the receiver has read the slot for this transfer: its count has reached the start of the
  * transfer after the one that used the slot last. The counter is read as rarely as possible,
  * because its cache line is in another processor's cache. */
 static bool slot_is_free(tp_shm_op_t *op) {
@@ -73,7 +73,7 @@ static hr_status_t step_send(tp_shm_op_t *op, bool *out_done) {
 }
 
 static hr_status_t check_size(const tp_shm_op_t *op) {
-  uint64_t sent = tp_shm_transfer_of(op, SENDER); /* transfers of permutes: the size alone */
+  uint64_t sent = tp_shm_transfer_of(op, SENDER); /* the size only, as the transfer is a permute */
   if (sent == op->size_bytes) return NULL;
   return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", op->group->ranks[SENDER],
                   (unsigned long long)sent, op->size_bytes);
@@ -112,12 +112,12 @@ static hr_status_t step_recv(tp_shm_op_t *op, bool *out_done) {
   return NULL;
 }
 
-/* --- oversubscribed: the second of the two to arrive copies --- */
+/* --- oversubscribed: the second to arrive makes the copy --- */
 
 enum {
   OUTCOME_COPIED = 1,
   OUTCOME_OUT_OF_REACH = 2 /* an array is private */
-};                         /* what the second one did, told to the first in pieces_done */
+}; /* action of the second to arrive, reported to the first in pieces_done */
 
 static hr_status_t copy_for_both(tp_shm_op_t *op) {
   bool reaches = tp_shm_slot(op, SENDER)->is_shared && tp_shm_slot(op, RECEIVER)->is_shared;
@@ -141,7 +141,7 @@ static hr_status_t wait_for_copy(tp_shm_op_t *op, bool *out_done) {
   return op->step(op, out_done);
 }
 
-/* The sender's count tells a receiver that wants another size of it. */
+/* The sender's count makes a receiver notice that it expects another size. */
 static hr_status_t synchronize(tp_shm_op_t *op, bool *out_done) {
   int64_t before;
   op->step = wait_for_copy;

@@ -1,4 +1,4 @@
-/* What shared-memory transfers do with bytes: copying, and reducing arrays that lie in several
+/* Byte operations of shared-memory transfers: copies, and reductions of arrays that lie in several
  * places. */
 #include <string.h>
 #ifdef __SSE2__
@@ -8,11 +8,11 @@
 #include "transport/shm/shm_group.h"
 
 #define BLOCK_BYTES \
-  65536 /* reduced at a time: the sum stays in the caches while member after member is added */
-#define COPIED_BYTES ((size_t)64 << 10) /* in one go */
+  65536 /* bytes reduced at a time: the sum stays in the caches while the members are added */
+#define COPIED_BYTES ((size_t)64 << 10) /* bytes of one copy */
 
 #ifdef __SSE2__
-/* The destination is written past the caches, which it would only empty: nobody reads it soon. */
+/* Writes the destination with non-temporal stores, as nobody reads it soon. */
 static void copy_around(char *to, const char *from, size_t size_bytes) {
   size_t head = -(uintptr_t)to & 63;
   if (head > size_bytes) head = size_bytes;
@@ -39,8 +39,8 @@ static void copy_around(char *to, const char *from, size_t size_bytes) {
 }
 #endif
 
-/* The C library takes its way for what lies in caches, which is the fastest here, only with what
- * fits into one. */
+/* The C library uses its method for cached data, which is the fastest here, only for sizes that fit
+ * into a cache. */
 static void copy_through(char *to, const char *from, size_t size_bytes) {
   for (size_t done = 0; done < size_bytes; done += COPIED_BYTES) {
     size_t left = size_bytes - done;

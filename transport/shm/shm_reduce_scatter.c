@@ -1,12 +1,12 @@
-/* Reduce-scatter in shared memory: every member copies in what the others are to reduce, a part of
- * each one's chunk at a time, and reduces its own part over all members straight into its result.
- * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a
- * member begins a part, all have come to the one before, so nobody reads the one before that.
+/* Reduce-scatter in shared memory: every member copies in a part of each other member's chunk at a
+ * time, and reduces its own part over all members straight into its result. Cost: one step per
+ * part; each process copies its array once, and reads as much. Two buffers: when a member begins a
+ * part, all have reached the previous one, so nobody reads the one before that.
  *
  * Small: every member publishes its array in its head or slot. Cost: one step.
  *
- * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where
- * they are. Cost: 2 steps; each process reads as much as its array has. */
+ * Arrays: if all members' arrays lie in shared memory, each member reduces its part of them in
+ * place. Cost: 2 steps; each process reads as many bytes as its array has. */
 #include <string.h>
 
 #include "transport/shm/shm_group.h"

@@ -1,7 +1,6 @@
 /* Sleeping in waits. On an oversubscribed machine a process that polls, or yields again and again,
- * takes time from those that it waits for, and keeps its processor from taking over work of the
- * others. It therefore sleeps on a futex in its shared state, and whoever does what it may wait for
- * wakes it.
+ * takes time from the processes that it waits for, and keeps its processor from their work. It
+ * therefore sleeps on a futex in its shared state, and a process that may end its wait wakes it.
  *
  *   sleeper                        waker
  *   asleep = 1                     count a step, push a message, finish a piece
@@ -9,9 +8,8 @@
  *   poll: nothing                  asleep? 0, and wake
  *   wait while asleep is 1
  *
- * One of the two sees what the other wrote. A wait that nobody ends so, of a kind that has no
- * waker, ends by its time limit. Cost: a fence and a load for each possible sleeper, and a system
- * call for each that sleeps. */
+ * One of the two sees what the other wrote. A wait without a waker ends by its time limit. Cost: a
+ * fence and a load for each possible sleeper, and a system call for each that sleeps. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,6 +1,7 @@
-/* Staging memory of transfers in shared memory, and arrays that all members of a group use in place
- * (shm_group.h). A piece is written by this process, or by its peers too if it is an array of the
- * group, and is reused once the step counts of all members tell that nobody reads it any more. */
+/* Staging memory of transfers in shared memory, and arrays that all members of a group access in
+ * place (shm_group.h). A piece is written by this process, and also by its peers if it is an array
+ * of the group. It is reused once the step counts of all members show that nobody reads it any
+ * more. */
 #include "base/mem.h"
 #include "transport/shm/shm_group.h"
 #include "transport/shm/shm_heap.h"
@@ -27,8 +28,8 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, tp_shm_staging_t 
   return NULL;
 }
 
-/* The smallest free one that is large enough: the next transfer may need a larger one before peers
- * have read this one. */
+/* The smallest free piece that is large enough: the next transfer may need a larger one before
+ * peers have read this one. */
 static tp_shm_staging_t *find_stage(const tp_shm_t *shm, size_t size_bytes) {
   tp_shm_staging_t *best = NULL;
   for (tp_shm_staging_t *stage = shm->staging; stage; stage = stage->next)
@@ -50,7 +51,7 @@ hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory) 
   return NULL;
 }
 
-/* Arrays may be large: those that nobody reads any more make room for a new one. */
+/* Arrays may be large: free ones are released before a new one is allocated. */
 static void drop_free(tp_shm_t *shm, size_t least_bytes) {
   for (tp_shm_staging_t **link = &shm->staging, *stage; (stage = *link);) {
     if (stage->size_bytes < least_bytes || !is_free(stage)) {

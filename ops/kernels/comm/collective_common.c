@@ -1,16 +1,15 @@
-/* A group of one, and a permute from a process to itself, are copies: programs for one process run
- * without comm_ops. Packing brings the parts of one member together, as transfers have one
- * contiguous block per member:
+/* Groups of one, and permutes from a process to itself, are copies: programs for one process run
+ * without comm_ops. Transfers have one contiguous block per member, so packing brings the parts of
+ * each member together:
  *
- *     [outer, parts, inner]  <->  [parts, outer, inner]
- */
+ *   [outer, parts, inner]  <->  [parts, outer, inner] */
 #include "ops/kernels/comm/collective_common.h"
 
 #include <string.h>
 
 /* --- groups and transfers --- */
 
-/* *out_group is NULL for a process that is in no group. */
+/* *out_group is NULL for a process in no group. */
 hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group) {
   op_members_t members;
   HR_TRY(op_group_members(env->scratch, step->instr, env->num_replicas, env->num_partitions,
@@ -48,7 +47,8 @@ hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const hr_blo
   return NULL;
 }
 
-/* A transfer to itself is a copy; to and from may differ in either being absent (-1). */
+/* A transfer from a process to itself is a copy. `to` and `from` may be absent (-1)
+ * independently. */
 hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const hr_block_t *send, int from,
                          const hr_block_t *recv, op_request_t **out_request) {
   if (to == env->rank && from == env->rank)
@@ -106,14 +106,14 @@ void coll_unpack(const coll_cut_t *cut, const void *parts, void *array) {
 
 /* --- operands and results --- */
 
-/* One operand that is a tuple counts as its elements. */
+/* A single tuple operand counts as its elements. */
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) {
   if (step->instr->operand_count == 1 && in[0]->dtype == HR_TUPLE)
     return (coll_operands_t){in[0]->element_count, in[0]->elements};
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
-/* Static roots are 0; dynamic ones come as the last operand, one for all or one for each. */
+/* Static roots are 0; dynamic roots are the last operand: one for all operands or one for each. */
 hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k,
                       int *out_root) {
   *out_root = 0;
@@ -126,7 +126,7 @@ hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_
   return NULL;
 }
 
-/* Result k where the engine wants it, or where peers can reach it. */
+/* Result k where the engine wants it, or else in memory that peers can access. */
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
                         int k, hlo_value_t **out_value) {
   if (!transfer->out_buffers)
@@ -135,7 +135,7 @@ hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_
   return NULL;
 }
 
-/* Memory that peers can reach, kept until the transfer ends. */
+/* Memory that peers can access until the transfer ends. */
 hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes,
                          void **out_memory) {
   hlo_value_t *value;
@@ -144,7 +144,7 @@ hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_byt
   return op_transfer_keep(transfer, value);
 }
 
-/* Makes one result per operand; the transfer's value is that one or the tuple of them. */
+/* Makes one result per operand; the transfer's value is the only result or the tuple of all. */
 hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
                         hlo_value_t ***out_values) {
   hlo_value_t **values;
@@ -167,7 +167,7 @@ hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, in
   return NULL;
 }
 
-/* The operands as the first element of a start's value has them. */
+/* The operands, in the form of the first element of a -start's value. */
 static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
   bool is_bare = !hlo_shape_is_tuple(step->out_shape->elements[0]) || in[0]->dtype == HR_TUPLE;
@@ -177,8 +177,8 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in,
   return NULL;
 }
 
-/* The state that -start gives is a tuple: operands, results, and zeros for contexts that only
- * other back ends use. */
+/* The value of a -start is a tuple: operands, results, and zeros for contexts that only other back
+ * ends use. */
 hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin,
                        hlo_value_t *const *in, hlo_value_t **out_value) {
   enum { MAX_ELEMENTS = 8 };

@@ -1,5 +1,5 @@
-/* Collectives that move elements: all-gather, all-to-all, collective-broadcast. And who a process
- * is. */
+/* Collectives that move elements: all-gather, all-to-all, collective-broadcast. Also replica-id and
+ * partition-id. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -26,16 +26,15 @@ static hr_status_t run_partition_id(op_env_t *env, const op_step_t *step, hlo_va
 }
 const op_kernel_t kernel_partition_id = {NULL, run_partition_id};
 
-/* --- parts that arrive one after the other --- */
+/* --- blocks to interleave after arrival --- */
 
-typedef struct arrival { /* what is to be interleaved when it has arrived */
+typedef struct arrival { /* parts to interleave when they have arrived */
   bool packed;
   coll_cut_t cut;
   void *parts;
 } arrival_t;
 
-/* After everything has arrived: blocks that came one after the other are interleaved along the
- * dimension. */
+/* Interleaves contiguous blocks along the dimension, after all have arrived. */
 static hr_status_t unpack_all(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const arrival_t *arrivals = transfer->context;
@@ -57,7 +56,7 @@ static hr_status_t new_arrivals(op_transfer_t *transfer, int count, arrival_t **
 
 /* --- all-gather --- */
 
-/* A result that all members read at one place: each puts its own part there. */
+/* For a result in memory that all members share: each member writes its own part. */
 static void place_part(const op_group_t *group, const coll_cut_t *cut, const hlo_value_t *in,
                        hlo_value_t *out) {
   size_t row = (size_t)(cut->inner * cut->element_bytes);
@@ -67,7 +66,7 @@ static void place_part(const op_group_t *group, const coll_cut_t *cut, const hlo
     memcpy(to + (size_t)(i * cut->parts) * row, from + (size_t)i * row, row);
 }
 
-/* Done when all members have placed their parts. */
+/* Waits until all members have written their parts. */
 static hr_status_t await_parts(op_env_t *env, const op_group_t *group, op_transfer_t *transfer) {
   char *here;
   op_request_t **request;
@@ -76,8 +75,8 @@ static hr_status_t await_parts(op_env_t *env, const op_group_t *group, op_transf
   return coll_all_gather(env, group, here, 1, here + 1, request);
 }
 
-/* Concatenation in dimension 0 is what arrives anyway; in another one the members' parts are
- * interleaved afterwards. */
+/* Concatenation along dimension 0 needs no rearrangement; along another dimension the members'
+ * parts are interleaved afterwards. */
 static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_group_t *group,
                               const hlo_value_t *in, hlo_value_t *out, bool is_shared,
                               op_transfer_t *transfer, arrival_t *arrival) {
@@ -100,7 +99,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 
-/* One request per operand, and one for all that are put into shared results. */
+/* One request per operand, and one for all operands that are written into shared results. */
 static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                     hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
@@ -131,7 +130,8 @@ static hr_status_t run_all_gather_start(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_all_gather_start = {NULL, run_all_gather_start};
 
-/* all-reduce-start has its result's shape; the others are (operands, results, ...). */
+/* The value of all-reduce-start has the shape of its result; that of the others is (operands,
+ * results, ...). */
 static hr_status_t run_collective_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                        hlo_value_t **out_value) {
   bool is_result = step->instr->op == HLO_ALL_REDUCE_DONE;
@@ -149,7 +149,7 @@ static hr_status_t new_blocks(op_transfer_t *transfer, int count, hr_block_t **o
   return HR_NEW_ARRAY(transfer->arena, count, out_recvs);
 }
 
-/* Operand k goes to member k, result k comes from it. */
+/* Operand k goes to member k; result k comes from member k. */
 static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const op_group_t *group,
                                      const coll_operands_t *operands, hlo_value_t **outs,
                                      op_transfer_t *transfer) {
@@ -167,7 +167,8 @@ static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const
   return coll_exchange(env, transfer, group, sends, recvs, are_equal ? sends[0].size_bytes : 0);
 }
 
-/* The operand is cut along the dimension; what arrives is put together along it. */
+/* Cuts the operand along the split dimension and joins the received parts along the concat
+ * dimension. */
 static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
                                   const hlo_value_t *in, hlo_value_t *out,
                                   op_transfer_t *transfer) {
@@ -220,7 +221,7 @@ const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
 /* --- collective-broadcast --- */
 
-/* As an all-to-all in which only the root sends; the root copies its own part. */
+/* An all-to-all in which only the root sends; the root copies its own part. */
 static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root,
                                  const hlo_value_t *in, hlo_value_t *out, op_transfer_t *transfer) {
   hr_block_t *sends, *recvs;
@@ -235,7 +236,7 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
   return coll_exchange(env, transfer, group, sends, recvs, 0);
 }
 
-/* A process in no group gets zeros, as the specification has it. */
+/* A process in no group gets zeros, as the specification says. */
 static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;

@@ -1,8 +1,7 @@
 /* collective-permute: plain, of several arrays, and in place (slices of one array into another).
- *
- * Each process sends to at most one target and receives from at most one source, as the pairs
- * say; one that nobody sends to gets zeros (plain), or keeps its output (in place). A process
- * may be its own partner. Arrays of a tuple travel one by one, each as a request of its own. */
+ * Each process sends to at most one target and receives from at most one source, as the pairs say.
+ * A process without a source gets zeros (plain) or keeps its output (in place). A process may be
+ * its own partner. Each array of a tuple is a request of its own. */
 #include <string.h>
 
 #include "ops/kernels/comm/collective_common.h"
@@ -14,7 +13,7 @@ typedef struct partners {
   int64_t stream; /* transfers of one stream match in order; different streams are independent */
 } partners_t;
 
-/* Permutes of equal pairs and channel form one stream: their order is the same on both ends,
+/* Permutes of equal pairs and channel form one stream: both ends start them in the same order,
  * whatever other collectives run between them. */
 static int64_t stream_of(const hlo_instr_t *instr) {
   const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
@@ -42,7 +41,7 @@ static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_
   return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
 
-/* Result arrays, one for each leaf: operands may be tuples of arrays of any depth. */
+/* Result arrays, one per leaf: operands may be nested tuples of arrays. */
 static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer,
                                  const hlo_shape_t *shape, int count, hlo_value_t **outs) {
   for (int k = 0; k < count; k++)
@@ -50,7 +49,7 @@ static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer,
   return NULL;
 }
 
-/* Leaf by leaf, each with a request of its own. */
+/* Permutes each leaf with a request of its own. */
 static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t *const *outs, op_transfer_t *transfer) {
   partners_t partners = partners_of(env, step);
@@ -65,7 +64,7 @@ static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_valu
   return NULL;
 }
 
-/* Results are new arrays, zeros on a process that nothing is sent to. */
+/* Results are new arrays, zeros on a process without a source. */
 static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                hlo_value_t *const *in, op_transfer_t *transfer) {
   int count = hlo_shape_leaf_count(shape);
@@ -77,13 +76,13 @@ static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_s
   return st ? st : permute_arrays(env, step, in, outs, transfer);
 }
 
-/* --- in place: (input, output, input offsets, output offsets) ---
- * Slice i of the input, at this process's input offsets, goes to the target, which puts it into its
- * output at its own output offsets. Where nobody sends, the output stays as it is. Slices arrive
- * beside the output and are put into it, in order, when all are there. Offsets are clamped as those
- * of dynamic-slice are. */
+/* --- in place: (input, output, input offsets, output offsets) --- Slice i of the input, at this
+ * process's input offsets, goes to the target, which puts it into its output at its own output
+ * offsets. Without a source, the output keeps its contents. Slices arrive in buffers of their own
+ * and are copied into the output, in order, when all have arrived. Offsets are clamped as those of
+ * dynamic-slice. */
 
-/* Where one slice lies in its array. */
+/* Position of one slice in its array. */
 typedef struct slice {
   int rank;
   const int64_t *sizes;
@@ -92,8 +91,8 @@ typedef struct slice {
   int element_bytes;
 } slice_t;
 
-/* Offset d of slice i: offsets are (o0, o1, ...) for one slice, ((o0, ...), (o0, ...)) for several,
- * or a vector. */
+/* Offset of slice i in dimension d: offsets are (o0, o1, ...) for one slice, ((o0, ...), (o0, ...))
+ * for several, or a vector. */
 static int64_t offset_at(const hlo_value_t *offsets, int64_t i, int d) {
   if (offsets->dtype != HR_TUPLE) return hlo_value_int_at(offsets, d);
   const hlo_value_t *first = offsets->elements[0];
@@ -101,7 +100,7 @@ static int64_t offset_at(const hlo_value_t *offsets, int64_t i, int d) {
                                                       : hlo_value_int_at(offsets->elements[d], 0);
 }
 
-/* Are there as many offsets as slices and dimensions? */
+/* True if there are as many offsets as slices and dimensions. */
 static bool offsets_fit(const hlo_value_t *offsets, int64_t slices, int rank) {
   if (offsets->dtype != HR_TUPLE) return slices == 1 && offsets->count == rank;
   const hlo_value_t *first = offsets->element_count ? offsets->elements[0] : NULL;
@@ -116,8 +115,8 @@ static bool offsets_fit(const hlo_value_t *offsets, int64_t slices, int rank) {
   return fits;
 }
 
-/* Slice i of an array: where it starts, clamped so that it lies within. Errors: INVALID for
- * sizes that do not fit. */
+/* Slice i of an array, with its start clamped so that it lies within. Errors: INVALID for sizes
+ * that do not fit. */
 static hr_status_t slice_of(const op_step_t *step, const hlo_value_t *array,
                             const hlo_value_t *offsets, int64_t i, slice_t *out_slice) {
   const hlo_int_lists_t *lists = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
@@ -147,7 +146,7 @@ static size_t slice_bytes(const slice_t *slice) {
   return bytes;
 }
 
-/* Between a slice of an array and dense memory, either way. */
+/* Copies between a slice of an array and dense memory, in either direction. */
 static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bool into_array) {
   int64_t dense_strides[HLO_MAX_RANK];
   loop_copy_t copy;
@@ -168,7 +167,7 @@ typedef struct moved {
 } moved_t;
 
 /* Slices are sent from dense copies and arrive in dense memory, as the array may still be read
- * until all have left. */
+ * until all have been sent. */
 static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t partners,
                               hlo_value_t *const *in, int64_t i, moved_t *moved,
                               op_transfer_t *transfer) {
@@ -187,7 +186,7 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
                       &(hr_block_t){to, bytes}, request);
 }
 
-/* Writes what has arrived into the output; the list ends with an entry without sizes. */
+/* Copies received slices into the output; the list ends with an entry without sizes. */
 static hr_status_t place_slices(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   for (const moved_t *moved = transfer->context; moved->arriving.sizes; moved++)

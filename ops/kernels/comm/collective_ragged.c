@@ -1,5 +1,5 @@
-/* ragged-all-to-all: every process sends rows of its input to the members of its group, as many and
- * from where it says, and says where in the receiver's output they go.
+/* ragged-all-to-all: every process sends rows of its input to the members of its group. The sender
+ * chooses the rows, and where in the receiver's output they go.
  *
  *     operands   input, output, input_offsets, send_sizes, output_offsets, recv_sizes
  *
@@ -13,7 +13,7 @@
 
 #include "ops/kernels/comm/collective_common.h"
 
-typedef struct piece { /* as the sender tells the receiver */
+typedef struct piece { /* as the sender announces it to the receiver */
   int64_t offset, rows;
 } piece_t;
 
@@ -37,7 +37,7 @@ static bool is_within(int64_t offset, int64_t rows, int64_t limit) {
   return offset >= 0 && rows >= 0 && rows <= limit && offset <= limit - rows;
 }
 
-/* Checks sizes and the rows to send, and notes for each piece that leaves where it goes. */
+/* Checks sizes and the rows to send, and records the destination of each piece to send. */
 static hr_status_t read_lists(ragged_t *ragged) {
   const hlo_instr_t *instr = ragged->step->instr;
   int64_t members = ragged->group->size, entries = ragged->in[2]->count;
@@ -59,8 +59,8 @@ static hr_status_t read_lists(ragged_t *ragged) {
   return NULL;
 }
 
-/* What the senders say is compared with recv_sizes before the rows are waited for: the message then
- * says which. */
+/* The senders' announcements are compared with recv_sizes before the wait for the rows, so that the
+ * error message names the difference. */
 static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const ragged_t *ragged = transfer->context;
@@ -78,7 +78,7 @@ static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
   return NULL;
 }
 
-/* The first exchange: to every member, the `each` pairs (offset, rows) of what it will get. */
+/* The first exchange: every member gets its `each` pairs (offset, rows). */
 static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   size_t bytes = (size_t)ragged->each * sizeof(piece_t);
   hr_block_t *sends, *recvs;
@@ -91,8 +91,8 @@ static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
 
-/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense,
- * which is found later. */
+/* Bytes of the rows that entries of `operand` count for member k; 0 for invalid entries, which are
+ * reported later. */
 static size_t rows_bytes(const ragged_t *ragged, int operand, int k) {
   int64_t rows = 0;
   for (int64_t i = 0; i < ragged->each; i++) {
@@ -106,7 +106,7 @@ static char *leaving_rows(const ragged_t *ragged, int64_t i) {
   return (char *)ragged->in[0]->data + (size_t)entry(ragged, 2, i) * ragged->row_bytes;
 }
 
-/* The rows for member k: where they are, or one piece after the other. */
+/* The rows for member k: in place if there is one piece, else packed one after the other. */
 static hr_status_t pack_rows(op_env_t *env, const ragged_t *ragged, int k, hr_block_t *out_block) {
   const piece_t *pieces = ragged->leaving + k * ragged->each;
   *out_block = (hr_block_t){NULL, rows_bytes(ragged, 3, k)};
@@ -163,7 +163,7 @@ static hr_status_t begin_exchanges(op_env_t *env, ragged_t *ragged) {
   return swap_rows(env, ragged);
 }
 
-/* The output as it is before anything arrives: where it belongs, if that is known. */
+/* The initial contents of the output, in its final place if that is known. */
 static hr_status_t move_output(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                op_transfer_t *transfer) {
   if (!transfer->out_buffers) return op_reuse_or_copy(env, step, in, 1, &transfer->value);

@@ -1,8 +1,8 @@
 /* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are
- * combined in listed order, starting from the first one's elements, by any computation; maximum
- * and minimum therefore pass NaN on, as the specification says. Sums of bf16 and f16 are added
- * up in f32 and rounded once at the end (as XLA does for bf16); narrower floats and integers are
- * combined in their own type.
+ * combined in listed order, starting from the first one's elements, by any computation; maximum and
+ * minimum propagate NaN, as the specification says. Sums of bf16 and f16 accumulate in f32 and are
+ * rounded once at the end (as in XLA for bf16); narrower floats and integers are combined in their
+ * own type.
  *
  *   operand --convert_in--> operands[k] --transport--> travelling[k] --convert_out--> results[k]
  *
@@ -19,14 +19,14 @@
 #define MAX_PACKED_BYTES \
   ((size_t)32 << 10) /* size up to which operands are packed into one message */
 
-/* How one operand is combined: converted to the body's type if that is another one, and the result
- * to its own. */
+/* How one operand is combined: it is converted to the body's type if that differs, and the result
+ * is converted to its own type. */
 typedef struct reduction {
-  hr_dtype_t dtype; /* element type in messages: the body's */
+  hr_dtype_t dtype; /* element type of messages: the body's */
   const op_body_t *body;
-  const ew_kernel_t *binary;                   /* if the body is one plain op */
-  reduce_local_fn fast;                        /* the same for the commonest; may be NULL */
-  bool wide;                                   /* a plain sum of a narrow float type */
+  const ew_kernel_t *binary; /* set if the body is one plain op */
+  reduce_local_fn fast;      /* vector loop for the most frequent ops and types; may be NULL */
+  bool wide;                 /* a plain sum of a narrow float type */
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
 
@@ -65,7 +65,7 @@ static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtyp
   return prepare_convert(arena, reduction->dtype, to, &reduction->convert_out);
 }
 
-/* Result k of a collective, whose results are a tuple unless there is one. */
+/* Shape of result k of a collective: an element of the tuple, or the only shape. */
 static const hlo_shape_t *shape_at(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
@@ -92,7 +92,7 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
 
 /* --- the reducer --- */
 
-/* What the transport's callbacks get; `combiner` is generated code for the body, if there is
+/* Context of the transport's callbacks; `combiner` is generated code for the body, if there is
  * any. */
 typedef struct reducer_context {
   op_env_t *env;
@@ -100,7 +100,7 @@ typedef struct reducer_context {
   op_combiner_t combiner;
 } reducer_context_t;
 
-/* By generated code, else one op's loop, else the interpreted body. */
+/* Combines by generated code, else by one op's loop, else by the interpreted body. */
 static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b,
                                int64_t count) {
   const reduction_t *reduction = of->reduction;
@@ -126,7 +126,7 @@ static hr_status_t combine_arrays(void *context, void *out, const void *const *i
   return NULL;
 }
 
-/* acc = acc op in: the transport's form for two arrays. */
+/* acc = acc op in: the callback for two arrays. */
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
   return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
 }
@@ -143,7 +143,7 @@ static hr_status_t call_for_elements(void *context, void *acc, const void *in, i
   return st;
 }
 
-/* Elements are widened in blocks that stay in the cache, then added. */
+/* Widens elements in blocks that stay in the cache, then adds them. */
 static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   float wide[WIDEN_BLOCK], *sums = acc;
@@ -160,13 +160,13 @@ static void widen_to_f32(void *context, const void *in, void *acc, int64_t count
   hr_floats_to_f32(((const reducer_context_t *)context)->reduction->dtype, in, acc, count);
 }
 
-/* Rounds accumulators once to the elements' type. */
+/* Rounds accumulators once to the element type. */
 static void narrow_from_f32(void *context, const void *acc, void *out, int64_t count) {
   hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
 }
 
-/* Without calls of the environment any thread of the transport may reduce (any_thread); only
- * single binary ops may be reordered. */
+/* A reducer that calls no function of the environment may run in any thread of the transport
+ * (any_thread); only single binary ops may be reordered. */
 static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction_t *reduction,
                                hr_reducer_t *out_reducer) {
   reducer_context_t *context;
@@ -191,7 +191,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
 
 /* --- all-reduce --- */
 
-/* A converted copy where peers reach it. */
+/* A converted copy in memory that peers can access. */
 static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype,
                                  const hlo_value_t *in, hlo_value_t **out_value) {
   HR_TRY(op_shared_array(env, dtype, in->rank, in->dims, out_value));
@@ -200,17 +200,18 @@ static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dt
   return NULL;
 }
 
-/* Reductions under way: in the type that travels, and as the results will be. Arrays of one
- * execution, per operand. */
+/* Reductions under way, in the type of messages and as results. One array per operand of the
+ * execution. */
 typedef struct reducing {
   const reduce_plan_t *plan;
-  hlo_value_t **operands; /* in the type of messages; some are the reductions' results */
-  hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
+  hlo_value_t **operands; /* in the type of messages; some may be the reductions' results */
+  hlo_value_t **travelling, **results; /* equal where nothing is converted */
   char **packed;                       /* packed copy sent instead of travelling[k]; NULL: none */
   const bool *is_for_other;            /* collective-reduce: is result k another member's? */
 } reducing_t;
 
-/* Unpacks small operands, clears what only another process sees, converts to the declared types. */
+/* Unpacks small operands, clears results that belong to another process, converts to the declared
+ * types. */
 static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   (void)env;
   const reducing_t *reducing = transfer->context;
@@ -227,7 +228,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   return NULL;
 }
 
-/* State between start and end, in the transfer's arena. */
+/* Creates the state between start and end, in the transfer's arena. */
 static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan,
                                 reducing_t **out_reducing) {
   reducing_t *reducing;
@@ -243,7 +244,7 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
   return NULL;
 }
 
-/* Result k, once its message buffer exists; the buffer is retained until the end. */
+/* Makes result k after its message buffer; the buffer is retained until the end. */
 static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing,
                                const hlo_shape_t *shape, int k) {
   hlo_value_t *travelling = reducing->travelling[k];
@@ -254,7 +255,7 @@ static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
-/* Where reduction k goes: its result if that has the type that travels. */
+/* The destination of reduction k: its result if that has the type of messages. */
 static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer,
                                   const hlo_shape_t *shape, const reduction_t *reduction, int k,
                                   hlo_value_t **out_value) {
@@ -263,16 +264,17 @@ static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer,
   return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
 }
 
-/* May operand k be reduced in place: is this its last use and its value shared with nobody? */
+/* True if operand k may be reduced in place: this is its last use and its value has no other
+ * owner. */
 static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands,
                      int k, const op_transfer_t *transfer) {
   return !transfer->out_buffers && operands->values == in && op_is_last_use(step, k) &&
          hlo_value_is_exclusive(in[k]);
 }
 
-/* Sets the operand as it travels: itself, or a copy in the array that takes its reduction. In an
- * asynchronous start with preallocated results, the bytes of an operand may be overwritten
- * before the end unless the operand is pinned, so they are copied. */
+/* Sets the operand in the type of messages: itself, or a copy in the array that receives its
+ * reduction. In an asynchronous start with preallocated results, the bytes of an operand may be
+ * overwritten before the end unless the operand is pinned, so they are copied. */
 static void move_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
                          const op_transfer_t *transfer, hlo_value_t *travelling,
                          hlo_value_t **out_operand) {
@@ -287,8 +289,8 @@ static void move_operand(const hlo_value_t *operand, int k, const reduction_t *r
     memcpy(travelling->data, operand->data, hlo_value_bytes(operand));
 }
 
-/* Operand k and the array that takes its reduction. In place: a sole owner's buffer is reduced
- * into, and becomes the result. */
+/* Operand k and the array that receives its reduction. In place: a sole owner's buffer is both and
+ * becomes the result. */
 static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                  hlo_value_t *const *in, const coll_operands_t *operands, int k,
                                  op_transfer_t *transfer) {
@@ -305,7 +307,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
   return NULL;
 }
 
-/* An all-reduce of `count` elements of one operand. */
+/* Starts an all-reduce of `count` elements of one operand. */
 static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group,
                              const void *in, void *out, int64_t count, op_transfer_t *transfer) {
   hr_reducer_t reducer;
@@ -315,7 +317,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   return env->comm_ops->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
-/* Packs the small operands first .. last - 1 one after the other. */
+/* Packs the small operands first .. last - 1 contiguously. */
 static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                 int first, int last, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[first];
@@ -343,7 +345,7 @@ static int end_of_pack(const reducing_t *reducing, int first) {
   return last;
 }
 
-/* A group of one has nobody to combine with. */
+/* A group of one copies operands to results. */
 static void copy_operands(const reducing_t *reducing) {
   for (int k = 0; k < reducing->plan->count; k++) {
     const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
@@ -351,7 +353,7 @@ static void copy_operands(const reducing_t *reducing) {
   }
 }
 
-/* Runs of small operands travel as one packed transfer: the latency counts once. */
+/* Runs of small operands are packed into one transfer, which pays the latency once. */
 static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                     op_transfer_t *transfer) {
   if (group->size == 1) copy_operands(reducing);
@@ -369,7 +371,7 @@ static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const o
   return NULL;
 }
 
-/* All arrays are made before any transfer starts, for one operand may be another's, too. */
+/* Makes all arrays before any transfer starts, as one array may be several operands. */
 static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                               const op_group_t *group, hlo_value_t *const *in,
                               op_transfer_t *transfer) {
@@ -401,7 +403,7 @@ static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_valu
 }
 const op_kernel_t kernel_all_reduce = {prepare_reduce, run_all_reduce};
 
-/* The value is the result's. */
+/* The value of all-reduce-start is the result itself. */
 static hr_status_t run_all_reduce_start(op_env_t *env, const op_step_t *step,
                                         hlo_value_t *const *in, hlo_value_t **out_value) {
   return op_transfer_start(env, step, step->instr, begin_all_reduce, step->out_shape, in,
@@ -411,7 +413,8 @@ const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce_star
 
 /* --- collective-reduce --- */
 
-/* Each reduction belongs to its root. What the others get is not defined; it is zeros here. */
+/* Each reduction belongs to its root. The results of the others are undefined by the specification;
+ * they are zeros here. */
 static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step,
                                            const hlo_shape_t *shape, hlo_value_t *const *in,
                                            op_transfer_t *transfer) {
@@ -439,8 +442,8 @@ const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_red
 
 /* --- reduce-scatter --- */
 
-/* Member k's part of `in` (all of it for a group of one), reduced into `out`, both in the type that
- * travels. */
+/* Reduces member k's part of `in` (all of it for a group of one) into `out`, both in the type of
+ * messages. */
 static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
                                  const reduction_t *reduction, const hlo_value_t *in,
                                  hlo_value_t *out, op_transfer_t *transfer) {
@@ -465,7 +468,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
-/* Reduced in the type of the body, converted at the end where the result has another type. */
+/* Reduces in the type of the body; converts at the end if the result has another type. */
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                const op_group_t *group, hlo_value_t *operand, int k,
                                reducing_t *reducing, op_transfer_t *transfer) {

@@ -1,8 +1,9 @@
-/* Feeds and channels: what leaves and enters the program other than through parameters and results.
- * The environment does the work; an engine without feeds or channels leaves the function out. */
+/* Feeds and channels: data that leaves and enters the program other than through parameters and
+ * results. The environment does the work; an engine without feeds or channels leaves the functions
+ * NULL. */
 #include "ops/kernels/comm/point_to_point.h"
 
-/* A pair (value, token): the result of infeed and recv-done. Takes `value` over. */
+/* A pair (value, token): the result of infeed and recv-done. Takes ownership of `value`. */
 static hr_status_t with_token(hlo_value_t *value, hlo_value_t **out_value) {
   hlo_value_t *pair[2] = {value, NULL};
   hr_status_t st = hlo_value_token(&pair[1]);
@@ -34,7 +35,7 @@ static hr_status_t run_outfeed(op_env_t *env, const op_step_t *step, hlo_value_t
 const op_kernel_t kernel_outfeed = {NULL, run_outfeed};
 
 /* (data, u32[] context, token): the state between the start and the done; the context is the
- * transfer's handle. Takes `data` over. */
+ * transfer's handle. Takes ownership of `data`. */
 static hr_status_t make_state(hlo_value_t *data, uint32_t handle, hlo_value_t **out_value) {
   hlo_value_t *parts[3] = {data, NULL, NULL};
   hr_status_t st = hlo_value_zeros(hlo_shape_scalar(HR_U32), &parts[1]);
@@ -71,8 +72,8 @@ static hr_status_t run_send_done(op_env_t *env, const op_step_t *step, hlo_value
 }
 const op_kernel_t kernel_send_done = {NULL, run_send_done};
 
-/* A value of this static shape whose contents are not yet defined; its arrays lie where the engine
- * wants them. */
+/* A value of this static shape with undefined contents; its arrays lie where the engine wants
+ * them. */
 static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (shape->dtype == HR_TOKEN) return hlo_value_token(out_value);
   if (!hlo_shape_is_tuple(shape) && env->hints.out_buffers) {
@@ -91,7 +92,7 @@ static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_
   return st;
 }
 
-/* The buffer is handed to the channel, which fills it until the matching recv-done. */
+/* The channel gets the buffer and fills it until the matching recv-done. */
 static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   (void)in;

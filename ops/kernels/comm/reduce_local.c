@@ -1,6 +1,6 @@
 /* Sums, products, minima and maxima of several arrays in one pass: the accumulator stays in
- * registers and each operand is read once, which halves the memory traffic of pairwise combination.
- */
+ * registers and each operand is read once, which halves the memory traffic of pairwise
+ * combination. */
 #include "ops/kernels/comm/reduce_local.h"
 
 #include "base/clones.h"
@@ -11,10 +11,10 @@
 #define FAST
 #endif
 
-#define MAX_ARRAYS 8 /* arrays at a time */
+#define MAX_ARRAYS 8 /* arrays combined in one pass */
 #define INLINE static inline __attribute__((always_inline))
 
-/* `n` is a number once it is part of the function below. */
+/* `n` becomes a constant when the loop is inlined into the function below. */
 #define LOOP(name, type, operator)                                                       \
   INLINE void name##_of(type *to, const void *const *in, int n, int64_t count) {         \
     const type *x[MAX_ARRAYS];                                                           \
@@ -53,7 +53,8 @@
     accumulate_arrays(name##_some, out, in, arrays, count);                              \
   }
 
-/* MAX_ARRAYS arrays, then so many at a time that they and the sums are MAX_ARRAYS. */
+/* Combines MAX_ARRAYS arrays in the first pass; later passes read MAX_ARRAYS - 1 more and the
+ * accumulator. */
 static void accumulate_arrays(reduce_local_fn some, void *out, const void *const *in, int arrays,
                               int64_t count) {
   some(out, in, arrays < MAX_ARRAYS ? arrays : MAX_ARRAYS, count);

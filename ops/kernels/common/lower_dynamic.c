@@ -1,5 +1,5 @@
 /* The new instruction is built in scratch memory, inferred and verified with the actual shapes, and
- * then prepared and run as any other: no kernel knows of dynamic forms. */
+ * then prepared and run like any other: no kernel handles dynamic forms. */
 #include "ops/rules/build_rules.h"
 #include "ops/rules/verify.h"
 #include "ops/kernels/common/lower_dynamic.h"
@@ -19,8 +19,8 @@ static bool is_within(const hlo_shape_t *actual, const hlo_shape_t *declared) {
   return true;
 }
 
-/* Before anything is allocated by sizes that operands say, these are compared with what the program
- * declares. */
+/* Compares sizes given by operands with the declared shape before anything of these sizes is
+ * allocated. */
 static hr_status_t check_declared(const hlo_instr_t *instr, const hlo_shape_t *actual) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (is_within(actual, instr->shape)) return NULL;
@@ -28,7 +28,7 @@ static hr_status_t check_declared(const hlo_instr_t *instr, const hlo_shape_t *a
                    hlo_shape_text(actual, found), hlo_shape_text(instr->shape, declared));
 }
 
-/* Inference may look at the declared element type, the verifier at the whole shape. */
+/* Inference may read the declared element type, the verifier the whole shape. */
 static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_lowered_form_t *form,
                               const hlo_shape_t *const *in) {
   if (form->shape)

@@ -1,11 +1,11 @@
-/* Ops whose sizes are operands: once the operands are there, such an op is a static one with other
- * attributes, and runs as that. */
+/* Ops whose sizes are operands: once the operands are known, such an op is a static op with other
+ * attributes, and runs as that op. */
 #ifndef HLO_OPS_LOWER_DYNAMIC_H
 #define HLO_OPS_LOWER_DYNAMIC_H
 
 #include "ops/kernels/kernel.h"
 
-/* What a step becomes: the op, how many of the operands it takes, and its attributes. */
+/* The static form of a step: the op, the number of operands it reads, and its attributes. */
 typedef struct op_lowered_form {
   hlo_opcode_t op;
   int operand_count, attr_count;
@@ -13,7 +13,8 @@ typedef struct op_lowered_form {
   const hlo_shape_t *shape; /* shape of the result; NULL: inferred */
 } op_lowered_form_t;
 
-/* Runs the step in that form, under all the rules of its op. Everything is made in env->scratch. */
+/* Runs the step in that form, under all the rules of its op. Everything is allocated in
+ * env->scratch. */
 hr_status_t op_lower_dynamic(op_env_t *env, const op_step_t *step, const op_lowered_form_t *form,
                              hlo_value_t *const *in, hlo_value_t **out_value);
 

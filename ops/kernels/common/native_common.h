@@ -4,7 +4,7 @@
 
 #include "ops/kernels/native.h"
 
-/* Offsets of scratch memory, one piece after the other, each aligned. */
+/* Reserves an aligned piece of scratch memory and returns its offset, in bytes. */
 static inline size_t scratch_reserve(size_t *total_bytes, size_t size_bytes) {
   size_t at = *total_bytes;
   *total_bytes += (size_bytes + 63) / 64 * 64;

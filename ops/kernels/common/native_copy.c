@@ -1,5 +1,5 @@
 /* Copies above NATIVE_STREAM_BYTES use non-temporal stores: they save the read for ownership of
- * every destination line and leave the caches to others. Such stores are weakly ordered, so each
+ * every destination line and evict nothing from the caches. Such stores are weakly ordered, so each
  * worker ends its part with a store fence before the pool's barrier publishes it. Fills have one
  * vector loop per element size. */
 #include "ops/kernels/common/native_copy.h"
@@ -107,7 +107,7 @@ typedef struct strided_job {
   const char *from;
 } strided_job_t;
 
-/* A row on its own: its elements are shared out. */
+/* Divides a single row among the workers by elements. */
 static void copy_elements(void *context, int64_t begin, int64_t end, int worker) {
   const strided_job_t *job = context;
   int64_t to_stride = job->copy->nest.row_strides[0], from_stride = job->copy->nest.row_strides[1];

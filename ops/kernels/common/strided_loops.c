@@ -1,7 +1,7 @@
 /* Planning of a nest: drop sizes of 1, sort dimensions by the output's strides (insertion sort, as
  * ranks are small), merge neighbours whose strides are multiples in all operands, and split off the
  * innermost as the row. Copies whose rows are dense in the destination only, as in a transpose, are
- * done in square tiles:
+ * made in square tiles,
  *
  *     source dense along ->          destination dense along ->
  *       a b c d                        a e i
@@ -24,8 +24,8 @@ void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes,
   }
 }
 
-/* Should dimension a be outside dimension b? Operand 0 (the output) decides, then the others:
- * larger stride outside. */
+/* True if dimension a belongs outside dimension b: larger strides outside, by operand 0 (the
+ * output), then the others. */
 static bool belongs_outside(const loop_nest_t *nest, int a, int b) {
   for (int k = 0; k < nest->operand_count; k++) {
     int64_t sa = llabs(nest->strides[k][a]), sb = llabs(nest->strides[k][b]);
@@ -56,7 +56,7 @@ static void move_dim(loop_nest_t *nest, int from, int to) {
   for (int k = 0; k < nest->operand_count; k++) nest->strides[k][to] = nest->strides[k][from];
 }
 
-/* Merges neighbours that are one run in every operand. */
+/* Merges neighbouring dimensions that are contiguous in every operand. */
 static void merge_dims(loop_nest_t *nest) {
   int kept = 0;
   for (int d = 1; d < nest->rank; d++) {
@@ -99,13 +99,14 @@ loop_row_t loop_first(const loop_nest_t *nest, char *const *starts) {
   return row;
 }
 
-/* Counts the index on by one and tells how far each operand moves; false, and back to the start, at
- * the end. */
+/* Increments the index and gives the distance that each operand moves; false at the end, with the
+ * index reset. */
 static bool count_on(const loop_nest_t *nest, int64_t *index, int64_t *offsets) {
   for (int k = 0; k < nest->operand_count; k++) offsets[k] = 0;
   for (int d = nest->rank - 1; d >= 0; d--) {
     bool more = ++index[d] < nest->dims[d];
-    int64_t steps = more ? 1 : 1 - nest->dims[d]; /* on, or back to the start of this dimension */
+    int64_t steps =
+        more ? 1 : 1 - nest->dims[d]; /* forward, or back to the start of this dimension */
     for (int k = 0; k < nest->operand_count; k++) offsets[k] += steps * nest->strides[k][d];
     if (more) return true;
     index[d] = 0;
@@ -156,9 +157,9 @@ loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n) {
   return walk;
 }
 
-#define MIN_CROSS 4 /* shorter sides are not worth a tile */
+#define MIN_CROSS 4 /* shortest side that is worth a tile */
 
-/* Takes the dimension along which the source is dense out of the nest, if rows are dense in the
+/* Removes the dimension along which the source is dense from the nest, if rows are dense in the
  * destination only. */
 static void plan_tiles(loop_copy_t *copy) {
   loop_nest_t *nest = &copy->nest;
@@ -188,7 +189,7 @@ typedef struct pair64 {
   uint64_t low, high;
 } pair64_t;
 
-/* One row of elements of type T; strides in bytes, addresses aligned to the element. */
+/* Copies one row of elements of type T; strides in bytes, addresses aligned to the element. */
 #define COPY_ROW(T)                                                        \
   do {                                                                     \
     if (to_stride == (int64_t)sizeof(T) && from_stride == 0) {             \
@@ -280,7 +281,7 @@ void loop_copy_run(const loop_copy_t *copy, void *to, const void *from) {
   loop_copy_part(copy, to, from, 0, loop_row_total(&copy->nest));
 }
 
-/* Rows at even distances. */
+/* Copies rows at constant distances. */
 static void copy_rows(const loop_copy_t *copy, char *to, const char *from, int64_t rows) {
   const loop_nest_t *nest = &copy->nest;
   int64_t to_step = nest->rank ? nest->strides[0][nest->rank - 1] : 0;

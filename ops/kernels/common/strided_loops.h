@@ -20,7 +20,7 @@
 
 typedef enum loop_order {
   LOOP_ANY_ORDER,    /* dimensions may be permuted: the visits commute */
-  LOOP_PROGRAM_ORDER /* the last dimension stays innermost, only merging is allowed */
+  LOOP_PROGRAM_ORDER /* the last dimension stays innermost; dimensions may only be merged */
 } loop_order_t;
 
 typedef struct loop_nest {
@@ -46,8 +46,8 @@ typedef struct loop_row {
 loop_row_t loop_first(const loop_nest_t *nest, char *const *starts);
 void loop_next(const loop_nest_t *nest, loop_row_t *row);
 
-/* The same walk as offsets from the operands' starts, in the units of the strides: for kernels that
- * walk several arrays of different element sizes at equal places. */
+/* The same walk as offsets from the operands' starts, in the unit of the strides: for kernels that
+ * walk arrays of different element sizes at the same positions. */
 typedef struct loop_walk {
   bool live;
   int64_t at[LOOP_MAX_OPERANDS];
@@ -56,47 +56,48 @@ typedef struct loop_walk {
 
 loop_walk_t loop_walk_first(const loop_nest_t *nest);
 void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk);
-/* Rows of the nest, and the walk as it is at row number n: for workers that start in the middle. */
+/* Number of rows of the nest, and the walk at row number n: for workers that start in the
+ * middle. */
 int64_t loop_row_total(const loop_nest_t *nest);
 loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n);
-/* How many rows from here on, `most` at most, are evenly apart: by the strides of the nest's last
- * dimension. */
+/* Number of rows from here on, at most `most`, at constant distances: the strides of the nest's
+ * last dimension. */
 int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t most);
-/* Advances past `rows` of these rows. */
+/* Advances past `rows` such rows. */
 void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
 
-/* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
+/* Strides in bytes of a dense row-major array; meaningless if the array is empty. */
 void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides);
-/* The same of an array of this shape. */
+/* The same for an array of this shape. */
 static inline void loop_shape_strides(const hlo_shape_t *shape, int64_t *out_strides) {
   int64_t element_bytes = (int64_t)hr_dtype_bytes(shape->dtype);
   loop_dense_strides(shape->rank, shape->dims, element_bytes, out_strides);
 }
 
-/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space; the
- * heart of transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative
- * stride). Where the rows of the two lie across each other the copy goes in square tiles, so that
+/* Copies elements of 1, 2, 4, 8 or 16 bytes between two strided arrays of the same index space;
+ * used by transpose, slice, pad, concatenate, broadcast (source stride 0), reverse (negative
+ * stride). If the dense dimensions of the two differ, the copy is made in square tiles, so that
  * every cache line is used as a whole. */
 typedef struct loop_copy {
   loop_nest_t nest; /* operand 0: destination, 1: source */
   int element_bytes;
-  int64_t cross_count;  /* 0: no tiles; else the dimension, taken out of the nest, along which the
-                           source is dense */
-  int64_t cross_stride; /* destination's stride along that dimension, bytes */
+  int64_t cross_count;  /* length of the dimension along which the source is dense, removed from the
+                           nest; 0: no tiles */
+  int64_t cross_stride; /* destination's stride along that dimension, in bytes */
 } loop_copy_t;
 void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims,
                     const int64_t *to_strides, const int64_t *from_strides);
 void loop_copy_run(const loop_copy_t *copy, void *to, const void *from);
-/* Rows begin .. end - 1 of its nest (of loop_row_total): for workers that each do a part. */
+/* Copies rows begin .. end - 1 of the nest (of loop_row_total): one worker's part. */
 void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin,
                     int64_t end);
-/* One row of it: count elements, strides in bytes. */
+/* Copies one row: count elements, strides in bytes. */
 void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride,
                    int64_t from_stride, int element_bytes);
-/* True if the source of every element lies right after that of the one before: the copy is one run
- * of bytes. */
+/* True if the source of every element directly follows that of the one before: the copy is one
+ * contiguous run. */
 bool loop_copy_is_run(const loop_copy_t *copy);
-/* Writes one element `count` times to a dense run. */
+/* Writes an element `count` times, contiguously. */
 void loop_fill(void *to, const void *element, int element_bytes, int64_t count);
 
 #endif

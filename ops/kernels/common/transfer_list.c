@@ -1,17 +1,17 @@
 /* Transfers of collectives and of send and recv that have started and not ended: requests of the
- * transport, the values that they read and write, and what is left to do when they have arrived.
+ * transport, the values that they read and write, and the work left after their arrival.
  *
- * a -start:           op_transfer_start -> in the list -> op_transfer_done or op_transfers_done
- * a synchronous op:   op_transfer_run: the transfer lives on the stack and is never in the list
+ *   a -start:           op_transfer_start -> in the list -> op_transfer_done or op_transfers_done
+ *   a synchronous op:   op_transfer_run: the transfer lives on the stack and is never in the list
  *
- * The list is in the order of the starts, which is the same on all processes, so that the
- * transfers that are left at the end of a run complete in an order in which their peers do, too.
- * It is searched linearly: a program has few transfers in flight at a time. */
+ * The list is in the order of the starts, which is the same on all processes, so that the transfers
+ * that are left at the end of a run complete in an order in which their peers do, too. It is
+ * searched linearly: a program has few transfers in flight at a time. */
 #include "ops/kernels/common/transfer_list.h"
 
 #include "base/mem.h"
 
-#define AT_ONCE 8 /* requests of one step */
+#define AT_ONCE 8 /* requests in flight at a time within one step */
 
 struct op_transfers {
   op_transfer_t *first, **last; /* in the order of their starts */
@@ -76,7 +76,7 @@ static void clear(op_transfer_t *transfer) {
   transfer->completed_count = 0;
 }
 
-/* The second half; the reference of the results goes to the caller. */
+/* The second half; the caller gets the reference of the results. */
 static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
                             hlo_value_t **out_value) {
   st = end_requests(env, transfer, st);
@@ -91,15 +91,15 @@ static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t 
 
 /* --- within a step --- */
 
-/* Out buffers serve one collective: the next one finds none. */
+/* Out buffers are for one collective: the next one finds none. */
 static hlo_value_t *const *take_out_buffers(op_env_t *env) {
   hlo_value_t *const *out_buffers = env->hints.out_buffers;
   env->hints.out_buffers = NULL;
   return out_buffers;
 }
 
-/* Inside an async-start the collective starts here and completes in the async-done; else it
- * lives on the stack of its step, in the step's scratch. */
+/* Inside an async-start the collective starts here and completes in the async-done; otherwise the
+ * transfer lives on the stack, and its memory in the step's scratch. */
 hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
                             hlo_value_t *const *in, hlo_value_t **out_value) {
   if (env->hints.starting) {
@@ -119,7 +119,7 @@ hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn be
 
 /* --- between a -start and its -done --- */
 
-/* The list is made with the first transfer, so that programs without any pay nothing. */
+/* Creates the list with the first transfer, so that programs without transfers pay nothing. */
 static hr_status_t transfers_of(op_env_t *env, op_transfers_t **out_transfers) {
   if (!env->transfers.list) {
     void *memory;
@@ -156,8 +156,7 @@ static void recycle_transfer(op_transfers_t *transfers, op_transfer_t *transfer)
   transfers->free = transfer;
 }
 
-/* The operands as they are now, until the end. They are read by then, and nobody may write what
- * others can see. */
+/* Keeps the operands unchanged until the end: a reference prevents writes in place. */
 static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
                                  hlo_value_t *const *in, hlo_value_t ***out_held) {
   int count = step->instr->operand_count;
@@ -171,9 +170,9 @@ static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
   return NULL;
 }
 
-/* Operands are held until the end, unless they are pinned. A failed start completes what it had
- * begun, so that no request outlives it. The result's reference in the transfer stays until the
- * end, so *out_value is one more. */
+/* Operands are held until the end, unless they are pinned. A failed start completes the requests it
+ * has begun, so that none outlives it. The transfer keeps its reference of the result until the
+ * end, so *out_value is another one. */
 hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
                               op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
@@ -203,7 +202,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   return NULL;
 }
 
-/* `last` follows when the last transfer goes. */
+/* Updates `last` when the last transfer is removed. */
 static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) {
   op_transfer_t **link = &transfers->first;
   while (*link != transfer) link = &(*link)->next;
@@ -211,7 +210,7 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
   if (transfers->last == &transfer->next) transfers->last = link;
 }
 
-/* Out of the list first, as completion may fail. */
+/* Removes the transfer from the list first, as completion may fail. */
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st,
                            hlo_value_t **out_value) {
   unlink_transfer(env->transfers.list, transfer);
@@ -221,7 +220,7 @@ static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t s
   return st;
 }
 
-/* NULL for a start that began nothing: a group of one process, or one that has been completed. */
+/* *out_value is NULL for a start that began nothing (a group of one process) or has completed. */
 hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value) {
   op_transfer_t *transfer = env->transfers.list ? env->transfers.list->first : NULL;
   *out_value = NULL;
@@ -229,7 +228,7 @@ hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_
   return transfer ? end_one(env, transfer, NULL, out_value) : NULL;
 }
 
-/* In the order of the starts, which is the same on all processes. */
+/* Completes in the order of the starts, which is the same on all processes. */
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
   while (env->transfers.list && env->transfers.list->first)
     st = end_one(env, env->transfers.list->first, st, NULL);

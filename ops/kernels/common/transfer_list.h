@@ -1,7 +1,7 @@
-/* Collectives in two halves: `begin` starts the transfers and makes the values that they fill, the
- * end waits and does what is left (conversions, interleaving). A synchronous op does both in its
- * step. A -start does the first half only; its -done finds the rest by the -start instruction, so
- * that nothing has to travel in the value between them. Thread: that of the environment. */
+/* Collectives in two halves: `begin` starts the transfers and makes the values that they fill; the
+ * end waits and does the remaining work (conversions, interleaving). A synchronous op does both in
+ * its step. A -start does the first half only; its -done finds the transfer by the -start
+ * instruction, so that the value between them carries nothing. Thread: that of the environment. */
 #ifndef HLO_OPS_TRANSFER_LIST_H
 #define HLO_OPS_TRANSFER_LIST_H
 
@@ -27,33 +27,33 @@ struct op_transfer {
   HR_VEC(hlo_value_t *) held_values; /* values that live until the end; owned */
 };
 
-/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the results.
- */
+/* The first half: sets transfer->value and whatever else it needs. `shape` is that of the
+ * results. */
 typedef hr_status_t (*op_start_fn)(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer);
 
-/* Where the caller stores one more request. A synchronous step has a bounded number of requests in
- * flight, as their scratch memory adds up; others are awaited here first. */
+/* Returns where the caller stores one more request. A synchronous step has a bounded number of
+ * requests in flight, as their scratch memory adds up; earlier ones are awaited here if
+ * necessary. */
 hr_status_t op_transfer_add_request(op_env_t *env, op_transfer_t *transfer,
                                     op_request_t ***out_request);
-/* Takes a reference over until the end; also when it fails. */
+/* Takes ownership of a reference until the end; also when it fails. */
 hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value);
 
-/* Both halves; only the first inside the computation of an async-start. The results have the shape
- * of the step. */
+/* Runs both halves; inside the computation of an async-start only the first. The results have the
+ * shape of the step. */
 hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin,
                             hlo_value_t *const *in, hlo_value_t **out_value);
-/* The first half for `start`, with results of this shape, whose contents come later. */
+/* Runs the first half for `start`; its results have this shape and get their contents later. */
 hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start,
                               op_start_fn begin, const hlo_shape_t *shape, hlo_value_t *const *in,
                               hlo_value_t **out_value);
-/* The second half of what `start` began; *out_value is NULL if it began nothing that is not over.
- */
+/* Runs the second half of `start`; *out_value is NULL if it began nothing or has completed. */
 hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_t **out_value);
 
-/* Engines call this when a run ends: completes what has no -done, or gives everything up if `st` is
- * a failure. */
+/* Completes transfers that have no -done, or cancels all if `st` is a failure. Engines call this
+ * when a run ends. */
 hr_status_t op_transfers_done(op_env_t *env, hr_status_t st);
-void op_transfers_destroy(op_env_t *env); /* nothing is under way any more */
+void op_transfers_destroy(op_env_t *env); /* no transfer may be under way */
 
 #endif

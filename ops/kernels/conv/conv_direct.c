@@ -16,7 +16,7 @@
  *     copy or narrow the results, run the epilogue
  *
  * How a tile of rows r0 .. r3 reads the input (in_stride 1, 3 taps): the A of tap t is the line
- * from position t on, so rows are found by a stride and nothing is copied.
+ * from position t on, so rows are addressed by a stride and nothing is copied.
  *
  *   input line   x0 x1 x2 x3 x4 x5
  *   tap 0        r0 r1 r2 r3
@@ -46,7 +46,7 @@
 #include <immintrin.h>
 #endif
 
-#define SPLIT_FLOPS 2e5 /* below this one worker is as fast */
+#define SPLIT_FLOPS 2e5 /* FLOPs below which one worker is as fast */
 
 #define TILES_FILE "ops/kernels/conv/conv_direct_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"

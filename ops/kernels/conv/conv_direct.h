@@ -70,10 +70,10 @@ typedef struct direct_panel {
   const int64_t *tap_positions; /* coordinate of each tap on the last axis, relative to the row */
   int64_t axis_size;            /* size of the last axis of the input */
   int64_t position_stride;      /* step of that coordinate from one row to the next */
-  const void *zeros;            /* address read in place of padding */
+  const void *zeros;            /* address read instead of padding */
   int64_t tap_reuse;            /* adjacent taps that a sliding tile keeps in registers; 0: none */
 
-  /* Tiles by an indirection buffer: positions at borders, and rests of lines. */
+  /* Tiles by an indirection buffer: positions at borders, and remainders of lines. */
   int64_t indirect_tiles;         /* number of these tiles */
   const int32_t *live_taps;       /* [tile][1 + taps]: count, then indices of the taps */
   const void *const *indirection; /* [tile][live tap][row]: addresses of A */
@@ -113,14 +113,14 @@ typedef struct direct_axis {
   int64_t stride;    /* coordinates from one result of the phase to the next */
   int64_t count;     /* results of the phase */
   int64_t in_stride; /* input coordinates from one result to the next */
-  int64_t taps;      /* taps of the axis that meet the input at all */
+  int64_t taps;      /* taps of the axis that meet the input for some result */
   int64_t *starts;   /* [taps]: input coordinate of the first result, ascending */
   int64_t *elements; /* [taps]: index within the window */
 } direct_axis_t;
 
 /* Results that meet the same taps. A forward convolution has one phase; with holes in the input
  * (data gradient, transposed convolution) each residue of the coordinates modulo the hole width is
- * a phase of its own, so no hole is ever read. */
+ * a separate phase, so no hole is ever read. */
 typedef struct direct_phase {
   direct_axis_t axes[CONV_MAX_SPATIAL];
   int64_t taps;                             /* taps of a position; merged rows count as one */
@@ -143,7 +143,7 @@ typedef struct direct_phase {
 /* Sizes and strides of one group's product. */
 typedef struct direct_gemm {
   int64_t groups;       /* products */
-  int64_t fused_groups; /* groups of the program in one of them: more than 1 if depthwise */
+  int64_t fused_groups; /* groups of the program in one product: more than 1 if depthwise */
   int64_t k;            /* terms of a tap */
   int64_t n;            /* columns */
   int64_t k_stride;     /* stride of the reduction dimension in the program's weights */
@@ -173,7 +173,7 @@ typedef struct direct_tiling {
 /* Variants of the loop nest; they exclude each other except where a comment says so. */
 typedef struct direct_form {
   bool narrow_n;         /* n of at most 4: vectors of terms, panel [tap][column][term] */
-  bool depthwise;        /* every column has terms of its own: elementwise products */
+  bool depthwise;        /* each column has its own terms: elementwise products */
   bool merges_last_axis; /* few channels: the taps of a row are one tap of taps * k terms */
   bool has_region;       /* any form: the block's input is copied, channels innermost, padded */
   bool has_copy;         /* any form: results go through a buffer of the block */
@@ -190,7 +190,7 @@ typedef struct direct_depthwise {
 typedef struct direct_partition {
   int phase_count;
   direct_phase_t *phases;
-  int64_t parts;       /* parts that the columns are divided in: 1 unless blocks are too few */
+  int64_t parts;       /* parts into which the columns are divided: 1 unless blocks are too few */
   int64_t part_panels; /* panels of a part */
   int64_t tasks;       /* tasks of all phases */
 } direct_partition_t;
@@ -201,15 +201,15 @@ typedef struct direct_packed {
   int64_t elements;       /* elements of all groups */
   size_t bytes;           /* size with the bias */
   size_t bias_at;         /* offset of the bias, bytes */
-  const void *constant;   /* packed when planned, of constant weights; else NULL */
-  bool late;              /* a task packs a k block of a panel before it multiplies by that */
+  const void *constant;   /* packed weights of a plan with constant weights; else NULL */
+  bool late;              /* a task packs a k block of a panel before it multiplies by it */
 } direct_packed_t;
 
 /* Byte offsets in scratch memory. */
 typedef struct direct_scratch {
   size_t wide_at[2];   /* widened input and weights */
   size_t packed_at;    /* packed weights */
-  size_t workers_at;   /* workspaces, one a worker */
+  size_t workers_at;   /* workspaces, one per worker */
   size_t worker_bytes; /* size of a workspace */
 } direct_scratch_t;
 
@@ -255,11 +255,11 @@ typedef struct conv_direct {
 
 /* --- a run --- */
 
-/* Addresses of one call. */
+/* Addresses of one run. */
 typedef struct direct_run {
   const conv_direct_t *plan;
-  const char *from;    /* input, widened if need be */
-  const char *weights; /* weights, widened if need be; unused if they are constant */
+  const char *from;    /* input, widened if necessary */
+  const char *weights; /* weights, widened if necessary; unused if they are constant */
   char *to;            /* result */
   char *packed;        /* packed weights */
   char *workspaces;    /* scratch memory of all workers */
@@ -322,7 +322,8 @@ int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase);
 int64_t direct_max_k(const conv_direct_t *plan);
 
 /* Fills in the plan except for its function pointers and scratch offsets; `problem` and `workers`
- * are set. *out_fits false: another kernel is faster, or must do it. Arrays live as the arena. */
+ * are set. *out_fits false: another kernel is faster, or is required. Arrays live as long as the
+ * arena. */
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits);
 /* Assigns all scratch offsets; returns the size in bytes. */
 size_t direct_plan_scratch(conv_direct_t *plan);
@@ -340,11 +341,11 @@ const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phas
 void direct_block_prepare(direct_block_t *block);
 /* Copies the block's input, channels innermost and zero-padded, into the workspace. */
 void direct_block_fill_region(const direct_block_t *block);
-/* Slots of result `number`, counted over the indirect ones, in the indirection buffer: one every
- * tile.rows. */
+/* Slots of result `number`, counted over the indirect ones, in the indirection buffer: every
+ * tile.rows-th slot. */
 const void **direct_block_indirection(const direct_block_t *block, int64_t number);
 /* Live taps of an indirect tile: count, then indices. */
 int32_t *direct_block_live_taps(const direct_block_t *block, int64_t tile);
-/* Copies columns [begin, end) of the block's buffer to the result, narrowed if need be. */
+/* Copies columns [begin, end) of the block's buffer to the result, narrowed if necessary. */
 void direct_block_store(const direct_block_t *block, int64_t begin, int64_t end);
 #endif

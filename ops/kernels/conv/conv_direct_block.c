@@ -1,11 +1,11 @@
 /* Addresses of one block of a direct convolution: lines, indirection buffer, live taps.
  *
- * A block is divided into spans, one a line of results. The middle of a span, whose taps are all
- * inside the input, becomes a line: its tiles compute addresses from strides. The borders, and what
- * does not fill a tile, go through the indirection buffer, one address for each position and tap,
- * as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the same
- * coordinate of neighbouring spans are put into one tile, because they miss the same taps, and taps
- * that no row of a tile has are skipped (live taps).
+ * A block is divided into spans, one per line of results. The middle of a span, whose taps are all
+ * inside the input, becomes a line: its tiles compute addresses from strides. Borders, and
+ * remainders smaller than a tile, use the indirection buffer, one address for each position and
+ * tap, as in XNNPACK's indirect convolution; padding reads a line of zeros. Border results at the
+ * same coordinate of neighbouring spans are put into one tile, because they miss the same taps, and
+ * taps that no row of a tile has are skipped (live taps).
  *
  * Cost: O(positions) for lines, O(border positions * taps) for the buffer, once a block and not
  * once a panel. */
@@ -57,7 +57,7 @@ static const void *make_edge_copy(direct_block_t *block, const char *from, int64
   return edge_copy;
 }
 
-/* Whether a tap is inside the input along the first `axes` axes. */
+/* True if a tap is inside the input along the first `axes` axes. */
 static bool is_inside(const direct_block_t *block, const direct_position_t *position,
                       const int64_t *tap, int axes) {
   bool inside = true;
@@ -69,7 +69,8 @@ static bool is_inside(const direct_block_t *block, const direct_position_t *posi
   return inside;
 }
 
-/* Whether all taps are inside along the first `axes` axes: the first and the last of each are. */
+/* True if all taps are inside along the first `axes` axes: the first and the last tap of each
+ * are. */
 static bool all_taps_inside(const direct_block_t *block, const direct_position_t *position,
                             int axes) {
   int64_t first[CONV_MAX_SPATIAL] = {0}, last[CONV_MAX_SPATIAL];
@@ -96,21 +97,21 @@ static void set_inner_range(const direct_block_t *block, direct_span_t *s) {
   s->inner_end = hr_max(s->inner_end, s->inner_begin);
 }
 
-/* Taps of a row: those of the last axis, or the one that they are merged into. */
+/* Number of taps of a row: those of the last axis, or 1 if they are merged. */
 static int64_t row_taps(const direct_block_t *block) {
   return block->run->plan->form.merges_last_axis
              ? 1
              : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
 }
 
-/* Advances to the next row of taps, an odometer over all axes but the last. */
+/* Advances to the next row of taps, over all axes except the last. */
 static void advance_tap_row(const direct_block_t *block, int64_t *tap) {
   for (int d = block->run->plan->problem->spatial - 2;
        d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--)
     tap[d] = 0;
 }
 
-/* Indirection slots of a border position, row of taps by row of taps. */
+/* Fills the indirection slots of a border position, row of taps by row of taps. */
 static void fill_indirection(direct_block_t *block, const direct_position_t *position,
                              const char *base, const void **to) {
   const conv_direct_t *plan = block->run->plan;
@@ -152,7 +153,8 @@ static int64_t span_result_stride(const direct_block_t *block, const direct_span
   return (plan->form.has_copy ? plan->tile.padded_n : s->out_stride) * plan->types.sum_bytes;
 }
 
-/* Where the sums of a span go: the copy that is transformed afterwards, or the result itself. */
+/* Destination of the sums of a span: the buffer whose contents are transformed later, or the
+ * result. */
 static char *span_result(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   return plan->form.has_copy ? block->workspace + plan->workspace.copy_at +
@@ -182,7 +184,8 @@ static void add_indirect_result(direct_block_t *block, const direct_span_t *s, i
   results[block->indirect_rows++] = span_result(block, s) + x * span_result_stride(block, s);
 }
 
-/* Live taps of a line. The axes but the last are inside or outside for all its results alike. */
+/* Live taps of a line. Along the axes except the last, a tap is inside for all its results or for
+ * none. */
 static const int32_t *list_line_taps(const direct_block_t *block, const direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -201,11 +204,11 @@ static const int32_t *list_line_taps(const direct_block_t *block, const direct_s
 }
 
 #define MIN_RESULTS_PER_REPEAT \
-  16 /* a last tile may recompute one in so many results; more cost more than indirection */
+  16 /* a last tile may recompute one in this many results; more cost more than indirection */
 
-/* Sets the line of a span: its inner results; depthwise, whose tiles test the borders themselves,
- * all. A last tile that is not full overlaps the one before if that is cheap and nothing is
- * accumulated. */
+/* Sets the line of a span: its inner results, or in the depthwise form, whose tiles check the
+ * borders themselves, all results. A last tile that is not full overlaps the previous one if that
+ * is cheap and nothing is accumulated. */
 static void set_line_range(const direct_block_t *block, direct_span_t *s) {
   const conv_direct_t *plan = block->run->plan;
   bool all = plan->form.depthwise && block->phase->taps;
@@ -277,7 +280,8 @@ static direct_span_t span_from(const direct_block_t *block, int64_t number) {
   return s;
 }
 
-/* Surplus rows of the last tile read what its last row reads, and write to the spare results. */
+/* Surplus rows of the last tile read the addresses of its last row, and write to the spare
+ * results. */
 static void pad_last_tile(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   void **results = (void **)(block->workspace + plan->workspace.results_at);
@@ -331,7 +335,7 @@ static void plan_block_tiles(direct_block_t *block) {
   for (int64_t i = 0; i < block->indirect_tiles; i++) compact_live_taps(block, i);
 }
 
-/* Zeros first: border taps read them. */
+/* Writes the zeros first, as border taps read them. */
 void direct_block_prepare(direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   memset(block->workspace + plan->workspace.zeros_at, 0, plan->workspace.zeros_bytes);

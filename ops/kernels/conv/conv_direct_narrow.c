@@ -4,10 +4,10 @@
  *
  *   out[x .. x + lanes) += weight[tap] * in[offset[tap] + x .. + lanes), for all taps
  *
- * A block is some lines of one channel of a result, or a part of one line. Where it reads beyond
- * the input, a zero-padded copy is read in its place.
- * Cost: taps * lanes multiply-adds per vector of results; weights are gathered once a block. Not
- * handled: several channels in vectors, base dilation, strides along the last axis. */
+ * A block is some lines of one channel of a result, or a part of one line. If it reads beyond the
+ * input, a zero-padded copy is read instead. Cost: taps * lanes multiply-adds per vector of
+ * results; weights are gathered once per block. Not handled: several channels in vectors, base
+ * dilation, strides along the last axis. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -20,8 +20,8 @@
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
-/* One line of results: result x is the sum over the taps of from[offsets[tap] + x] * weights[tap].
- */
+/* One line of results: result x is the sum over the taps of from[offsets[tap] + x] *
+ * weights[tap]. */
 typedef struct lines_sum {
   const void *from, *weights;
   void *to;
@@ -32,29 +32,28 @@ typedef struct lines_sum {
 #define TILES_FILE "ops/kernels/conv/conv_direct_narrow_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-#define AXES \
-  CONV_MAX_SPATIAL /* those that a convolution has are the last ones, the others have one place */
-#define SPLIT_FLOPS 2e5 /* below this one worker is as fast */
+#define AXES CONV_MAX_SPATIAL /* the convolution's are the last ones; the others have size 1 */
+#define SPLIT_FLOPS 2e5       /* FLOPs below which one worker is as fast */
 #define BLOCK_POSITIONS \
-  4096 /* results of a block: they and their input fit the first-level cache */
+  4096 /* results of a block, which fit the first-level cache with their input */
 #define LINE_POSITIONS 2048
 #define MOST_TAPS 65536
 
 typedef struct lines_axis {
   int64_t in, out, window, stride, dilation, low;
   int64_t from_step, to_step;
-  int64_t block, blocks;       /* results of a block; blocks */
-  int64_t region, region_step; /* places that a block's copy has */
+  int64_t block, blocks;       /* results of a block; number of blocks */
+  int64_t region, region_step; /* positions of a block's copy; stride in it */
 } lines_axis_t;
 
 typedef struct conv_direct_narrow {
   const conv_problem_t *problem;
   lines_axis_t axes[AXES];
   int workers;
-  int64_t bytes, lanes, taps; /* taps: of all channels of the input */
-  int64_t *in_place,
-      *in_region; /* each tap's place from a result's first one: elements of the input, of a copy */
-  int64_t *weights; /* where its weight is, from those of the result's channel on */
+  int64_t bytes, lanes, taps;    /* taps: over all channels of the input */
+  int64_t *in_place, *in_region; /* offset of each tap from a result's first tap: in elements of the
+                                    input, of a copy */
+  int64_t *weights; /* offset of each tap's weight, from those of the result's channel */
   int64_t tasks;
   size_t space_bytes, copy_at; /* a worker's weights, and the offset of the copy after them */
   void (*sum_line)(const lines_sum_t *line);
@@ -75,7 +74,8 @@ typedef struct lines_block {
 
 /* --- blocks --- */
 
-/* Tasks count blocks of the last axis fastest, then the other axes, channels, groups and images. */
+/* Tasks number blocks along the last axis fastest, then the other axes, channels, groups and
+ * images. */
 static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) {
   const conv_direct_narrow_t *plan = run->plan;
   const conv_problem_t *p = plan->problem;
@@ -93,8 +93,8 @@ static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) 
   return block;
 }
 
-/* Offset of the input at the first tap of the block's first result; it may be outside of the array.
- */
+/* Offset of the input at the first tap of the block's first result; it may be outside of the
+ * array. */
 static int64_t first_position(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
@@ -105,12 +105,12 @@ static int64_t first_position(const lines_block_t *block) {
   return at;
 }
 
-/* Input positions that `count` results span. */
+/* Number of input positions that `count` results span. */
 static int64_t reach_of(const lines_axis_t *axis, int64_t count) {
   return (count - 1) * axis->stride + (axis->window - 1) * axis->dilation + 1;
 }
 
-/* Whether all reads are inside the input, surplus lanes of the last vector included. */
+/* True if all reads are inside the input, surplus lanes of the last vector included. */
 static bool is_inside(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
@@ -153,7 +153,7 @@ static void copy_line(const lines_block_t *block, int64_t number, char *to) {
   memset(to + end * plan->bytes, 0, (size_t)((line->region - end) * plan->bytes));
 }
 
-/* Copies the input under the block, zeros included, line by line into scratch memory. */
+/* Copies the input of the block, zeros included, line by line into scratch memory. */
 static char *copy_block(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   char *to = block->space + plan->copy_at;
@@ -163,7 +163,7 @@ static char *copy_block(const lines_block_t *block) {
   return to;
 }
 
-/* The weights of one output channel, in the order of the taps' offsets. */
+/* Gathers the weights of one output channel, in the order of the taps' offsets. */
 static void gather_weights(const lines_block_t *block) {
   const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
@@ -231,7 +231,7 @@ hr_status_t conv_run_direct_narrow(const op_native_run_t *native, const void *pl
 
 /* --- planning --- */
 
-/* Three axes always; those that the problem lacks have size 1. */
+/* Sets three axes; those that the problem lacks have size 1. */
 static void plan_axes(conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
   for (int i = 0; i < AXES; i++) {
@@ -249,13 +249,13 @@ static void plan_axes(conv_direct_narrow_t *plan) {
   }
 }
 
-/* Parts of the axis of at most `positions`, as many as workers can share evenly. */
+/* Divides the axis into parts of at most `positions`, as many as workers can share evenly. */
 static void plan_parts(lines_axis_t *axis, int64_t positions, int64_t unit, int workers) {
   int64_t blocks = hr_workers_balance(hr_div_ceil(axis->out, positions), workers);
   axis->block = hr_min(hr_div_ceil(hr_div_ceil(axis->out, blocks), unit) * unit, axis->out);
 }
 
-/* Blocks of some lines, or parts of one line if there are fewer lines than workers. */
+/* A block is some lines, or a part of one line if there are fewer lines than workers. */
 static void plan_blocks(conv_direct_narrow_t *plan) {
   lines_axis_t *axes = plan->axes;
   lines_axis_t *line = &axes[AXES - 1];
@@ -277,7 +277,7 @@ static void plan_blocks(conv_direct_narrow_t *plan) {
       scratch_reserve(&plan->space_bytes, (size_t)(p->in_channels * stride * plan->bytes));
 }
 
-/* Taps are counted over the input's channels and then along the axes. */
+/* Taps are numbered over the input's channels and then along the axes. */
 static hr_status_t plan_taps(hr_arena_t *arena, conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *src = &p->arrays[CONV_SRC];
@@ -310,7 +310,7 @@ static int64_t count_taps(const conv_problem_t *p) {
   return taps <= MOST_TAPS ? (int64_t)taps : 0;
 }
 
-/* Vectors along the last axis must be fuller than those of channels would be. */
+/* True if vectors along the last axis are fuller than those of channels would be. */
 static bool has_form(const conv_problem_t *p, int64_t lanes) {
   const matmul_types_t *t = &p->types;
   int last = p->spatial - 1;
@@ -323,7 +323,7 @@ static bool has_form(const conv_problem_t *p, int64_t lanes) {
          (p->groups == 1 || p->in_channels == 1);
 }
 
-/* Declines everything that has_form refuses, without a plan. */
+/* Declines everything that has_form refuses. */
 hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
                                        const conv_problem_t *problem, op_native_step_t *out) {
   conv_direct_narrow_t *plan;

@@ -7,7 +7,7 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* `vecs` vectors of results from number `x` on, a constant where this is called. */
+/* `vecs` vectors of results from number `x` on; vecs is a constant at each call. */
 SIMD_INLINE void SIMD_NAME(sum_vectors)(int vecs, const lines_sum_t *at, int64_t x,
                                         SIMD_NAME(acc) * sums) {
   const SIMD_REAL *weights = at->weights;
@@ -30,7 +30,7 @@ SIMD_INLINE int64_t SIMD_NAME(sum_run)(int vecs, const lines_sum_t *at, int64_t 
   return x;
 }
 
-/* The last vector is written as far as there are results. */
+/* The last vector is written up to the last result. */
 SIMD_TARGET static void SIMD_NAME(sum_line)(const lines_sum_t *at) {
   int64_t x = SIMD_NAME(sum_run)(8, at, 0);
   x = SIMD_NAME(sum_run)(4, at, x);

@@ -9,8 +9,8 @@
  *
  * Taps are those of the phase, in the order of its axes; a data gradient reads the window
  * backwards. Cost: one pass over the weights. Panels are independent, so workers share them.
- * Constant weights are packed once, when the plan is made; many weights of few positions as they
- * are multiplied, so that they do not go to memory and come back (direct_pack_k_block). */
+ * Constant weights are packed once, in the plan; many weights of few positions are packed just
+ * before their use, so that they do not go to memory and back (direct_pack_k_block). */
 #include <string.h>
 
 #include "ops/kernels/conv/conv_direct.h"
@@ -62,8 +62,8 @@ const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phas
   return run->packed + plan->packed.bias_at + number * plan->tile.padded_n * plan->types.sum_bytes;
 }
 
-/* Offset of a tap's weights from those of the first element of the window. Merged taps count one by
- * one. */
+/* Offset of a tap's weights from those of the first element of the window. Merged taps are numbered
+ * separately. */
 static int64_t tap_weight_offset(const conv_direct_t *plan, const direct_phase_t *phase,
                                  int64_t tap) {
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
@@ -150,9 +150,9 @@ static int64_t count_taps(const conv_direct_t *plan, const direct_phase_t *phase
 
 #define TRANSPOSED_BYTES (32 << 10)
 
-/* Elements of a window that is innermost in the program's weights: then a whole window is
- * transposed at once, as reading tap by tap would touch every cache line once for each tap. 0: it
- * is not, or has one element. */
+/* Number of elements of a window that is innermost in the program's weights: a whole window is then
+ * transposed at once, as reading tap by tap would touch every cache line once per tap. 0: the
+ * window is not innermost, or has one element. */
 static int64_t innermost_window(const conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t window = 1;
@@ -161,13 +161,13 @@ static int64_t innermost_window(const conv_direct_t *plan) {
   return window > 1 && plan->types.k_group == 1 && !plan->form.narrow_n ? window : 0;
 }
 
-/* Does a buffer hold the windows of a panel? */
+/* True if the buffer holds the windows of a panel. */
 static bool packs_transposed(const conv_direct_t *plan) {
   int64_t window = innermost_window(plan);
   return window && window * plan->tile.width * plan->types.sum_bytes <= TRANSPOSED_BYTES;
 }
 
-/* Is a panel of one term the window itself, transposed? It may be larger than the buffer. */
+/* True if a panel of one term is the transposed window itself. It may be larger than the buffer. */
 static bool is_window_transposed(const conv_direct_t *plan, const direct_phase_t *phase) {
   int64_t taps = count_taps(plan, phase);
   if (plan->gemm.k != 1 || taps != innermost_window(plan)) return false;

@@ -1,4 +1,4 @@
-/* Plan of a direct convolution: whether this kernel takes the problem, and with which blocking.
+/* Plan of a direct convolution: whether this kernel accepts the problem, and with which blocking.
  *
  * The steps, in the order of direct_plan_init:
  *   plan_gemm            which array is A and which is C; sizes of one group's product
@@ -18,27 +18,26 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define K_BLOCK_BYTES \
-  (128 << 10)     /* packed panel of one k block: a part of the second-level cache */
+  (128 << 10)     /* bytes of the packed panel of one k block: a part of the second-level cache */
 #define K_UNIT 16 /* smallest k block */
-#define BLOCK_BYTES                                                            \
-  (384 << 10) /* a block's input and results: a part of the second-level cache \
-               */
-#define INDIRECTION_BYTES (128 << 10) /* a block's indirection buffer */
-#define MIN_POSITIONS 32 /* positions of a block, at least: each reads all packed weights */
+#define BLOCK_BYTES \
+  (384 << 10) /* bytes of a block's input and results: a part of the second-level cache */
+#define INDIRECTION_BYTES (128 << 10) /* bytes of a block's indirection buffer */
+#define MIN_POSITIONS 32 /* least positions of a block: each block reads all packed weights */
 #define MAX_POSITIONS 512
-#define MAX_MERGED_CHANNELS 32 /* at most so many channels are merged with the taps of a row */
-#define MIN_K 8                /* terms of a tap, at least: with fewer im2col is faster, */
+#define MAX_MERGED_CHANNELS 32 /* most channels that are merged with the taps of a row */
+#define MIN_K 8                /* least terms of a tap: with fewer im2col is faster, */
 #define MIN_K_NARROW 3         /* unless the columns fill no more than half a vector */
-#define MAX_DEPTHWISE_K 16     /* terms of columns of fused groups that could fill half a vector */
-#define SPARSE_FLOPS 2e7       /* work up to which vectors may be half empty */
+#define MAX_DEPTHWISE_K 16     /* most terms of columns of fused groups; more fill half a vector */
+#define SPARSE_FLOPS 2e7       /* FLOPs up to which vectors may be half empty */
 #define MAX_NARROW_N 4
 #define MAX_PHASES 64
-#define LATE_POSITIONS 1024    /* weights used for so many positions at most are packed late, */
+#define LATE_POSITIONS 1024    /* most positions for which weights are packed late, */
 #define LATE_BYTES (512 << 10) /* if they do not stay in the second-level cache */
 #define MAX_TAPS 65536
 
-/* Terms per pass over a block: what lets a panel of weights stay in the cache, in multiples of
- * K_UNIT and of equal size. */
+/* Terms per pass over a block, so that a panel of weights stays in the cache: a multiple of K_UNIT,
+ * in passes of equal size. */
 int64_t direct_k_block(const conv_direct_t *plan, const direct_phase_t *phase) {
   if (plan->form.narrow_n || plan->form.depthwise) return phase->k;
   int64_t pieces =
@@ -51,8 +50,8 @@ static bool computes_in(hr_dtype_t dtype, hr_dtype_t real) {
   return dtype == real || (hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == real);
 }
 
-/* Chooses k_group and the conversions. False: no kernel for these types. With AMX oneDNN multiplies
- * bytes and bf16 faster. */
+/* Chooses k_group and the conversions. False: no kernel for these types. On processors with AMX
+ * oneDNN multiplies bytes and bf16 faster. */
 static bool plan_types(conv_direct_t *plan) {
   const matmul_types_t *t = &plan->problem->types;
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
@@ -94,8 +93,8 @@ static void plan_gemm(conv_direct_t *plan) {
   plan->channels = plan->position_elements;
 }
 
-/* Number of groups to fuse. An expanded region repeats each channel, so then it is no more than
- * fill a panel; without expansion (one channel each) all. */
+/* Number of groups to fuse. An expanded region repeats each channel, so at most as many groups as
+ * fill a panel; all groups without expansion (one channel each). */
 static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
   if (plan->gemm.n == 1 && plan->gemm.k == 1) return plan->gemm.groups;
   int64_t fused = hr_max(1, width / plan->gemm.n);
@@ -103,7 +102,7 @@ static int64_t choose_fused_groups(const conv_direct_t *plan, int64_t width) {
   return fused * plan->gemm.n * 4 > width * 3 ? fused : plan->gemm.groups;
 }
 
-/* Fuses groups whose columns would not fill vectors (depthwise convolutions above all). */
+/* Fuses groups whose columns would not fill vectors (mostly depthwise convolutions). */
 static void plan_fused_groups(conv_direct_t *plan) {
   int64_t lanes = gemm_vector_bytes() / plan->problem->types.element_bytes;
   bool sparse = plan->gemm.n * 2 < lanes;
@@ -118,8 +117,7 @@ static void plan_fused_groups(conv_direct_t *plan) {
   plan->gemm.groups /= plan->gemm.fused_groups;
 }
 
-/* Finds the vectors whose lanes all come from the two source vectors from the first channel on: one
- * permutation makes them. */
+/* Finds the vectors whose lanes all come from two source vectors: one permutation makes them. */
 static void plan_expand_vectors(const conv_direct_t *plan, channel_expand_t *expand) {
   for (int64_t v = 0; v < expand->count / plan->tile.lanes; v++) {
     const int32_t *sources = expand->sources + v * plan->tile.lanes;
@@ -160,9 +158,9 @@ static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   return NULL;
 }
 
-/* Rows of a depthwise tile: the count that divides a line with fewer recomputed results.
- * `wide_panel`: with more than two vectors 6 rows fill the registers, otherwise 8; 7 always fits.
- */
+/* Rows of a depthwise tile: the count that divides a line with the fewest recomputed results.
+ * `wide_panel`: with more than two vectors 6 rows fill the registers, otherwise 8; 7 always
+ * fits. */
 static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
@@ -173,7 +171,8 @@ static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
                                                                                    : 7;
 }
 
-/* Register tile and panel width: as many accumulators as registers hold, minus those of B. */
+/* Chooses register tile and panel width: as many accumulators as registers hold, minus those of
+ * B. */
 static void plan_tiles(conv_direct_t *plan) {
   bool has_512 = simd_width() == SIMD_512;
   plan->tile.lanes = gemm_vector_bytes() / plan->types.sum_bytes;
@@ -196,14 +195,14 @@ static void plan_tiles(conv_direct_t *plan) {
       plan->output.inner != 1 || plan->tile.padded_n != plan->gemm.n || plan->types.narrows_result;
 }
 
-/* Whether the tap meets the input for any result of the axis. */
+/* True if the tap meets the input for any result of the axis. */
 static bool tap_meets_input(const direct_axis_t *axis, int64_t start, int64_t size) {
   int64_t first = start < 0 ? hr_div_ceil(-start, axis->in_stride) : 0;
   return first < axis->count && start + first * axis->in_stride < size;
 }
 
-/* Taps of one axis. Backward only results that are `first` modulo the stride: tap k reads (first +
- * low - k * dilation) / stride where that divides evenly. */
+/* Taps of one axis. In a data gradient only for results that are `first` modulo the stride: tap k
+ * reads (first + low - k * dilation) / stride if that is an integer. */
 static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d, int64_t first,
                              direct_axis_t *axis) {
   const conv_problem_t *p = plan->problem;
@@ -250,7 +249,8 @@ static hr_status_t plan_phases(hr_arena_t *arena, conv_direct_t *plan) {
   return NULL;
 }
 
-/* Whether the taps of a row are contiguous positions in every phase: then they can be one tap. */
+/* True if the taps of a row are contiguous positions in every phase, so that they can be one
+ * tap. */
 static bool can_merge_row_taps(const conv_direct_t *plan) {
   int last = plan->problem->spatial - 1;
   for (int i = 0; i < plan->partition.phase_count; i++)
@@ -260,8 +260,8 @@ static bool can_merge_row_taps(const conv_direct_t *plan) {
   return plan->problem->window[last] > 1;
 }
 
-/* Taps of a row that a sliding tile can share loads between: adjacent ones, where results are
- * adjacent, too. 0 where no such tile is compiled. */
+/* Number of taps of a row between which a sliding tile shares loads: adjacent taps, if results are
+ * adjacent, too. 0 if no such tile is compiled. */
 static int64_t count_reusable_taps(const conv_direct_t *plan) {
   const direct_axis_t *axis = &plan->partition.phases[0].axes[plan->problem->spatial - 1];
   bool near = plan->partition.phase_count == 1 && axis->in_stride == 1 &&
@@ -303,8 +303,8 @@ static hr_status_t plan_offsets(hr_arena_t *arena, const conv_direct_t *plan,
   return NULL;
 }
 
-/* Whether weights are packed as they are multiplied: many for few positions, whose rows or columns
- * are contiguous. */
+/* True if weights are packed just before their use: many weights for few positions, with contiguous
+ * rows or columns. */
 static bool packs_late(const conv_direct_t *plan) {
   int64_t positions = 0, elements = 0;
   for (int i = 0; i < plan->partition.phase_count; i++) {
@@ -320,8 +320,8 @@ static bool packs_late(const conv_direct_t *plan) {
          !plan->form.narrow_n && !plan->form.depthwise && !plan->form.merges_last_axis;
 }
 
-/* Blocks of lines that fit the cache, and as many as workers can share evenly. Where weights are
- * packed late as few as possible, as each packs them again. */
+/* Blocks of lines that fit the cache, and as many as workers can share evenly. If weights are
+ * packed late, as few as possible, as each block packs them again. */
 static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   int64_t in_positions = 1;
   phase->line_positions = 1;
@@ -345,8 +345,8 @@ static void plan_blocks(const conv_direct_t *plan, direct_phase_t *phase) {
   phase->block_lines = hr_div_ceil(phase->lines, phase->blocks);
 }
 
-/* Whether the slowest worker would do over 20% more than the average with whole panels of columns
- * to spare: then the columns are divided instead. */
+/* True if the slowest worker would do over 20% more than the average, and there are enough whole
+ * panels to divide the columns instead. */
 static bool is_load_uneven(const conv_direct_t *plan) {
   int64_t tiles = 0, largest = 0;
   for (int i = 0; i < plan->partition.phase_count; i++) {
@@ -379,8 +379,8 @@ static void plan_tasks(conv_direct_t *plan) {
   }
 }
 
-/* Panels of all phases of a group lie one after the other, groups after that, then the bias of
- * the sign flip (u8 operands are read as s8). */
+/* Panels of all phases of a group are contiguous, then the other groups, then the bias of the sign
+ * flip (u8 operands are read as s8). */
 static void plan_packed_weights(conv_direct_t *plan) {
   for (int i = 0; i < plan->partition.phase_count; i++) {
     direct_phase_t *phase = &plan->partition.phases[i];
@@ -402,7 +402,8 @@ int64_t direct_max_k(const conv_direct_t *plan) {
   return terms;
 }
 
-/* Limits on phases and taps, which bound the plan's memory. doubles: the products may overflow. */
+/* Limits on phases and taps, which bound the plan's memory. In doubles, as the products may
+ * overflow. */
 static bool has_supported_size(const conv_problem_t *p) {
   double phases = 1, taps = 1;
   for (int d = 0; d < p->spatial; d++) taps *= (double)p->window[d], phases *= (double)p->stride[d];
@@ -410,8 +411,8 @@ static bool has_supported_size(const conv_problem_t *p) {
          (p->kind == CONV_FORWARD || phases <= MAX_PHASES);
 }
 
-/* Positions with hardly any terms, and much work on groups that do not fill vectors, are faster by
- * im2col or oneDNN. */
+/* True unless positions have hardly any terms, or much work is on groups that do not fill vectors:
+ * im2col or oneDNN are faster then. */
 static bool is_worthwhile(const conv_direct_t *plan) {
   if (plan->form.depthwise) return true;
   int64_t min_k = plan->gemm.n * 2 > plan->tile.lanes ? MIN_K : MIN_K_NARROW;
@@ -419,7 +420,7 @@ static bool is_worthwhile(const conv_direct_t *plan) {
   return direct_max_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);
 }
 
-/* *out_fits is false, without an error, where another kernel is better or must be used. */
+/* *out_fits is false, without an error, if another kernel is faster or is required. */
 hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_supported_size(plan->problem)) return NULL;

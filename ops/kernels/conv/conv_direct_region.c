@@ -1,16 +1,16 @@
 /* Copies of a block of a direct convolution: of its input before the sums (the region), of its
  * results after them.
  *
- * The region holds the input positions that the block's lines see, image after image, channels
+ * The region holds the input positions that the block's lines read, image after image, channels
  * innermost and zeros where the window reaches past the input:
  *
  *   axis 0     begin * in_stride ... (end - 1) * in_stride + span of the taps
  *   other axes region[d] = (count - 1) * in_stride + span of the taps + 1 positions
  *
- * With a region no tap needs a border case, and neighbouring results share what was copied. Results
- * are copied from the block's buffer where the program's channels are not innermost, do not fill
- * vectors, or have another type than the sums. Cost: one pass over the input and one over the
- * results, in the second-level cache. */
+ * With a region no tap needs a border case, and neighbouring results share the copy. Results are
+ * copied from the block's buffer if the program's channels are not innermost, do not fill vectors,
+ * or have another type than the sums. Cost: one pass over the input and one over the results, in
+ * the second-level cache. */
 #include <string.h>
 
 #include "ops/kernels/conv/conv_direct.h"
@@ -109,7 +109,7 @@ static void fill_region_part(const direct_block_t *block, int64_t image, int64_t
   fill_line(block, block->run->from + at * plan->types.in_bytes, true, low, end - begin, to);
 }
 
-/* Copies what the block's lines read. `first` is the index of the block's first region entry. */
+/* Copies the input of the block's lines. `first` is the index of the block's first region entry. */
 void direct_block_fill_region(const direct_block_t *block) {
   const conv_direct_t *plan = block->run->plan;
   const direct_phase_t *phase = block->phase;
@@ -160,7 +160,7 @@ static void copy_span(const direct_block_t *block, const direct_span_t *s, int64
   }
 }
 
-/* All padded columns are narrowed: those of other parts hold garbage, which is not copied. */
+/* All padded columns are narrowed; those of other parts are undefined and are not copied. */
 void direct_block_store(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
   if (plan->types.narrows_result)

@@ -1,4 +1,4 @@
-/* Scratch memory of a direct convolution: how large everything can get, and where it is.
+/* Scratch memory of a direct convolution: the largest size and the offset of each array.
  *
  *   [ widened input | widened weights | packed panels, bias | workspace 0 | workspace 1 | ... ]
  *
@@ -40,8 +40,8 @@ static int64_t edge_copy_bytes(const conv_direct_t *plan, const direct_phase_t *
              : 0;
 }
 
-/* Longest line of a region as the input has it, plus three vectors that permutations may read past
- * its end. */
+/* Longest line of a region before expansion, plus three vectors that permutations may read past its
+ * end. */
 static size_t expand_line_bytes(const conv_direct_t *plan) {
   int64_t positions = 0;
   for (int i = 0; i < plan->partition.phase_count; i++)
@@ -49,7 +49,8 @@ static size_t expand_line_bytes(const conv_direct_t *plan) {
   return (size_t)((positions * plan->channels + 3 * plan->tile.lanes) * plan->types.sum_bytes);
 }
 
-/* Offsets in a worker's workspace, each the largest need of any phase; returns its size. */
+/* Sets the offsets in a worker's workspace, each the largest need of any phase; returns its
+ * size. */
 static size_t assign_workspace_offsets(conv_direct_t *plan) {
   size_t each = 0;
   int64_t rows = 0;

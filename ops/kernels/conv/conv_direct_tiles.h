@@ -47,7 +47,7 @@ SIMD_INLINE void SIMD_NAME(accumulate_tap)(int rows, int vecs, const direct_pane
   }
 }
 
-/* The same in the depthwise form: each column has terms of its own. */
+/* The same in the depthwise form: each column has its own terms. */
 SIMD_INLINE void SIMD_NAME(accumulate_depthwise)(int rows, int vecs, const direct_panel_t *panel,
                                                  int64_t tap, const SIMD_REAL *const *a,
                                                  SIMD_NAME(acc) (*sums)[4]) {

@@ -1,9 +1,9 @@
 /* Convolution by im2col: the patches of a block of positions are gathered into a matrix, row by
- * row, and multiplied by the weights as one matrix product a group. Handles all types and windows;
- * other kernels are faster where they fit. Patches are never stored as a whole: the product asks
- * for rows of its blocks (gemm_job_t.fill), so scratch memory is one block a worker. With a plain
- * window the input itself is the matrix. Cost: the product, plus one gather of each patch for each
- * block of rows. */
+ * row, and multiplied by the weights as one matrix product per group. Handles all types and
+ * windows; other kernels are faster for the problems that they accept. Patches are never stored as
+ * a whole: the product asks for the rows of its blocks (gemm_job_t.fill), so scratch memory is one
+ * block per worker. With a plain window the input itself is the matrix. Cost: the product, plus one
+ * gather of each patch for each block of rows. */
 #include <limits.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/reference/convolution.h"
 
-#define ROW_UNIT 24 /* rows of a block are a multiple: that of the products' tiles */
+#define ROW_UNIT 24 /* rows of a block are a multiple of this: rows of the products' tiles */
 #define TASKS_PER_WORKER 2
-#define LINE_UNIT 2048 /* positions of a line at once: they stay in the first-level cache */
+#define LINE_UNIT 2048 /* positions of a line at a time: they stay in the first-level cache */
 
 /* Conversion of an operand to the layout and type of the products; scratch offsets in bytes. */
 typedef struct conv_operand {
@@ -37,8 +37,8 @@ typedef struct products_sizes {
 /* Offsets in bytes within the step's scratch memory. */
 typedef struct products_scratch {
   size_t sums_at, narrow_at;
-  size_t offsets_at, offsets_bytes; /* window offsets, for each worker */
-  size_t space_at, space_bytes;     /* packing space, for each worker */
+  size_t offsets_at, offsets_bytes; /* window offsets, per worker */
+  size_t space_at, space_bytes;     /* packing space, per worker */
 } products_scratch_t;
 
 typedef struct conv_products {
@@ -46,12 +46,12 @@ typedef struct conv_products {
   int workers;
   conv_operand_t lhs, rhs;
   bool is_integer;
-  matmul_space_t **spaces; /* packing space of integer products, one a worker */
-  gemm_job_t job;          /* other products: one group's, without addresses */
+  matmul_space_t **spaces; /* packing space of integer products, one per worker */
+  gemm_job_t job;          /* other products: job of one group, without addresses */
   gemm_partition_t partition;
   products_sizes_t sizes;
   bool plain;     /* the input itself is the matrix of patches */
-  bool by_groups; /* a worker does whole groups */
+  bool by_groups; /* a worker computes whole groups */
   bool narrowed;  /* the result is narrower than the sums */
   products_scratch_t scratch;
 } conv_products_t;
@@ -90,7 +90,7 @@ static int64_t rows_of(const conv_products_t *plan, int64_t block) {
   return left < plan->sizes.rows ? left : plan->sizes.rows;
 }
 
-/* Context of the callback that makes patches of a group. */
+/* Context of the callback that makes the patches of a group. */
 typedef struct conv_source {
   const conv_job_t *job;
   int64_t group;
@@ -122,7 +122,7 @@ static gemm_job_t product_of(const conv_source_t *source) {
   return product;
 }
 
-/* Whole groups by one worker each. */
+/* Multiplies whole groups, each on one worker. */
 static void multiply_groups(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   for (int64_t group = begin; group < end; group++) {
@@ -133,7 +133,7 @@ static void multiply_groups(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* Many groups are divided among the workers, few ones are each divided. */
+/* Many groups are divided among the workers; few groups are each divided. */
 static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   if (plan->by_groups) {
@@ -146,7 +146,7 @@ static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
   }
 }
 
-/* The rows of patches that a product asks for, counted from the block's first. */
+/* The rows of patches of a block, counted from its first. */
 typedef struct conv_block {
   conv_view_t view;
   int64_t first;
@@ -158,7 +158,7 @@ static void fill_block(const void *context, int64_t row, int64_t rows, int64_t f
   conv_patches_fill(&block->view, block->first + row, rows, first, count, to);
 }
 
-/* Integers go through the reference's blocks, which wrap as the specification says. */
+/* Multiplies integers by the reference's blocks, which wrap as the specification says. */
 static void multiply_integers(const conv_job_t *job, int64_t group, int64_t block, int worker) {
   const conv_products_t *plan = job->plan;
   int64_t bytes = plan->conv.types.element_bytes;
@@ -198,7 +198,7 @@ static int64_t line_width(const conv_plan_t *conv) {
   return conv->out_dims[conv->spatial_rank - 1];
 }
 
-/* Parts of LINE_UNIT positions of result lines. */
+/* Computes parts of LINE_UNIT positions of result lines. */
 static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   conv_view_t view = view_of(job, 0, worker);
@@ -211,7 +211,7 @@ static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Lines, depthwise, integers, or floats by products. */
+/* Chooses among lines, depthwise, integer products, and products of floats. */
 static void compute(hr_workers_t *workers, conv_job_t *job) {
   const conv_products_t *plan = job->plan;
   int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
@@ -226,7 +226,7 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
     multiply_floats(workers, job);
 }
 
-/* The operand in the product's type and order; a view of the original where it already is. */
+/* The operand in the product's type and order; the original if it already has both. */
 static const char *ready(hr_workers_t *workers, const conv_products_t *plan,
                          const conv_operand_t *operand, const char *from, char *scratch) {
   if (operand->widened) {
@@ -240,7 +240,7 @@ static const char *ready(hr_workers_t *workers, const conv_products_t *plan,
   return scratch + operand->ordered_at;
 }
 
-/* Padding is multiplied only where a weight is not finite: zeros do not matter otherwise. */
+/* Padding is multiplied only if a weight is not finite: otherwise its products are zeros. */
 hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const conv_products_t *plan = plan_;
@@ -287,7 +287,7 @@ static bool is_multiplied(const conv_products_t *plan) {
   return !plan->is_integer && !is_summed_directly(&plan->conv);
 }
 
-/* Room for the widened and the reordered copy, if they are needed. */
+/* Reserves memory for the widened and the reordered copy, if they are needed. */
 static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *operand,
                                    size_t *total) {
   operand->widened = !matmul_is_widened(types, operand->dtype);
@@ -322,7 +322,7 @@ static size_t assign_offsets(conv_products_t *plan) {
   return total;
 }
 
-/* Complex numbers are multiplied as such, not as twice as many real ones. */
+/* Complex numbers are multiplied by complex products, not by real ones of twice the size. */
 static void choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
   plan->is_integer = !hr_dtype_is_float(types->real);
@@ -345,7 +345,7 @@ static void choose_product(conv_products_t *plan) {
       plan->partition.row_parts * plan->partition.col_parts * plan->partition.depth_parts == 1;
 }
 
-/* False: an empty result, or sizes that the product's int does not hold. */
+/* False: an empty result, or sizes that exceed the product's int. */
 static bool set_sizes(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   plan->sizes.groups = conv->feature_groups * conv->batch_groups;
@@ -359,7 +359,7 @@ static bool set_sizes(conv_products_t *plan) {
          conv->out_features <= INT_MAX;
 }
 
-/* Integer products need blocks of memory of their own per worker. */
+/* Integer products need their own blocks of memory per worker. */
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
   if (!plan->is_integer || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
@@ -376,7 +376,7 @@ hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = (conv_products_t){.workers = target->workers};
   hr_status_t refused = conv_plan_init(step, &plan->conv);
-  if (refused) { /* the reference kernel says why */
+  if (refused) { /* the reference kernel reports the reason */
     hr_status_release(refused);
     return NULL;
   }

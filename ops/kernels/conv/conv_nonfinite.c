@@ -1,19 +1,19 @@
 /* Convolution with weights that are not finite. Padding and holes (of base dilation) are zeros that
- * are multiplied: an infinite or NaN weight makes NaN there. Fast kernels leave these products out,
- * which is right for finite weights only. This file finds out whether some weight is not finite and
- * then repeats the convolution by im2col, which multiplies zeros as well.
+ * are multiplied: an infinite or NaN weight makes NaN there. Fast kernels skip these products,
+ * which is right for finite weights only. This file detects weights that are not finite and then
+ * repeats the convolution by im2col, which multiplies zeros as well.
  *
  * The check is cheap, because a weight that is not finite makes every result not finite in which it
- * meets an input. So it is enough to look at a few positions of the result that together use every
+ * meets an input. So it suffices to test a few positions of the result that together use every
  * weight; as a window is a product of its axes, these are a grid, found axis by axis:
  *
  *   in 5, window 3, padding 1    position 0 uses taps 1 and 2, position 1 taps 0, 1 and 2:
  *                                position 1 is enough
  *
  * If these results are finite, so are all weights. If not, the weights themselves are read. They
- * are read at once where no positions use them all, where the result's type has no NaN, and under
- * an epilogue, which replaces the results. Cost: one number a column of the result; under an
- * epilogue one read of the weights. Memory: the repetition has scratch memory of its own from the
+ * are read at once if no positions use them all, if the result's type has no NaN, and under an
+ * epilogue, which replaces the results. Cost: one number per column of the result; under an
+ * epilogue one read of the weights. Memory: the repetition has its own scratch memory from the
  * heap. Source: StableHLO spec, convolution: the input is padded, with interior padding, before
  * windows are taken. */
 #include <math.h>
@@ -22,11 +22,11 @@
 #include "ops/kernels/conv/conv_nonfinite.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define MAX_AXIS_WORK (INT64_C(1) << 20) /* pairs of position and tap looked at for one axis */
+#define MAX_AXIS_WORK (INT64_C(1) << 20) /* most pairs of position and tap tested for one axis */
 #define MAX_AXIS_POSITIONS 8
-#define READ_UNIT 8192 /* elements that are worth another worker */
+#define READ_UNIT 8192 /* least elements for another worker */
 
-/* --- whether numbers are finite --- */
+/* --- tests for finite numbers --- */
 
 #define DEFINE_IS_FINITE(NAME, T, SPECIAL)                                                   \
   __attribute__((optimize("O3"))) NATIVE_CLONES static bool NAME(const T *bits, int64_t n) { \
@@ -39,7 +39,7 @@ DEFINE_IS_FINITE(are_f32_finite, uint32_t, 0x7f800000u)
 DEFINE_IS_FINITE(are_bf16_finite, uint16_t, 0x7f80u)
 DEFINE_IS_FINITE(are_f16_finite, uint16_t, 0x7c00u)
 
-/* Types below 16 bits are decoded one by one; they are small. */
+/* Types narrower than 16 bits are decoded one by one; such arrays are small. */
 static bool are_finite(hr_dtype_t dtype, const void *data, int64_t count) {
   const unsigned char *bytes = data;
   if (dtype == HR_F64) return are_f64_finite(data, count);
@@ -54,10 +54,10 @@ static bool are_finite(hr_dtype_t dtype, const void *data, int64_t count) {
 typedef struct finite_check {
   hr_dtype_t dtype;
   const char *data;
-  int found; /* some number is not finite */
+  int found; /* set if some number is not finite */
 } finite_check_t;
 
-/* Stops early once any worker has found one. */
+/* Stops early once any worker has found a number that is not finite. */
 static void check_range(void *context, int64_t begin, int64_t end, int worker) {
   finite_check_t *check = context;
   (void)worker;
@@ -75,7 +75,7 @@ bool conv_are_finite(hr_workers_t *workers, hr_dtype_t dtype, const void *data, 
   return !check.found;
 }
 
-/* --- the grid of positions to look at --- */
+/* --- grid of positions to test --- */
 
 typedef struct conv_axis {
   hlo_window_dim_t window;
@@ -83,7 +83,7 @@ typedef struct conv_axis {
   int64_t stride;  /* elements of the result from one position to the next */
 } conv_axis_t;
 
-/* Whether the tap meets an input there. */
+/* True if the tap meets an input at the position. */
 static bool is_live(const conv_axis_t *axis, int64_t position, int64_t tap) {
   int64_t at = position * axis->window.stride + tap * axis->window.window_dilation;
   at -= axis->window.pad_low;
@@ -165,7 +165,7 @@ static bool has_any_padding(const op_step_t *step) {
   return false;
 }
 
-/* The positions to look at are the product of the axes' offsets. */
+/* The positions to test are the product of the axes' offsets. */
 static hr_status_t choose_grid(hr_arena_t *arena, const op_step_t *step, conv_nonfinite_t *check) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   const hr_float_format_t *format = hr_float_format(check->out);
@@ -181,7 +181,7 @@ static hr_status_t choose_grid(hr_arena_t *arena, const op_step_t *step, conv_no
   return NULL;
 }
 
-/* *out_check stays NULL where nothing has to be checked: no padding, or constant finite weights. */
+/* *out_check stays NULL if nothing has to be checked: no padding, or constant finite weights. */
 hr_status_t conv_nonfinite_prepare(const op_native_target_t *target, const op_step_t *step,
                                    const op_native_grid_t *grid, conv_nonfinite_t **out_check) {
   conv_nonfinite_t *check;
@@ -219,7 +219,7 @@ static bool is_column_finite(const conv_nonfinite_t *check, const char *from) {
   return finite;
 }
 
-/* The results of the first batch entry at all positions of the grid, all columns. */
+/* Tests the results of the first batch entry at all positions of the grid, all columns. */
 static bool are_results_finite(const conv_nonfinite_t *check, const char *results) {
   int64_t bytes = (int64_t)hr_dtype_bytes(check->out), total = 1;
   for (int d = 0; d < check->rank; d++) total *= check->counts[d];
@@ -239,7 +239,7 @@ static bool are_weights_finite(const conv_nonfinite_t *check, const op_native_ru
   return conv_are_finite(run->workers, check->rhs, weights, check->rhs_count);
 }
 
-/* Repeats the whole convolution by im2col; the fast kernel's epilogue follows on the exact
+/* Repeats the whole convolution by im2col; then the fast kernel's epilogue runs on the exact
  * results. */
 static hr_status_t repeat(const conv_nonfinite_t *check, const op_native_run_t *run,
                           void *const *in, void *const *out) {
@@ -253,8 +253,8 @@ static hr_status_t repeat(const conv_nonfinite_t *check, const op_native_run_t *
   return st;
 }
 
-/* Weights are checked before the run where results cannot tell: an epilogue has overwritten
- * them, or no grid of positions uses every weight. */
+/* Weights are checked before the run if results cannot show it: an epilogue overwrites them, or no
+ * grid of positions uses every weight. */
 hr_status_t conv_nonfinite_before(const conv_nonfinite_t *check, const op_native_run_t *run,
                                   void *const *in, void *const *out, bool *out_done) {
   *out_done = false;
@@ -263,7 +263,7 @@ hr_status_t conv_nonfinite_before(const conv_nonfinite_t *check, const op_native
   return *out_done ? repeat(check, run, in, out) : NULL;
 }
 
-/* Results that are all finite prove that the weights are. */
+/* Results that are all finite prove that the weights are finite. */
 hr_status_t conv_nonfinite_after(const conv_nonfinite_t *check, const op_native_run_t *run,
                                  void *const *in, void *const *out) {
   if (!check || !check->has_positions || run->epilogue) return NULL;

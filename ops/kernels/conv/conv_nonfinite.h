@@ -1,6 +1,6 @@
 /* Convolutions whose weights (right operand) are not finite at padding or holes, where fast kernels
- * leave out the product 0 * infinity = NaN. See conv_nonfinite.c.
- * Thread: a check is immutable; a run is one thread's. */
+ * skip the product 0 * infinity = NaN. See conv_nonfinite.c. Thread: a check is immutable; a run is
+ * one thread's. */
 #ifndef HLO_OPS_CONV_NONFINITE_H
 #define HLO_OPS_CONV_NONFINITE_H
 
@@ -14,14 +14,15 @@ typedef struct conv_nonfinite conv_nonfinite_t;
 hr_status_t conv_nonfinite_prepare(const op_native_target_t *target, const op_step_t *step,
                                    const op_native_grid_t *grid, conv_nonfinite_t **out_check);
 
-/* Around a run of a fast kernel: before it, where the weights have to be read (*out_done: the
- * results are there), and after it. check: may be NULL. Errors: NO_MEMORY. */
+/* To be called around a run of a fast kernel: before it, in case the weights have to be read
+ * (*out_done: the results have been computed), and after it. check: may be NULL. Errors:
+ * NO_MEMORY. */
 hr_status_t conv_nonfinite_before(const conv_nonfinite_t *check, const op_native_run_t *run,
                                   void *const *in, void *const *out, bool *out_done);
 hr_status_t conv_nonfinite_after(const conv_nonfinite_t *check, const op_native_run_t *run,
                                  void *const *in, void *const *out);
 
-/* Whether all numbers are finite; true for integers. dtype: real. count in elements. */
+/* True if all numbers are finite; true for integers. dtype: real. count in elements. */
 bool conv_are_finite(hr_workers_t *workers, hr_dtype_t dtype, const void *data, int64_t count);
 
 #endif

@@ -1,15 +1,15 @@
 /* Preparation of convolutions by oneDNN: element types, layouts and scratch memory.
  *
- * Weights are always brought into the layout that oneDNN chooses. Activations are read as they are
- * if their channels are innermost, else they are reordered to that; or to oneDNN's own layout where
- * it has no direct kernel otherwise and that is usually faster (is_native_layout_faster). bf16 and
- * int8 are tried as they are first, then everything in f32. */
+ * Weights are always reordered into the layout that oneDNN chooses. Activations are read in place
+ * if their channels are innermost, else they are reordered to that layout; or to oneDNN's own
+ * layout if oneDNN has no direct kernel otherwise and that is usually faster
+ * (is_native_layout_faster). bf16 and int8 are first tried unconverted, then everything in f32. */
 #include <string.h>
 
 #include "base/log.h"
 #include "ops/kernels/conv/conv_onednn.h"
 
-#define REORDER_FLOPS 4e6 /* work from which oneDNN's own layouts can pay for the reorders */
+#define REORDER_FLOPS 4e6 /* FLOPs from which oneDNN's own layouts can pay for the reorders */
 #define MIN_MANY_GROUPS 4
 #define MAX_FEW_CHANNELS 8
 #define SHORT_ROW 500
@@ -119,8 +119,9 @@ static bool is_by_gemm(const conv_onednn_t *plan) {
   return strstr(plan->parts[0].primitive->name, "gemm");
 }
 
-/* Direct kernels are fast enough with plain activations that reordering does not pay. Kernels by
- * matrix products need not be, save for wide strides, where the direct ones are slow. */
+/* True if direct kernels are fast enough with plain activations that reordering does not pay.
+ * Kernels by matrix products are not, except for wide strides, for which the direct ones are
+ * slow. */
 static bool suits_plain_layout(const conv_onednn_t *plan) {
   const conv_problem_t *p = plan->problem;
   return !is_by_gemm(plan) || (p->kind == CONV_DATA && p->stride[p->spatial - 1] > 3);
@@ -133,11 +134,11 @@ static int64_t row_elements(const conv_problem_t *p) {
   return count;
 }
 
-/* Whether oneDNN's own layout is faster, though it has only matrix products for channels innermost;
- * most often it multiplies there, too, with channels outermost. The limits are fitted to some 150
- * convolutions of random sizes on processors with AVX-512 and with AVX2: the choice costs 7% of the
- * better one's time in the geometric mean, where plain layout for all costs 39% and oneDNN's for
- * all 45%. */
+/* True if oneDNN's own layout is faster although oneDNN has only matrix products for channels
+ * innermost. In most cases it also uses matrix products there, with channels outermost. The limits
+ * are fitted to some 150 convolutions of random sizes on processors with AVX-512 and with AVX2: the
+ * choice costs 7% of the better one's time in the geometric mean, where plain layout for all costs
+ * 39% and oneDNN's for all 45%. */
 static bool is_native_layout_faster(const conv_onednn_t *plain, const conv_onednn_t *native) {
   const conv_problem_t *p = plain->problem;
   const conv_part_array_t *arrays = plain->parts[0].arrays;
@@ -179,7 +180,7 @@ static bool is_narrow_float(hr_dtype_t dtype) {
   return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == HR_F32;
 }
 
-/* Element types: bf16 and int8 as they are if `low_precision`, else f32 for all. False: there is no
+/* Element types: bf16 and int8 unconverted if `low_precision`, else f32 for all. False: there is no
  * such convolution. */
 static bool choose_types(const conv_problem_t *p, bool low_precision, conv_onednn_t *plan) {
   const matmul_types_t *t = &p->types;

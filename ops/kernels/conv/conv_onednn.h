@@ -1,4 +1,4 @@
-/* Convolution by oneDNN: what the files share.
+/* Convolution by oneDNN: declarations shared by its files.
  *
  *   conv_onednn.c            prepares: element types, choice of the layouts, scratch memory
  *   conv_onednn_partition.c  division of the problem into parts, one task of a worker each
@@ -16,8 +16,9 @@
 /* An array of a part, in the layout of the program and in that of the primitive. */
 typedef struct conv_part_array {
   dnnl_memory_desc_t given;   /* layout in the program */
-  dnnl_memory_desc_t used;    /* layout that the primitive wants */
-  const onednn_op_t *reorder; /* from the one to the other, for results back; NULL: same layout */
+  dnnl_memory_desc_t used;    /* layout that the primitive needs */
+  const onednn_op_t *reorder; /* from the program's to the primitive's layout, for results back;
+                                 NULL: same layout */
   size_t at;                  /* scratch offset of the reordered array, bytes */
 } conv_part_array_t;
 
@@ -29,14 +30,14 @@ typedef struct conv_part {
   size_t op_scratch_at; /* scratch offset of oneDNN's own scratch memory, bytes */
 } conv_part_t;
 
-/* Element type of an array as the primitives see it. */
+/* Element type of an array of the primitives. */
 typedef struct conv_operand_type {
   hr_dtype_t dtype;  /* after widening */
   bool widened;      /* the program's type is narrower */
   size_t widened_at; /* scratch offset of the widened array, bytes */
 } conv_operand_type_t;
 
-/* Weights whose window is reversed along some axes: oneDNN cannot read backwards. */
+/* Weights whose window is reversed along some axes, which oneDNN cannot read. */
 typedef struct conv_weight_flip {
   bool needed;
   loop_copy_t copy;   /* with negative strides in the source */
@@ -78,7 +79,7 @@ typedef enum conv_split {
   CONV_SPLIT_GROUPS
 } conv_split_t;
 
-/* Chooses it: out_units is its size, out_unit the multiple that parts are to have. */
+/* Chooses the dimension: out_units is its size, out_unit the multiple that parts must have. */
 conv_split_t conv_onednn_choose_split(const conv_problem_t *p, int workers, int64_t *out_units,
                                       int64_t *out_unit);
 /* Entries [begin, begin + count) of that dimension as a problem. */
@@ -90,12 +91,12 @@ conv_problem_t conv_onednn_part_problem(const conv_problem_t *whole, conv_split_
 int conv_onednn_sizes(const conv_problem_t *p, conv_role_t role, int64_t *sizes);
 void conv_onednn_strides(const conv_problem_t *p, conv_role_t role, int64_t *strides);
 /* Creates the part's primitive and reorders. `free` leaves all layouts to oneDNN, otherwise only
- * that of the weights. *out_made false: oneDNN has no kernel, or a slow one only. */
+ * that of the weights. *out_made false: oneDNN has no kernel, or only a slow one. */
 hr_status_t conv_onednn_make_part(const onednn_t *lib, const op_native_target_t *target,
                                   const conv_onednn_t *plan, bool free, conv_part_t *part,
                                   bool *out_made);
 
-/* Reverses the weights into scratch memory if need be, unless they are packed already. */
+/* Reverses the weights into scratch memory if necessary, unless they are packed already. */
 void conv_onednn_flip_weights(const conv_onednn_t *plan, conv_run_t *r);
 /* Reorders an array of a part to the primitive's layout, or `back` to the program's. */
 void conv_onednn_reorder(conv_run_t *r, const conv_part_t *part, conv_role_t role, bool back);

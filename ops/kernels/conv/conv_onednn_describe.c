@@ -1,9 +1,9 @@
 /* Descriptions of arrays and convolutions for oneDNN 2, and the primitives made from them.
  *
- * Every part is described by its own sizes and the program's strides. The primitive is asked for
- * with the weights' layout left open, and activations dense with channels innermost or open, too;
- * what it answers decides which arrays must be reordered. Gradients need the description of the
- * forward convolution as a hint. Only kernels that onednn_is_slow does not reject are taken. */
+ * Every part is described by its own sizes and the program's strides. The primitive is queried with
+ * the weights' layout left open, and activations dense with channels innermost or open, too; the
+ * layouts in its answer decide which arrays must be reordered. Gradients need the description of
+ * the forward convolution as a hint. Kernels that onednn_is_slow rejects are not used. */
 #include "ops/kernels/conv/conv_onednn.h"
 
 int conv_onednn_sizes(const conv_problem_t *p, conv_role_t role, int64_t *sizes) {
@@ -42,7 +42,7 @@ static void list_plain_strides(const conv_problem_t *p, const int64_t *sizes, in
   strides[0] = stride;
 }
 
-/* Whether two descriptions address the same bytes. Strides of dimensions of size 1 do not count. */
+/* True if two descriptions address the same bytes. Strides of dimensions of size 1 are ignored. */
 static bool is_same_layout(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b) {
   if (a->data_type != b->data_type || a->format_desc.blocking.inner_nblks ||
       b->format_desc.blocking.inner_nblks || a->extra.flags || b->extra.flags)
@@ -75,7 +75,8 @@ static dnnl_data_type_t used_type(const conv_onednn_t *plan, conv_role_t role) {
   return onednn_type(plan->operands[role].dtype);
 }
 
-/* Describes the arrays to ask for: `free` leaves all layouts to oneDNN, else only the weights'. */
+/* Describes the arrays of the query: `free` leaves all layouts to oneDNN, else only the
+ * weights'. */
 static bool describe_wanted(const onednn_t *lib, const conv_onednn_t *plan, const conv_problem_t *p,
                             bool free, dnnl_memory_desc_t *wanted) {
   for (int r = 0; r < CONV_ROLES; r++) {
@@ -123,8 +124,7 @@ static dnnl_status_t describe_operation(const onednn_t *lib, const conv_problem_
   }
 }
 
-/* The description of the forward convolution that a gradient's primitive takes as a hint, or NULL.
- */
+/* The description of the forward convolution as the hint of a gradient's primitive, or NULL. */
 static dnnl_primitive_desc_t describe_hint(const onednn_t *lib, const conv_onednn_t *plan,
                                            const conv_problem_t *p) {
   conv_problem_t forward = *p;
@@ -164,7 +164,7 @@ static const dnnl_query_t argument_queries[3][CONV_ROLES] = {
     {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md},
 };
 
-/* A part is run by one worker at a time, so its operations need memory for one only. */
+/* One worker at a time runs a part, so its operations need memory for one only. */
 static hr_status_t make_reorders(const onednn_t *lib, const op_native_target_t *one,
                                  const conv_problem_t *p, conv_part_t *part, bool *out_made) {
   conv_role_t out = conv_role_out(p->kind);

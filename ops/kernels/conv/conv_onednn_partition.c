@@ -1,4 +1,4 @@
-/* Division of a convolution among the workers, for oneDNN: each part is a problem of its own, with
+/* Division of a convolution among the workers, for oneDNN: each part is a separate problem, with
  * the starts of its arrays moved, and a primitive that runs on one thread.
  *
  *   batch          parts share the weights; weight gradients of the parts are summed afterwards
@@ -45,8 +45,8 @@ conv_problem_t conv_onednn_part_problem(const conv_problem_t *whole, conv_split_
   return p;
 }
 
-/* Batch entries if there are enough; weight gradients only if they are small compared with the
- * activations, since each part has a copy. */
+/* Divides batch entries if there are enough; for weight gradients only if they are small compared
+ * with the activations, since each part has a copy. */
 conv_split_t conv_onednn_choose_split(const conv_problem_t *p, int workers, int64_t *out_units,
                                       int64_t *out_unit) {
   *out_units = *out_unit = 1;

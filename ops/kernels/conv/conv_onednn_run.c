@@ -3,8 +3,8 @@
  *   widen inputs -> flip weights -> [ reorder inputs -> primitive -> reorder result ] per part
  *                -> add the gradients of the parts -> narrow the result
  *
- * Parts run at once, each on one worker with scratch memory of its own; weights that all parts
- * share are reordered before. Errors of oneDNN set `failed`, which is looked at when all parts have
+ * Parts run at once, each on one worker with its own scratch memory; weights that all parts share
+ * are reordered before. Errors of oneDNN set `failed`, which is checked when all parts have
  * ended. */
 #include <string.h>
 

@@ -24,12 +24,13 @@
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define CHUNK 96           /* positions */
-#define MERGED_CHANNELS 32 /* at most so many channels are merged with the taps of a row */
-#define LEAST_TILES 8      /* tiles of a task, at least: B is copied for each task */
+#define CHUNK 96           /* positions whose gradients are copied at a time */
+#define MERGED_CHANNELS 32 /* most channels that are merged with the taps of a row */
+#define LEAST_TILES 8      /* least tiles of a task: B is copied for each task */
 #define MOST_TAPS 4096
-#define LEAST_COLUMNS 8 /* with fewer columns im2col or oneDNN is faster */
-#define LEAST_TERMS 64  /* terms of all taps: with fewer, lists and copies are most of the work */
+#define LEAST_COLUMNS 8 /* least columns; with fewer im2col or oneDNN is faster */
+#define LEAST_TERMS \
+  64 /* least terms of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct grad_position {
@@ -53,13 +54,13 @@ typedef struct grad_tile {
 /* Sizes of the products: a tap's gradient is a [k, columns] matrix. */
 typedef struct grad_sizes {
   int64_t bytes;     /* size of an element */
-  int64_t taps;      /* taps with sums of their own */
-  int64_t k;         /* terms of a tap: input channels, times the taps that are merged */
+  int64_t taps;      /* taps with separate sums */
+  int64_t k;         /* terms of a tap: input channels times merged taps */
   int64_t columns;   /* output channels */
   int64_t positions; /* positions of the result, of all images */
 } grad_sizes_t;
 
-/* How the sums are cut into register tiles. */
+/* Division of the sums into register tiles. */
 typedef struct grad_tiling {
   int64_t lanes;     /* elements of a vector */
   int64_t rows;      /* rows of a tile, each a term */
@@ -70,8 +71,8 @@ typedef struct grad_tiling {
   bool in_place;     /* one panel, whose gradients are read in place */
 } grad_tiling_t;
 
-/* Offsets in bytes within the step's scratch memory; those behind space_bytes are within the space
- * of a worker. */
+/* Offsets in bytes within the step's scratch memory; those after space_bytes are within a worker's
+ * space. */
 typedef struct grad_scratch {
   int64_t sums_count; /* sums of a range of positions */
   size_t sums_at;
@@ -85,7 +86,7 @@ typedef struct grad_scratch {
 typedef struct conv_weight_grad {
   const conv_problem_t *problem;
   void (*add_tile)(const grad_tile_t *tile);
-  bool merges; /* the innermost taps are terms of one */
+  bool merges; /* the innermost taps are merged into the terms of one tap */
   int workers;
   grad_sizes_t sizes;
   grad_tiling_t tiling;
@@ -101,7 +102,7 @@ typedef struct gradient_run {
 
 /* --- running --- */
 
-/* Axes whose taps are counted; the last one's may be merged. */
+/* Number of axes whose taps are counted; those of the last one may be merged. */
 static int kept_axes(const conv_weight_grad_t *plan) {
   return plan->problem->spatial - plan->merges;
 }
@@ -157,7 +158,7 @@ typedef struct grad_list {
   const int64_t *k;
   grad_position_t *positions;
   int64_t count;
-  char *edge_copy; /* free for the next copy */
+  char *edge_copy; /* free space for the next copy */
 } grad_list_t;
 
 /* Copies a merged tap from position x of a line on, which may reach beyond the line's ends. */
@@ -198,7 +199,7 @@ static void list_line(grad_list_t *list, const char *line, int64_t x, int64_t co
     add_edge_copy(list, line, x + i * stride, result + i * plan->tiling.width);
 }
 
-/* Lists where a tap meets the input, for positions [first, first + count). */
+/* Lists the inputs of a tap, for positions [first, first + count). */
 static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
   const conv_problem_t *p = list->run->plan->problem;
   const conv_array_t *src = &p->arrays[CONV_SRC];
@@ -219,7 +220,7 @@ static void list_offsets(grad_list_t *list, int64_t first, int64_t count) {
   }
 }
 
-/* Lists of all taps of tiles [begin, end). */
+/* Lists all taps of tiles [begin, end). */
 static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64_t first,
                       int64_t count, char *space) {
   const conv_weight_grad_t *plan = r->plan;
@@ -236,7 +237,7 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
   }
 }
 
-/* One panel of tiles [begin, end). */
+/* Computes one panel of tiles [begin, end). */
 static void add_panel(const conv_weight_grad_t *plan, int64_t panel, int64_t begin, int64_t end,
                       const char *results, const char *space, char *sums) {
   const int64_t *counts = (const int64_t *)(space + plan->scratch.counts_at);
@@ -356,7 +357,8 @@ static bool has_form(const conv_problem_t *p) {
          p->arrays[CONV_DST].inner == 1;
 }
 
-/* Surplus rows of a tap's last tile are wasted work, and each tile reads the gradients. */
+/* The best number of rows: surplus rows of a tap's last tile are wasted work, and each tile reads
+ * the gradients. */
 static int64_t best_rows(const conv_weight_grad_t *plan, int64_t limit) {
   int64_t best = limit;
   double least_cost = INFINITY;
@@ -401,8 +403,9 @@ static void plan_tiles(conv_weight_grad_t *plan) {
       plan->tiling.tiles * plan->tiling.rows * plan->tiling.panels * plan->tiling.width;
 }
 
-/* Divides the positions by the sizes alone, because that decides the order of sums: into as many
- * parts as NATIVE_SUM_PARTS workers need beside the tiles. Then the tiles, by the workers. */
+/* Divides the positions by the sizes only, because that decides the order of sums: into as many
+ * parts as NATIVE_SUM_PARTS workers need in addition to the tiles. Then divides the tiles by the
+ * workers. */
 static void plan_tasks(conv_weight_grad_t *plan) {
   int64_t most = hr_max(1, plan->tiling.tiles / LEAST_TILES);
   plan->place_parts = hr_min(NATIVE_SUM_PARTS / hr_min(most, NATIVE_SUM_PARTS),

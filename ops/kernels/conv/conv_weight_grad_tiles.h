@@ -6,8 +6,8 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* Adds to the sums of `rows` terms times `vecs` vectors of columns, constants where this is called,
- * what all places give. */
+/* Adds the products of all positions to the sums of `rows` terms times `vecs` vectors of columns,
+ * which are constants at each call. */
 SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_positions)(
     int rows, int vecs, const grad_tile_t *at) {
   SIMD_NAME(acc) sums[8][4] = {0};

@@ -54,7 +54,7 @@ static const winograd_loops_t *choose_loops(bool is_double) {
 
 /* --- running --- */
 
-/* Whether the 9 weights of a channel pair are contiguous and those of adjacent output channels are
+/* True if the 9 weights of a channel pair are contiguous and those of adjacent output channels are
  * not. */
 static bool is_apart(const winograd_weights_t *w) {
   int64_t sum = 0, most = 0;
@@ -65,8 +65,8 @@ static bool is_apart(const winograd_weights_t *w) {
   return w->out_step != 1 && most == 8 && sum == 36;
 }
 
-/* As many output channels as a vector has at most. Weights that lie apart are turned before, some
- * input channels at a time. */
+/* Packs one vector of output channels. Weights that are apart are first transposed, some input
+ * channels at a time. */
 static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o,
                         void *packed) {
   enum { CHUNK = 32 };
@@ -189,8 +189,8 @@ static void compute_directly(const winograd_run_t *r, int64_t tile, char *space,
                                   out[i]);
 }
 
-/* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole
- * lines. */
+/* Reports the results of tiles [first, last) of one row of tiles as final: some positions of each
+ * line, or whole lines. */
 static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
   const conv_problem_t *p = r->plan->problem;
   winograd_position_t at = position_of(r->plan, first);
@@ -229,7 +229,7 @@ void winograd_write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles,
   if (r->epilogue && !plan->by_images) finish_tiles(r, first, tiles, worker);
 }
 
-/* Tiles [begin, end), a block at a time. */
+/* Computes tiles [begin, end), a block at a time. */
 static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
   char *space = r->spaces + (size_t)worker * r->plan->scratch.space_bytes;
   for (int64_t first = begin, tiles; first < end; first += tiles) {
@@ -248,7 +248,7 @@ static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
             worker);
 }
 
-/* Images whose channels are apart are turned on the way, while they stay in the caches. */
+/* Images with channels outermost are transposed while they stay in the caches. */
 static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   const winograd_t *plan = r->plan;
@@ -290,7 +290,7 @@ static char *space_of(const winograd_run_t *r, int64_t part) {
   return r->spaces + (size_t)part * r->plan->scratch.space_bytes;
 }
 
-/* One part's sums of the products of a block; those of the first block are set. */
+/* Adds the products of a block to one part's sums; those of the first block are set. */
 static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int worker,
                          char *space) {
   const winograd_t *plan = r->plan;
@@ -430,8 +430,8 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   return NULL;
 }
 
-/* Rows are places with their channels, or, where whole images are turned, channels with their
- * places. */
+/* Rows are positions with their channels, or, if whole images are transposed, channels with their
+ * positions. */
 static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
   if (p->kind != CONV_FORWARD || (!plan->by_images && !conv_is_plain(p, CONV_DST))) return;

@@ -10,9 +10,9 @@
 
 enum { SIDE = 6, OUT_SIDE = 4, POINTS = SIDE * SIDE };
 
-#define MIN_CHANNELS 16 /* as many as a vector has at most */
+#define MIN_CHANNELS 16 /* lanes of the widest vectors */
 
-/* Weights as the program has them, and how they are packed. Steps in elements. */
+/* The program's weights and their packing. Strides in elements. */
 typedef struct winograd_weights {
   const void *data;
   int64_t in_channels, out_channels, columns; /* columns: output channels, padded */
@@ -21,14 +21,14 @@ typedef struct winograd_weights {
   int64_t plane; /* elements of a point's packed weights */
 } winograd_weights_t;
 
-/* Gradients of weights at the points, and where they go. Steps in elements. */
+/* Gradients of weights at the points, and their destination. Strides in elements. */
 typedef struct winograd_gradients {
   const void *sums;
   int parts;
   int64_t part_step, plane, row, in_channels, out_channels, tiles;
   void *to;
   int64_t in_step, out_step, tap_offsets[9];
-  /* What a tile sees and its gradients; NULL: there is none. */
+  /* Finds a tile's inputs and gradients; NULL entries are outside. */
   void (*find)(const void *context, int64_t tile, const void **in, const void **out);
   const void *context;
 } winograd_gradients_t;
@@ -47,14 +47,13 @@ typedef struct winograd_loops {
   void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
 } winograd_loops_t;
 
-/* The input or the result. Where channels are not innermost it is brought into that order before,
- * or out of it after. */
+/* The input or the result. If channels are not innermost, it is transposed before, or after. */
 typedef struct winograd_array {
   conv_array_t as_read;
-  const native_transpose_plan_t *order; /* NULL: it is as it must be */
+  const native_transpose_plan_t *order; /* NULL: channels are innermost */
   size_t at;
-  int64_t plane; /* images are turned one at a time, each so many places by its channels: see
-                    run_images; else 0 */
+  int64_t plane; /* number of positions of an image if images are transposed one at a time,
+                    [channels][positions] (see run_images); else 0 */
 } winograd_array_t;
 
 /* The tiles of the images, and the blocks in which they are transformed and multiplied. Strides in
@@ -64,27 +63,27 @@ typedef struct winograd_tiling {
   int64_t count;               /* tiles of all images */
   int64_t unit;                /* tiles of a block */
   int64_t blocks;              /* blocks of all tiles */
-  int64_t in_plane, out_plane; /* elements of a point of a block */
-  int64_t in_line, out_line;   /* elements of a tile within it */
+  int64_t in_plane, out_plane; /* elements of one point of a block */
+  int64_t in_line, out_line;   /* elements of one tile of a point */
 } winograd_tiling_t;
 
-/* Gradients of weights: parts of the tiles that have sums of their own. */
+/* Gradients of weights: parts of the tiles with separate sums. */
 typedef struct winograd_sums {
   int parts;
   int64_t plane; /* elements of a point of the sums */
 } winograd_sums_t;
 
-/* Division of the work where weights are most of it, see conv_winograd_columns.c. Strides in
+/* Division of the work if weights are most of it, see conv_winograd_columns.c. Strides in
  * elements. */
 typedef struct winograd_columns {
   int64_t count; /* output channels of a task; 0: tasks are blocks of tiles */
   int64_t terms; /* input channels whose weights are transformed at once */
-  int64_t plane; /* elements of a point of their weights */
+  int64_t plane; /* elements of one point of these weights */
 } winograd_columns_t;
 
-/* Offsets in bytes: of the packed weights and of the workers' spaces within the step's scratch
- * memory, the others within a worker's space; points of tiles are in the former with
- * winograd_columns_t. */
+/* Offsets in bytes. Those of the packed weights and of the workers' spaces are within the step's
+ * scratch memory, the others within a worker's space; with winograd_columns_t points of tiles are
+ * in the step's. */
 typedef struct winograd_scratch {
   size_t packed_at;
   size_t spaces_at, space_bytes;
@@ -102,12 +101,12 @@ typedef struct winograd {
   const winograd_loops_t *loops;
   int workers;
   int64_t element_bytes;
-  bool by_images; /* a worker does whole images */
+  bool by_images; /* a worker computes whole images */
   winograd_tiling_t tiling;
   winograd_columns_t columns;
   gemm_job_t job;             /* product of one point of a block, without addresses */
   winograd_weights_t weights; /* without address */
-  const void *packed;         /* transformed when planned, of constant weights; else NULL */
+  const void *packed;         /* transformed weights of a plan with constant weights; else NULL */
   winograd_sums_t sums;
   winograd_scratch_t scratch;
 } winograd_t;
@@ -121,7 +120,7 @@ typedef struct winograd_run {
   const op_native_epilogue_t *epilogue;
 } winograd_run_t;
 
-/* Transforms the inputs of tiles, and prefetches the next tile. `to`: points of the first. */
+/* Transforms the inputs of tiles, and prefetches the next tile. `to`: points of the first tile. */
 void winograd_read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space,
                          char *to);
 /* Transforms the results of tiles back from their points, and calls the epilogue for them. */
@@ -131,18 +130,18 @@ void winograd_write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles,
 void winograd_pack(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end,
                    void *packed);
 
-/* Decides whether the work is divided by columns, from sizes alone. */
+/* Decides from the sizes only whether the work is divided by columns. */
 void winograd_plan_columns(winograd_t *plan);
 /* The product of a point of one task. */
 gemm_job_t winograd_columns_job(const winograd_t *plan);
-/* Bytes of the weights that a worker has transformed. */
+/* Bytes of the transformed weights of a worker. */
 size_t winograd_columns_bytes(const winograd_t *plan);
 void winograd_run_columns(hr_workers_t *workers, const winograd_run_t *r);
 
-/* Whether types and window are supported. */
+/* True if types and window are supported. */
 bool winograd_has_form(const conv_problem_t *problem);
-/* Fills in the plan but for `loops` and packed weights. *out_fits false: another kernel is faster.
- */
+/* Fills in the plan except `loops` and packed weights. *out_fits false: another kernel is
+ * faster. */
 hr_status_t winograd_plan_init(hr_arena_t *arena, winograd_t *plan, bool *out_fits);
 /* Assigns all scratch offsets; returns the size in bytes. */
 size_t winograd_plan_scratch(winograd_t *plan);

@@ -1,6 +1,6 @@
-/* Winograd convolution divided by output channels, for few tiles and many weights: transformed,
- * these are four times as many bytes as before, and would go to memory and come back. Here a part
- * of them is transformed into the second-level cache, multiplied by all tiles, and forgotten.
+/* Winograd convolution divided by output channels, for few tiles and many weights: transformed
+ * weights have four times as many bytes and would go to memory and back. Here a part of them is
+ * transformed into the second-level cache, multiplied by all tiles, and discarded.
  *
  *   all tiles are transformed to the points
  *   for each few output channels                 one task of a worker
@@ -13,24 +13,25 @@
 #include "base/arith.h"
 #include "ops/kernels/conv/conv_winograd.h"
 
-#define WEIGHTS_BYTES (448 << 10)  /* transformed at once: half of the second-level cache */
-#define LEAST_BYTES (512 << 10)    /* smaller weights stay in that cache as a whole */
-#define MOST_POINT_BYTES (4 << 20) /* points of all tiles, which each task reads */
+#define WEIGHTS_BYTES (448 << 10) /* transformed at a time: half of the second-level cache */
+#define LEAST_BYTES (512 << 10)   /* bytes; smaller weights stay in that cache as a whole */
+#define MOST_POINT_BYTES \
+  (4 << 20) /* most bytes of the points of all tiles, which each task reads */
 #define TERM_UNIT 8
-#define GRAIN 2 /* tiles */
+#define GRAIN 2 /* tiles per task */
 
 static int64_t vectors_of(const winograd_t *plan) {
   return hr_div_ceil(plan->problem->out_channels, MIN_CHANNELS);
 }
 
-/* Columns that are both whole panels of a product and vectors of weights. */
+/* Columns that are both whole panels of a product and whole vectors of weights. */
 static int64_t whole_columns(const winograd_t *plan) {
   gemm_panels_t panels = gemm_panels_of(&(gemm_job_t){.dtype = plan->problem->types.real, .n = 1});
   return panels.width / hr_gcd(panels.width, MIN_CHANNELS) * MIN_CHANNELS;
 }
 
-/* Columns of a task: those, or fewer where there would be too few tasks for the workers; always
- * whole vectors of weights. */
+/* Columns of a task: whole_columns, or fewer if there would be too few tasks for the workers;
+ * always whole vectors of weights. */
 static int64_t task_columns(const winograd_t *plan, int64_t width) {
   int64_t each = hr_div_ceil(vectors_of(plan), plan->workers);
   return hr_max(hr_min(each * MIN_CHANNELS, width), MIN_CHANNELS);
@@ -84,7 +85,7 @@ static void write_tiles(void *context, int64_t begin, int64_t end, int worker) {
       r->scratch + plan->scratch.out_at + begin * plan->tiling.out_line * plan->element_bytes);
 }
 
-/* The weights of the terms from `first` on, for the columns of a task, at the points. */
+/* Transforms the weights of the terms from `first` on, for the columns of a task. */
 static void pack_terms(const winograd_run_t *r, const gemm_job_t *job, int64_t first,
                        int64_t column, void *packed) {
   const winograd_t *plan = r->plan;

@@ -5,10 +5,12 @@
 #include "base/arith.h"
 #include "ops/kernels/conv/conv_winograd.h"
 
-#define BLOCK_BYTES (512 << 10) /* points of a block: a part of the second-level cache */
-#define LEAST_UNIT 32           /* tiles of a block, at least: each block reads all weights */
-#define SUMS_BYTES (4 << 20) /* partial sums of weight gradients, where there are more than two */
-#define TILE_UNIT 8          /* rows that the products' register tile has */
+#define BLOCK_BYTES \
+  (512 << 10)         /* bytes of the points of a block: a part of the second-level cache */
+#define LEAST_UNIT 32 /* least tiles of a block: each block reads all weights */
+#define SUMS_BYTES \
+  (4 << 20)         /* most bytes of partial sums of weight gradients, if there are more than two */
+#define TILE_UNIT 8 /* rows of the products' register tile */
 
 static bool has_type(const matmul_types_t *types) {
   return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) &&
@@ -24,10 +26,9 @@ bool winograd_has_form(const conv_problem_t *p) {
   return p->in_channels >= MIN_CHANNELS && p->out_channels >= MIN_CHANNELS;
 }
 
-/* Costs in products, sums before and after counted by the time that they take, as measured. Weights
- * are read at all points, and brought to them in every run if they are not known, which costs less
- * where they stay in the caches; their gradients are partial sums at all points, which are brought
- * back from them. */
+/* Costs in multiply-adds; the transforms count by their measured time. Weights are read at all
+ * points, and transformed in every run unless they are constant, which costs less if they stay in
+ * the caches. Weight gradients are partial sums at all points, which are transformed back. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   bool gradient = p->kind == CONV_WEIGHTS;
@@ -66,13 +67,14 @@ static void plan_tiles(winograd_t *plan) {
   plan->tiling.blocks = hr_div_ceil(plan->tiling.count, plan->tiling.unit);
 }
 
-/* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same
- * part of a cache. */
+/* Reals of a line of so many vectors: long lines, and planes of them, must not all start in the
+ * same cache set. */
 static int64_t line_of(int64_t vectors) {
   return (vectors % MIN_CHANNELS ? vectors : vectors + 1) * MIN_CHANNELS;
 }
 
-/* Parts of the sums over tiles, by the sizes alone: fewer where their memory would be large. */
+/* Number of parts of the sums over tiles, from the sizes only: fewer if their memory would be
+ * large. */
 static int sum_parts(const winograd_t *plan) {
   int64_t parts = hr_min(plan->tiling.blocks, NATIVE_SUM_PARTS);
   int64_t each = POINTS * plan->sums.plane * plan->element_bytes;
@@ -124,7 +126,7 @@ static void plan_weights(winograd_t *plan) {
   }
 }
 
-/* Largest strides first; false if these are not those of a dense array. */
+/* Sorts by descending strides; false if these are not those of a dense array. */
 static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others) {
   for (int i = 1; i < rank; i++)
     for (int j = i; j > 0 && strides[j - 1] < strides[j]; j--) {
@@ -169,7 +171,7 @@ static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_ro
                                    reads ? strides : dense, &side->order);
 }
 
-/* The places of an image, where its channels are whole planes one after the other. */
+/* Number of positions of an image, if its channels are contiguous planes. */
 static int64_t plane_of(const conv_array_t *given, const int64_t *sizes, int64_t channels) {
   int64_t plane = sizes[0] * sizes[1];
   bool fits = given->start == 0 && given->inner == plane && given->spatial[0] == sizes[1] &&
@@ -177,7 +179,7 @@ static int64_t plane_of(const conv_array_t *given, const int64_t *sizes, int64_t
   return fits ? plane : 0;
 }
 
-/* Whether whole images divide evenly among the workers. */
+/* Decides whether whole images divide evenly among the workers. */
 static void plan_images(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   plan->src.plane = plane_of(&p->arrays[CONV_SRC], p->in, p->in_channels);
@@ -187,7 +189,7 @@ static void plan_images(winograd_t *plan) {
                     (p->batch % plan->workers == 0 || p->batch >= 4 * plan->workers);
 }
 
-/* Arrays that are brought into order as a whole. */
+/* Reserves memory for arrays that are transposed as a whole. */
 static void set_ordered(winograd_t *plan, size_t *total) {
   winograd_array_t *sides[] = {&plan->src, &plan->dst};
   for (int i = 0; i < 2; i++)

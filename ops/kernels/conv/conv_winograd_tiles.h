@@ -1,9 +1,9 @@
 /* The loops of conv_winograd.c for one width of vectors and one type. Included once for each; see
  * simd_foreach_real.h.
  *
- * A line of 6 places times 3 weights is 4 sums of 3 products, as a polynomial's value at 6 points:
- * 0, A, -A, B, -B and infinity. With these points all factors of the places and sums are exact, and
- * errors are small. */
+ * A line of 6 inputs and 3 weights gives 4 sums of 3 products, computed by polynomial evaluation at
+ * 6 points: 0, A, -A, B, -B and infinity. With these points all factors of inputs and sums are
+ * exact, and errors are small. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
@@ -11,10 +11,10 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-#define AHEAD 4 /* input channels between the weights asked for and those in use */
+#define AHEAD 4 /* prefetch distance of weights, in input channels */
 #define C(value) ((SIMD_REAL)(value))
 
-/* 6 places, `step` apart, at the 6 points. */
+/* Evaluates 6 inputs, `step` apart, at the 6 points. */
 SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_NAME(acc) * to,
                                       int to_step) {
   SIMD_NAME(acc) x1 = x[step];
@@ -33,7 +33,7 @@ SIMD_INLINE void SIMD_NAME(at_points)(const SIMD_NAME(acc) * x, int step, SIMD_N
   to[5 * to_step] = C(A2 * B2) * x1 - C(A2 + B2) * x3 + x[5 * step];
 }
 
-/* 3 weights, `step` apart, at the 6 points, with the factors that the products need. */
+/* Evaluates 3 weights, `step` apart, at the 6 points, with the factors of the products. */
 SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step,
                                               SIMD_NAME(acc) * to, int to_step) {
   SIMD_NAME(acc) a = C(1 / (2 * A2 * (A2 - B2))) * (g[0] + C(A2) * g[2 * step]);
@@ -48,7 +48,7 @@ SIMD_INLINE void SIMD_NAME(weights_at_points)(const SIMD_NAME(acc) * g, int step
   to[5 * to_step] = g[2 * step];
 }
 
-/* The 4 sums of what the products are at the 6 points. */
+/* The 4 sums from the products at the 6 points. */
 SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD_NAME(acc) * to,
                                         int to_step) {
   SIMD_NAME(acc) even_a = m[step] + m[2 * step];
@@ -61,9 +61,9 @@ SIMD_INLINE void SIMD_NAME(from_points)(const SIMD_NAME(acc) * m, int step, SIMD
   to[3 * to_step] = C(A1 * A2) * odd_a + C(B1 * B2) * odd_b + m[5 * step];
 }
 
-/* 4 gradients of sums at the 6 points, with the factors that the products need; and the 3 gradients
- * of weights that their products with the places are: the same way with sums and weights exchanged.
- */
+/* Evaluates 4 gradients of sums at the 6 points, with the factors of the products; and the 3
+ * gradients of weights from their products with the inputs, with the roles of sums and weights
+ * exchanged. */
 SIMD_INLINE void SIMD_NAME(sums_at_points)(const SIMD_NAME(acc) * y, int step, SIMD_NAME(acc) * to,
                                            int to_step) {
   SIMD_NAME(acc) y2 = y[2 * step], y3 = y[3 * step];
@@ -90,13 +90,14 @@ SIMD_INLINE void SIMD_NAME(weights_from_points)(const SIMD_NAME(acc) * m, int st
   to[2 * to_step] = C(A2) * even_a + C(B2) * even_b + m[5 * step];
 }
 
-/* Channels of a vector: the last one ends with the last channel, and does some of them again. */
+/* Next vector of channels: the last one ends with the last channel and overlaps the previous
+ * one. */
 SIMD_INLINE int64_t SIMD_NAME(next)(int64_t at, int64_t channels) {
   return at + LANES < channels && at + 2 * LANES > channels ? channels - LANES : at + LANES;
 }
 
-/* All channels of the places of a tile, one line of `points` for each point; those of the next tile
- * are fetched. */
+/* Transforms all channels of a tile's inputs, one line of `points` per point; prefetches the next
+ * tile. */
 SIMD_TARGET static void SIMD_NAME(tile_at_points)(const void *const *pointers,
                                                   const void *const *next, int64_t channels,
                                                   int64_t plane, void *points) {
@@ -121,8 +122,8 @@ SIMD_TARGET static void SIMD_NAME(tile_at_points)(const void *const *pointers,
   }
 }
 
-/* The results of a tile. False: some are not finite, and may be so for the transformation's sake
- * alone. */
+/* Transforms the results of a tile back. False: some are not finite, perhaps only because of the
+ * transform. */
 SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t channels,
                                                     int64_t plane, void *const *pointers) {
   SIMD_NAME(acc) check = {0};
@@ -151,7 +152,7 @@ SIMD_TARGET static bool SIMD_NAME(tile_from_points)(const void *points, int64_t 
   return sum == 0;
 }
 
-/* All channels of the gradients of a tile's results, one line of `points` for each point. */
+/* Transforms all channels of the gradients of a tile's results, one line of `points` per point. */
 SIMD_TARGET static void SIMD_NAME(results_at_points)(const void *const *pointers, int64_t channels,
                                                      int64_t plane, void *points) {
   for (int64_t c = 0; c < channels; c = SIMD_NAME(next)(c, channels)) {
@@ -173,7 +174,7 @@ SIMD_TARGET static void SIMD_NAME(results_at_points)(const void *const *pointers
   }
 }
 
-/* Neighbouring output channels, as far as there are any. */
+/* Loads neighbouring output channels, up to the last one. */
 SIMD_INLINE SIMD_NAME(acc)
     SIMD_NAME(few_weights)(const SIMD_REAL *from, int64_t step, int64_t count) {
   SIMD_NAME(acc) x = {0};
@@ -182,8 +183,8 @@ SIMD_INLINE SIMD_NAME(acc)
   return x;
 }
 
-/* The weights of an input channel and a vector of output channels at the points. Those of the next
- * input channels lie apart, and are asked for in time. */
+/* Transforms the weights of an input channel and a vector of output channels. Those of the next
+ * input channels are not contiguous, and are prefetched. */
 SIMD_INLINE void SIMD_NAME(pack_vector)(const winograd_weights_t *w, int64_t c, int64_t o,
                                         SIMD_REAL *to) {
   SIMD_NAME(acc) g[9], t[POINTS / 2], u[SIDE];
@@ -203,8 +204,8 @@ SIMD_INLINE void SIMD_NAME(pack_vector)(const winograd_weights_t *w, int64_t c, 
   }
 }
 
-/* Weights of input channels [first, last) and output channels [begin, end), whole vectors, at the
- * points, as the products' packed right sides. */
+/* Transforms weights of input channels [first, last) and output channels [begin, end), whole
+ * vectors, into the packed right sides of the products. */
 SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int64_t first,
                                                 int64_t last, int64_t begin, int64_t end,
                                                 void *packed) {
@@ -228,8 +229,8 @@ SIMD_TARGET static void SIMD_NAME(pack_weights)(const winograd_weights_t *w, int
   }
 }
 
-/* One result of a tile as it is defined: `pointers` are the 3 lines of 3 places that it sees, SIDE
- * apart. */
+/* Computes one result of a tile directly: `pointers` are the 3 lines of 3 inputs of its window,
+ * SIDE apart. */
 SIMD_TARGET static void SIMD_NAME(copy_directly)(const winograd_weights_t *w,
                                                  const void *const *pointers, void *out) {
   for (int64_t o = 0; o < w->out_channels; o += LANES) {
@@ -251,7 +252,7 @@ SIMD_INLINE bool SIMD_NAME(is_finite)(SIMD_NAME(acc) x) {
   return sum == 0;
 }
 
-/* Weights' gradients as they are defined, of an input channel and a vector of output channels. */
+/* Computes gradients of weights directly, for an input channel and a vector of output channels. */
 SIMD_TARGET static void SIMD_NAME(gradients_directly)(const winograd_gradients_t *g, int64_t c,
                                                       int64_t o, SIMD_NAME(acc) * to) {
   int64_t count = g->out_channels - o;
@@ -267,7 +268,7 @@ SIMD_TARGET static void SIMD_NAME(gradients_directly)(const winograd_gradients_t
   }
 }
 
-/* Sums over all tiles back from the points, for input channels [begin, end): those of several parts
+/* Transforms the sums over all tiles back, for input channels [begin, end); sums of several parts
  * are added. */
 SIMD_TARGET static void SIMD_NAME(gradients_from_points)(const winograd_gradients_t *g,
                                                          int64_t begin, int64_t end) {

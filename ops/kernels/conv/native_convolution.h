@@ -1,7 +1,7 @@
-/* convolution in the compiled engine. What JAX writes as one op is three to a library: a forward
- * convolution, and the two that its gradients are: with holes in the input it is that of the input
- * (or a transposed convolution), with a window larger than the result that of the weights.
- * native_convolution.c finds out which. */
+/* convolution in the compiled engine. JAX's single op is three problems of a library: a forward
+ * convolution and its two gradients. An op with base dilation is the gradient of the input (or a
+ * transposed convolution); one whose window is larger than the result is the gradient of the
+ * weights. native_convolution.c finds out which. */
 #ifndef HLO_OPS_NATIVE_CONVOLUTION_H
 #define HLO_OPS_NATIVE_CONVOLUTION_H
 
@@ -21,8 +21,8 @@ hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target,
 hr_status_t conv_run_direct_narrow(const op_native_run_t *run, const void *plan, void *const *in,
                                    void *const *out);
 
-/* Direct, forward and data gradient, with enough channels: floats, and bf16 and int8 as they are
- * where the processor multiplies these. See conv_direct.h. */
+/* Direct, forward and data gradient, with enough channels: floats, and bf16 and int8 unconverted if
+ * the processor multiplies them. See conv_direct.h. */
 hr_status_t conv_prepare_direct(const op_native_target_t *target, const conv_problem_t *problem,
                                 op_native_step_t *out);
 hr_status_t conv_run_direct(const op_native_run_t *run, const void *plan, void *const *in,

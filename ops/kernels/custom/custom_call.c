@@ -1,7 +1,7 @@
 /* Kernels of custom-call: finds the target's row when the step is prepared and forwards to its
- * functions. The kernel sees the instruction without the operands that only state result sizes
+ * functions. The kernel gets the instruction without the operands that are only sizes of results
  * (indices_of_shape_operands). An unknown target fails in prepare, with the nearest known name and
- * the source position that the metadata has. */
+ * the source position from the metadata. */
 #include "ops/kernels/custom/custom_call.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ extern const op_kernel_t custom_ffi;  /* custom_ffi_kernel.c */
 /* The functions of a row of op_custom_calls; the last ones are OP_CUSTOM_HOST and OP_CUSTOM_FFI. */
 static const struct custom_functions {
   const op_kernel_t *kernel;
-  const op_native_t *native; /* its prepare is NULL where there is none */
+  const op_native_t *native; /* its prepare is NULL if there is no native kernel */
 } functions[] = {
 #define CUSTOM_CALL(target, kernel, native, traits, note) \
   {&custom_##kernel, &native_custom_##native},
@@ -51,7 +51,7 @@ const hlo_layout_t *custom_result_layout(const hlo_instr_t *instr, int k) {
   return shape ? shape->layout : NULL;
 }
 
-/* Takes the references of `parts` over, also after a failure. */
+/* Takes ownership of the references of `parts`, also after a failure. */
 hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t **parts,
                           hlo_value_t **out_value) {
   hr_status_t st = NULL;
@@ -92,7 +92,7 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   return NULL;
 }
 
-/* Names that XLA and JAX give to calls of libraries for GPUs. */
+/* True for names that XLA and JAX give to calls of libraries for GPUs. */
 static bool is_for_gpus(hr_str_t target) {
   static const char *const prefixes[] = {
       "__cublas$", "__cudnn$", "__cusolver$", "__gpu$",  "__triton",  "triton_",   "cublas",
@@ -104,8 +104,8 @@ static bool is_for_gpus(hr_str_t target) {
   return false;
 }
 
-/* UNSUPPORTED with where the program calls it, the nearest name, and why a library of the host
- * that has it was refused. */
+/* UNSUPPORTED with the position of the call, the nearest name, and the reason if a library of the
+ * host that has the name was refused. */
 static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t target) {
   const char *origin;
   HR_TRY(custom_origin(arena, instr, &origin));
@@ -122,9 +122,9 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
                          custom_host_refusal(target));
 }
 
-/* Whether every way to the computation goes through a branch of a conditional, which a run may
- * never take: a program for several platforms has calls of all of them. Callers are listed behind
- * what they call. Cost: instructions of the module. */
+/* True if every path to the computation is in a branch of a conditional, which a run may never
+ * take: a program for several platforms has calls of all of them. Callers are listed after their
+ * callees. Cost: instructions of the module. */
 static hr_status_t find_behind_branch(hr_arena_t *arena, const hlo_computation_t *computation,
                                       bool *out_behind) {
   const hlo_module_t *module = computation->module;
@@ -146,11 +146,11 @@ static hr_status_t find_behind_branch(hr_arena_t *arena, const hlo_computation_t
 
 typedef struct call_plan {
   const op_kernel_t *kernel; /* NULL: this call cannot run here */
-  hlo_instr_t instr;         /* without the operands that only say sizes */
-  const void *plan;          /* the kernel's own */
+  hlo_instr_t instr;         /* without the operands that are only sizes */
+  const void *plan;          /* plan of that kernel */
 } call_plan_t;
 
-/* The kernel sees the instruction without the operands that only give sizes of dynamic results. */
+/* The kernel gets the instruction without the operands that are only sizes of dynamic results. */
 static hr_status_t prepare_kernel(hr_arena_t *arena, const op_step_t *step, call_plan_t *plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   const op_custom_call_t *call = op_custom_call_find(target);
@@ -165,7 +165,7 @@ static hr_status_t prepare_kernel(hr_arena_t *arena, const op_step_t *step, call
   return NULL;
 }
 
-/* What cannot run here is an error at once, or, in a branch, when a run takes it. */
+/* A call that cannot run here is an error at once, or, in a branch, when a run takes the branch. */
 static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   call_plan_t *plan;
@@ -180,7 +180,7 @@ static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
-/* The inner kernel sees its own instruction and plan. */
+/* The kernel gets its own instruction and plan. */
 static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const call_plan_t *plan = step->plan;
@@ -203,7 +203,8 @@ typedef struct native_call_plan {
   const void *plan;
 } native_call_plan_t;
 
-/* Native kernels of targets that have one, with the plan wrapped so that run finds it. */
+/* Prepares native kernels of targets that have one; the plan is wrapped so that run finds the
+ * kernel. */
 static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
   const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));

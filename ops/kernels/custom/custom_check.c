@@ -1,7 +1,7 @@
-/* Custom calls of the test dialects: checks that fail the run with MISMATCH, and what looks at
- * values from inside. A check is given by its target and by backend_config ("tolerance",
- * "max_ulp_difference", ...); called without one, it has the limits that the StableHLO project
- * gives the calls of its test data. Source: StableHLO's check and interpreter dialects. */
+/* Custom calls of the test dialects: checks that fail the run with MISMATCH, and calls that show
+ * intermediate values. A check is specified by its target and by backend_config ("tolerance",
+ * "max_ulp_difference", ...); without a configuration, it has the limits that the StableHLO project
+ * uses in its test data. Source: StableHLO's check and interpreter dialects. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* --- differences --- */
 
-/* What counts as equal. */
+/* Limits within which values count as equal. */
 typedef struct limits {
   enum { CHECK_EQUAL, CHECK_NEAR, CHECK_ULP } kind;
   double tolerance; /* CHECK_NEAR: largest absolute difference; integers are compared exactly */
@@ -48,7 +48,7 @@ static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
   return p > q ? p - q : q - p;
 }
 
-/* How far two numbers are apart in the measure of the check; true if that is too far. */
+/* Measures the distance of two numbers by the check's measure; true if it exceeds the limits. */
 static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i,
                    const limits_t *limits, worst_t *one) {
   uint64_t g = bits_at(part, got, i), w = bits_at(part, want, i);
@@ -70,8 +70,8 @@ static bool differ(hr_dtype_t part, const void *got, const void *want, int64_t i
   return true;
 }
 
-/* Elements with a bad part count once, however many of their parts differ. An error that is NaN
- * is worse than any number. */
+/* Elements with a bad part count once, however many of their parts differ. A NaN error is worse
+ * than any number. */
 static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const limits_t *limits) {
   hr_dtype_t part = hr_dtype_real(got->dtype);
   int parts = hr_dtype_is_complex(got->dtype) ? 2 : 1;
@@ -180,7 +180,7 @@ const op_kernel_t custom_check = {prepare_check, run_check};
 
 /* --- check.eq: got, want -> are they equal? Numbers may differ by 1e-4. --- */
 
-/* A mismatch is no failure of the run: it is the result, false. Other failures are passed on. */
+/* A mismatch is no failure of the run: the result is then false. Other failures are returned. */
 static hr_status_t run_check_eq(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   static const limits_t limits = {.kind = CHECK_NEAR, .tolerance = 1e-4};
@@ -224,8 +224,8 @@ static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_print = {prepare_print, run_print};
 
-/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq
- * asks for it, and writes it to a file if its user wants to see it. --- */
+/* --- interpreter.probe: x -> x. The engine keeps the value for a check.expect_serialized_eq, and
+ * writes it to a file at the user's request. --- */
 
 typedef struct probe_plan {
   hr_str_t id;
@@ -245,7 +245,7 @@ static hr_status_t read_probe(hr_arena_t *arena, const hlo_instr_t *instr, probe
   return NULL;
 }
 
-/* Does some check.expect_serialized_eq name this probe? Only then its values are kept. */
+/* True if some check.expect_serialized_eq names this probe: only then are its values kept. */
 static hr_status_t is_asked_for(hr_arena_t *arena, const hlo_module_t *module, hr_str_t id,
                                 bool *out_asked) {
   *out_asked = false;
@@ -270,7 +270,7 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
   return is_asked_for(arena, step->instr->parent->module, plan->id, &plan->is_kept);
 }
 
-/* The value passes on unchanged; the environment keeps or saves it. */
+/* The result is the unchanged value; the environment keeps or saves it. */
 static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;
@@ -281,7 +281,7 @@ static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_probe = {prepare_probe, run_probe};
 
-/* check.expect_serialized_eq: x must be what the probe saw the iter-th time. */
+/* check.expect_serialized_eq: compares x with the value of the probe's iter-th visit. */
 static hr_status_t run_check_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   static const limits_t limits = {.kind = CHECK_EQUAL};

@@ -1,5 +1,5 @@
-/* Custom calls by which JAX spells ops whose sizes are operands, stablehlo.dynamic_*, and
- * TensorFlow a convolution of dynamic sizes. */
+/* Custom calls that JAX uses for ops with sizes as operands (stablehlo.dynamic_*), and TensorFlow
+ * for a convolution of dynamic sizes. */
 #include <string.h>
 
 #include "ops/kernels/common/lower_dynamic.h"
@@ -29,7 +29,7 @@ static hr_status_t check_window_lists(const op_step_t *step, hlo_value_t *const 
   return NULL;
 }
 
-/* The lists become a static window, and the kernel of reduce-window runs. */
+/* Makes a static window of the lists, and runs the kernel of reduce-window. */
 static hr_status_t run_dynamic_reduce_window(op_env_t *env, const op_step_t *step,
                                              hlo_value_t *const *in, hlo_value_t **out_value) {
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -136,8 +136,8 @@ static hr_status_t run_dynamic_approx_top_k(op_env_t *env, const op_step_t *step
 }
 const op_kernel_t custom_dynamic_approx_top_k = {NULL, run_dynamic_approx_top_k};
 
-/* DynamicConvolutionForward: input, kernel. The padding goes by the sizes that the input has, and
- * features that it does not have are zeros. */
+/* DynamicConvolutionForward: input, kernel. The padding depends on the actual sizes of the input,
+ * and missing features are zeros. */
 static bool names_dims(const hlo_dim_labels_t *labels) {
   bool names = labels->lhs_feature >= 0 && labels->lhs_feature < labels->lhs_rank &&
                labels->rhs_input_feature >= 0 && labels->rhs_input_feature < labels->rhs_rank;
@@ -158,7 +158,7 @@ static bool has_positive_steps(const hlo_window_t *window) {
   return true;
 }
 
-/* Operands are known only now, so the verifier's checks are made here. */
+/* Operands are known only at run time, so the verifier's checks are made here. */
 static hr_status_t check_convolution(const op_step_t *step, hlo_value_t *const *in) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   const hlo_window_t *window = hlo_attr_window(step->instr);
@@ -173,7 +173,8 @@ static hr_status_t check_convolution(const op_step_t *step, hlo_value_t *const *
                           "positive strides");
 }
 
-/* Half of what a result of ceil(size / stride) elements takes, the larger half behind. */
+/* Pads so that the result has ceil(size / stride) elements: half on each side, the larger half at
+ * the end. */
 static void pad_same(hlo_window_dim_t *window, int64_t size) {
   int64_t dilated = size ? (size - 1) * window->base_dilation + 1 : 0;
   int64_t covered = (window->size - 1) * window->window_dilation + 1;
@@ -184,7 +185,7 @@ static void pad_same(hlo_window_dim_t *window, int64_t size) {
   window->pad_high = total - window->pad_low;
 }
 
-/* The window gets the kernel's sizes; VALID and SAME give the padding. */
+/* The window gets the kernel's sizes; VALID or SAME determines the padding. */
 static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_window_dim_t *dims) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -200,7 +201,7 @@ static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_win
   }
 }
 
-/* The input with as many features as the kernel takes; *out_filled is NULL if it has them. */
+/* The input with as many features as the kernel needs; *out_filled is NULL if it has them. */
 static hr_status_t fill_features(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  int64_t features, op_step_t *inner, hlo_value_t **out_filled) {
   const hlo_shape_t **shapes;
@@ -218,7 +219,7 @@ static hr_status_t fill_features(op_env_t *env, const op_step_t *step, hlo_value
   return st;
 }
 
-/* An input with fewer features than the kernel wants is filled with zeros (fill_features). */
+/* An input with fewer features than the kernel needs is filled with zeros (fill_features). */
 static hr_status_t run_dynamic_convolution_forward(op_env_t *env, const op_step_t *step,
                                                    hlo_value_t *const *in,
                                                    hlo_value_t **out_value) {

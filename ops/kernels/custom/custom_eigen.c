@@ -5,7 +5,7 @@
  * Each call has three parts, as in custom_factor.c and custom_svd.c:
  *   prepare_x   checks operand and result shapes and the options against the form of the call
  *   x_spaces    asks the routine for its workspace (LWORK = -1) and reserves it in step scratch
- *   run_x       loads the operands column-major, calls the routine per matrix, gives the results
+ *   run_x       loads the operands column-major, calls the routine per matrix, returns the results
  *
  * Matrices that are empty, and empty batches, are not passed to LAPACK: some routines refuse n =
  * 0. Signs and phases of eigenvectors are those of the LAPACK in use. */
@@ -15,8 +15,8 @@
 #include "ops/kernels/custom/custom_lapack.h"
 
 /* syevd, heevd: a[B,n,n] -> v[B,n,n], w real[B,n], info[B] (, workspaces); mode V or N, uplo. Old:
- * lower, batch, n, a.
- */
+ * lower, batch, n,
+ * a. */
 static hr_status_t prepare_syevd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {3, 1, 0, 2, {"syevd", "heevd"}};
   lapack_plan_t *plan;
@@ -38,14 +38,14 @@ typedef struct eigen_call {
   int32_t *info;
 } eigen_call_t;
 
-/* What the workers share: each copies `first` and moves its pointers to its matrix. */
+/* Shared by the workers: each copies `first` and moves its pointers to its matrix. */
 typedef struct eigen_batch {
   const lapack_plan_t *plan;
   eigen_call_t first; /* call for matrix 0 by worker 0 */
 } eigen_batch_t;
 
-/* Complex routines (heevd) take a real workspace besides. The hidden lengths of the two
- * characters come last, as Fortran passes them. */
+/* Complex routines (heevd) have an additional real workspace. The hidden lengths of the two
+ * characters come last, by Fortran's calling convention. */
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work,
@@ -92,9 +92,9 @@ static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
   call_syevd(plan, &c);
 }
 
-/* The operand is loaded into result 0, where the routine leaves the eigenvectors. The old form
- * always wants vectors, so its mode is V. The cost estimate of 10 n^3 decides how many matrices
- * make a task. */
+/* The operand is loaded into result 0, in which the routine returns the eigenvectors. The old form
+ * always returns vectors, so its mode is V. The cost estimate of 10 n^3 determines how many
+ * matrices are a task. */
 static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -122,8 +122,8 @@ const op_kernel_t custom_syevd = {prepare_syevd, run_syevd};
  * other results. */
 enum { EV_W, EV_WI, EV_VL, EV_VR, EV_INFO };
 
-/* Real matrices give eigenvalues in two arrays, real and imaginary parts; complex ones in one,
- * so that roles behind it move. */
+/* Real matrices have eigenvalues in two arrays, real and imaginary parts; complex ones in one
+ * array, which shifts the later roles. */
 static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {4, 1, 0, 2, {"geev", "geev"}};
   lapack_plan_t *plan;
@@ -145,8 +145,8 @@ static hr_status_t prepare_geev(hr_arena_t *arena, const op_step_t *step, const 
   return lapack_check_char_option(step, plan, "compute_right", "VN");
 }
 
-/* Arguments of one call; vl and vr are where the routine writes: packed reals of a real matrix,
- * complex vectors of a complex one. */
+/* Arguments of one call; the routine writes vl and vr: packed reals for a real matrix, complex
+ * vectors for a complex one. */
 typedef struct geev_call {
   char left, right;
   int n, size;
@@ -154,7 +154,7 @@ typedef struct geev_call {
   int32_t *info;
 } geev_call_t;
 
-/* Complex routines have no wi and a real workspace instead. */
+/* Complex routines have a real workspace instead of wi. */
 static void call_geev(const lapack_plan_t *plan, geev_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->left, &c->right, &c->n, c->a, &c->n, c->w, c->vl, &c->n, c->vr, &c->n,
@@ -164,7 +164,8 @@ static void call_geev(const lapack_plan_t *plan, geev_call_t *c) {
                   c->work, &c->size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
-/* geev may not end on a matrix with a NaN: such a matrix gets info -4, as in JAX, and no call. */
+/* geev may not terminate for a matrix with a NaN: such a matrix gets info -4, as in JAX, without a
+ * call. */
 static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t count) {
   count *= plan->is_complex ? 2 : 1;
   for (int64_t i = 0; i < count; i++)
@@ -173,10 +174,10 @@ static bool all_finite(const lapack_plan_t *plan, const void *data, int64_t coun
   return true;
 }
 
-/* Real geev gives the vectors of a conjugate pair as (real part, imaginary part) in two columns.
- * Expands them to interleaved complex columns. Column j stands for a real eigenvalue (wi = 0),
- * or for the first of a pair, whose imaginary parts are column j + 1. Results are column-major,
- * so a column is contiguous.
+/* Real geev returns the vectors of a conjugate pair as (real part, imaginary part) in two columns.
+ * Expands them to interleaved complex columns. Column j belongs to a real eigenvalue (wi = 0), or
+ * to the first of a pair, whose imaginary parts are column j + 1. Results are column-major, so a
+ * column is contiguous.
  *
  *   packed columns      j: re          j + 1: im
  *   complex columns     j: re + i im   j + 1: re - i im */
@@ -205,7 +206,8 @@ static void unpack_vectors(const lapack_plan_t *plan, const void *packed, const 
     UNPACK(float)
 }
 
-/* One matrix; vl and vr are where complex vectors go, c's are where the routine writes. */
+/* One matrix; vl and vr are the complex vectors of the result, those of `c` are what the routine
+ * writes. */
 static void geev_one(const lapack_plan_t *plan, geev_call_t *c, void *vl, void *vr) {
   if (!all_finite(plan, c->a, (int64_t)c->n * c->n)) {
     *c->info = -4;
@@ -221,7 +223,7 @@ static void geev_one(const lapack_plan_t *plan, geev_call_t *c, void *vl, void *
   if (c->right == 'V') unpack_vectors(plan, c->vr, c->wi, vr);
 }
 
-/* Workspaces of one matrix at a time; vl and vr take the packed vectors of real matrices. */
+/* Workspaces of one matrix at a time; vl and vr hold the packed vectors of real matrices. */
 static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   int64_t n = c->n;
   double query[2];
@@ -234,8 +236,8 @@ static hr_status_t geev_spaces(const lapack_run_t *run, geev_call_t *c) {
   return lapack_queried(run, query, 4 * n, &c->size, &c->work);
 }
 
-/* The routine overwrites its matrix, which is no result here: lapack_load gives a copy in
- * scratch. */
+/* The routine overwrites its matrix, which is no result here: lapack_load returns a copy in scratch
+ * memory. */
 static hr_status_t run_geev(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -299,8 +301,8 @@ static hr_status_t prepare_gees(hr_arena_t *arena, const op_step_t *step, const 
   return lapack_check_char_option(step, plan, "sort", "N");
 }
 
-/* Arguments of one call; `flags` is the logical workspace of sorting, which LAPACK wants even
- * when nothing is sorted. */
+/* Arguments of one call; `flags` is the logical workspace of sorting, which LAPACK needs even if
+ * nothing is sorted. */
 typedef struct gees_call {
   char mode, sort;
   int n, size;
@@ -308,7 +310,7 @@ typedef struct gees_call {
   int32_t *sdim, *info;
 } gees_call_t;
 
-/* Without a selection function. LAPACK does not look at the pointer when SORT is N. */
+/* Without a selection function. LAPACK ignores the pointer if SORT is N. */
 static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->sort, NULL, &c->n, c->a, &c->n, c->sdim, c->w, c->vs, &c->n,
@@ -318,7 +320,7 @@ static void call_gees(const lapack_plan_t *plan, gees_call_t *c) {
                   c->work, &c->size, c->flags, c->info, ONE_CHAR, ONE_CHAR);
 }
 
-/* Real routines take no real workspace besides, but reserving n reals for both keeps one path. */
+/* Real routines have no additional real workspace, but n reals are reserved for both types. */
 static hr_status_t gees_spaces(const lapack_run_t *run, gees_call_t *c) {
   double query[2];
   HR_TRY(lapack_space(run, run->real, c->n, &c->real_work));
@@ -378,7 +380,8 @@ static hr_status_t prepare_gehrd(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-/* Rows low to high, counted from 1, are reduced; those outside are taken as triangular already. */
+/* Rows low to high, counted from 1, are reduced; rows outside are assumed to be triangular
+ * already. */
 static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   const lapack_plan_t *plan = run->plan;
   int64_t first = plan->scalars ? lapack_scalar(run, 1) : mlir_dict_int(plan->options, "low", 1);
@@ -392,8 +395,8 @@ static hr_status_t gehrd_range(const lapack_run_t *run, int *low, int *high) {
   return NULL;
 }
 
-/* The workspace is asked for with the first matrix: the answer depends on the sizes alone.
- * Entries of tau outside of low .. high are written by LAPACK as zeros. */
+/* The workspace is queried with the first matrix: the answer depends on the sizes only. LAPACK
+ * writes zeros to entries of tau outside of low .. high. */
 static hr_status_t run_gehrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -434,8 +437,7 @@ static hr_status_t prepare_sytrd(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
-/* The triangle that uplo names and the reflectors come back in a; d and e are real in either
- * type. */
+/* `a` returns the triangle selected by uplo and the reflectors; d and e are real for both types. */
 static hr_status_t run_sytrd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

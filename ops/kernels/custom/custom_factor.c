@@ -1,6 +1,6 @@
 /* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm,
  * gtsv. Operands and results are listed above each; B is the batch, one call of the routine per
- * matrix, divided among the workers where the batch is large. `info` is a result, as in LAPACK:
+ * matrix, divided among the workers if the batch is large. `info` is a result, as in LAPACK:
  * a matrix that cannot be factored is no error of the program.
  *
  * "Old" forms pass sizes and options as scalar operands before the arrays, typed ones pass
@@ -12,8 +12,8 @@
 #include "base/arith.h"
 #include "ops/kernels/custom/custom_lapack.h"
 
-/* potrf: a[B,n,n] -> a, info[B]; uplo. Old: lower, batch, n, a. The scalars of the old form are
- * not checked against the shapes: sizes come from the shapes alone. */
+/* potrf: a[B,n,n] -> a, info[B]; uplo. Old: lower, batch, n, a. The scalars of the old form are not
+ * compared with the shapes: sizes come from the shapes only. */
 static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {3, 1, 0, 2, {"potrf", "potrf"}};
   lapack_plan_t *plan;
@@ -25,7 +25,7 @@ static hr_status_t prepare_potrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_char_option(step, plan, "uplo", "LU");
 }
 
-/* The other triangle of the result is that of the operand, as LAPACK leaves it. */
+/* The other triangle of the result is the operand's, as LAPACK leaves it. */
 static hr_status_t run_potrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -56,7 +56,7 @@ static hr_status_t prepare_getrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_result(step, plan, 2, HR_S32, 0, 0, 0);
 }
 
-/* What the workers share; pointers are those of matrix 0. */
+/* Shared by the workers; pointers are those of matrix 0. */
 typedef struct getrf_call {
   const lapack_plan_t *plan;
   void *a, *pivots;
@@ -73,7 +73,7 @@ static void call_getrf(const void *call, int64_t i, int worker) {
                 c->info + i);
 }
 
-/* The cost estimate m n min(m, n) decides how many matrices make a task. */
+/* The cost estimate m n min(m, n) determines how many matrices are a task. */
 static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -91,8 +91,8 @@ static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_getrf = {prepare_getrf, run_getrf};
 
-/* geqrf: a[B,m,n] -> a, tau[B,min] (, info[B], work). Old: batch, m, n, lwork, a. info and work,
- * where the form has them, are left as zeros: geqrf fails on wrong arguments only. */
+/* geqrf: a[B,m,n] -> a, tau[B,min] (, info[B], work). Old: batch, m, n, lwork, a. info and work, if
+ * the form has them, stay zero: geqrf fails on wrong arguments only. */
 static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {4, 1, 0, 2, {"geqrf", "geqrf"}};
   lapack_plan_t *plan;
@@ -103,8 +103,7 @@ static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-/* What the workers share, for geqrf and orgqr; `size` is the workspace of one worker in
- * elements. */
+/* Shared by the workers, for geqrf and orgqr; `size` is the workspace of one worker in elements. */
 typedef struct geqrf_call {
   const lapack_plan_t *plan;
   void *a, *tau, *work;
@@ -121,7 +120,7 @@ static void call_geqrf(const void *call, int64_t i, int worker) {
                 lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
 }
 
-/* Each worker has its own workspace, as large as the query of matrix 0 asked for. */
+/* Each worker has its own workspace, of the size from the query for matrix 0. */
 static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -156,7 +155,7 @@ static hr_status_t prepare_geqp3(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-/* Complex types take a real workspace besides. */
+/* Complex types have an additional real workspace. */
 static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *tau, void *work,
                        const int *size, void *real_work) {
   int info, m = (int)hr_max(1, plan->m);
@@ -166,7 +165,7 @@ static void call_geqp3(const lapack_plan_t *plan, void *a, void *pivots, void *t
     plan->routine(&plan->m, &plan->n, a, &m, pivots, tau, work, size, &info);
 }
 
-/* Pivots come in as zeros for free columns and go out as the permutation. */
+/* Pivots are zeros for free columns as an operand and the permutation as a result. */
 static hr_status_t run_geqp3(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -265,7 +264,7 @@ static hr_status_t prepare_ormqr(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-/* Multiplies by Q without forming it; complex matrices are transposed conjugately. */
+/* Multiplies by Q without forming it; complex matrices use the conjugate transpose. */
 static hr_status_t run_ormqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -309,7 +308,7 @@ static hr_status_t check_alpha(const op_step_t *step, const lapack_plan_t *plan)
 }
 
 /* plan->k is the size of the triangle, m and n those of the right-hand sides. The side of an old
- * call is an operand, so whether the triangle fits is checked when it runs. */
+ * call is an operand, so the size of the triangle is checked at run time. */
 static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {8, 2, 1, 2, {"trsm", "trsm"}};
   lapack_plan_t *plan;
@@ -378,7 +377,7 @@ static void call_trsm(const void *call, int64_t i, int worker) {
                 ONE_CHAR, ONE_CHAR, ONE_CHAR);
 }
 
-/* An alpha that is missing is one, in the type of the routine; b is overwritten by the solution. */
+/* A missing alpha is one, in the type of the routine; the solution overwrites b. */
 static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
@@ -399,8 +398,8 @@ static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *c
 
 const op_kernel_t custom_trsm = {prepare_trsm, run_trsm};
 
-/* gtsv: dl[B,n], d[B,n], du[B,n], b[B,n,k] -> dl, d, du, x, info[B]. dl[0] and du[n-1] stand
- * outside the matrix. */
+/* gtsv: dl[B,n], d[B,n], du[B,n], b[B,n,k] -> dl, d, du, x, info[B]. dl[0] and du[n-1] are outside
+ * the matrix. */
 static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t form = {0, 4, 0, 1, {"gtsv", "gtsv"}};
   lapack_plan_t *plan;
@@ -420,8 +419,8 @@ static hr_status_t prepare_gtsv(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-/* v: the diagonals below, on and above the main one, and the right-hand sides. LAPACK wants the
- * lower diagonal without dl[0], hence the offset of one element. */
+/* v: the diagonals below, on and above the main one, and the right-hand sides. LAPACK's lower
+ * diagonal has no dl[0], hence the offset of one element. */
 static hr_status_t run_gtsv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;

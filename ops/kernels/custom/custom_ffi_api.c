@@ -1,5 +1,5 @@
-/* The table of functions for FFI handlers. Memory and tasks are those of the host: a task runs at
- * once, in the thread of the call. There is no stream. */
+/* The table of functions for FFI handlers. Memory and tasks are on the host: a task runs at once,
+ * in the thread of the call. There is no stream. */
 #include "ops/kernels/custom/custom_ffi_api.h"
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 #include "ops/query/custom_ffi.h"
 
-/* Handlers that were built with the framework may take an error for the framework's own object, a
- * status word that is freed with it: (code << 2) + 1 is one without a message (absl::Status). */
+/* Handlers that were built with the framework may treat an error as the framework's own object, a
+ * status word that is freed with it: (code << 2) + 1 is a code without a message (absl::Status). */
 struct ffi_error {
   uintptr_t status;
   char message[];
@@ -22,11 +22,11 @@ struct ffi_future {
   ffi_error_t *error;
 };
 
-/* Errors come from malloc: handlers may drop them whenever they like. */
+/* Errors are allocated by malloc: handlers may drop them at any time. */
 static ffi_error_t *make_error(int code, const char *message) {
   size_t size = strlen(message) + 1;
   ffi_error_t *error = malloc(sizeof *error + size);
-  if (!error) abort(); /* there is no way to say so */
+  if (!error) abort(); /* there is no way to report it */
   error->status = ((uintptr_t)code << 2) + 1;
   memcpy(error->message, message, size);
   return error;
@@ -159,7 +159,7 @@ static ffi_error_t *device_ordinal(void *args_) {
   return NULL;
 }
 
-/* Waits for the handler's result; nobody else holds the future then, and it is freed. */
+/* Waits for the handler's result and frees the future, which has no other owner then. */
 ffi_error_t *custom_ffi_await(ffi_future_t *future) {
   if (!future) return NULL;
   pthread_mutex_lock(&future->mutex);

@@ -1,4 +1,4 @@
-/* The functions that a handler may call, and the calls that they belong to. */
+/* The functions that a handler may call, and the state of its calls. */
 #ifndef HLO_OPS_CUSTOM_FFI_API_H
 #define HLO_OPS_CUSTOM_FFI_API_H
 
@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "ops/kernels/custom/ffi_abi.h"
 
-/* State of a handler by the stage that has set it: as long as the plan for the first stage, as long
- * as the execution for the others. */
+/* State of a handler by the stage that set it: for the first stage it lives as long as the plan,
+ * for the others as long as the execution. */
 typedef struct ffi_states {
   struct {
     void *object; /* NULL: none */
@@ -17,7 +17,7 @@ typedef struct ffi_states {
   } states[FFI_STAGES];
 } ffi_states_t;
 
-/* Ends the objects of stages first .. FFI_STAGES - 1. */
+/* Destroys the objects of stages first .. FFI_STAGES - 1. */
 void custom_ffi_end_states(ffi_states_t *states, int first);
 
 struct ffi_execution {
@@ -27,10 +27,10 @@ struct ffi_execution {
 
 extern const ffi_api_t custom_ffi_api;
 
-/* Waits for a handler that ends later, and frees the future. NULL: it has ended. */
+/* Waits for a handler that ends asynchronously, and frees the future. NULL: it has ended. */
 ffi_error_t *custom_ffi_await(ffi_future_t *future);
-/* Turns a handler's error into a status, and frees it. NULL for NULL. `target` is for the message.
- */
+/* Turns a handler's error into a status, and frees it. NULL for NULL. `target` is for the
+ * message. */
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target);
 
 #endif

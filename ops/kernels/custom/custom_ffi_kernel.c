@@ -22,8 +22,7 @@ typedef struct ffi_plan {
 
 /* --- attributes --- */
 
-/* Element type that MLIR's suffix names (7 : i32, 1.0 : f32); without one, i64 and f64 as in
- * MLIR. */
+/* Element type of MLIR's suffix (7 : i32, 1.0 : f32); without one, i64 and f64 as in MLIR. */
 static hr_dtype_t type_of(const dict_value_t *value) {
   hr_dtype_t dtype = value->kind == DICT_FLOAT ? HR_F64 : HR_S64;
   char name[32];
@@ -35,9 +34,8 @@ static hr_dtype_t type_of(const dict_value_t *value) {
   return dtype;
 }
 
-/* Element type of "tensor<2xi64>" or of what an array<...> says. The element's type is what
- * follows the last 'x' or '<', without the closing '>'. A list without a type takes that of its
- * first element. */
+/* Element type of "tensor<2xi64>" or array<...>: the text after the last 'x' or '<', without the
+ * closing '>'. A list without a type has that of its first element. */
 static hr_dtype_t list_type(const dict_value_t *list) {
   dict_value_t element = *list;
   for (size_t i = 0; i < list->type.size; i++)
@@ -48,7 +46,7 @@ static hr_dtype_t list_type(const dict_value_t *list) {
   return type_of(&element);
 }
 
-/* Texts have no complex numbers; a type that says so would take more bytes than a number has. */
+/* Texts have no complex numbers; such a type would need more bytes than a number has. */
 static hr_status_t check_number(const dict_value_t *value, hr_dtype_t dtype) {
   if (!hr_dtype_is_complex(dtype)) return NULL;
   return hr_error(HR_UNSUPPORTED, "attribute %.*s of a custom call: a number of type %s",
@@ -71,7 +69,7 @@ static void store_number(const dict_value_t *value, hr_dtype_t dtype, void *to) 
   }
 }
 
-/* The handler gets a pointer to 8 bytes, of which the first hold the number. */
+/* The handler gets a pointer to 8 bytes, which begin with the number. */
 static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, void **out) {
   ffi_scalar_t *scalar;
   uint64_t *bytes;
@@ -85,7 +83,7 @@ static hr_status_t make_scalar(hr_arena_t *arena, const dict_value_t *value, voi
   return NULL;
 }
 
-/* 8 bytes more are reserved, so that an empty array has an address, too. */
+/* 8 more bytes are reserved, so that an empty array has an address, too. */
 static hr_status_t make_array(hr_arena_t *arena, const dict_value_t *list, void **out) {
   ffi_array_t *array;
   char *bytes;
@@ -150,7 +148,7 @@ static int compare_names(const void *a, const void *b) {
   return order ? order : (int)(*x)->name.size - (int)(*y)->name.size;
 }
 
-/* struct_size is how the convention versions its structs: handlers check it before they read. */
+/* struct_size is the convention's version of a struct: handlers check it before they read. */
 static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_attrs_t *attrs) {
   int count = dict ? dict->count : 0;
   const dict_value_t **sorted;
@@ -173,7 +171,7 @@ static hr_status_t make_attrs(hr_arena_t *arena, const dict_value_t *dict, ffi_a
 /* --- the stages --- */
 
 /* Calls the handler of one stage, if there is one, and waits for its future. struct_size ends
- * before `future`: a handler of an older version does not know that field. */
+ * before `future`, a field that handlers of older versions do not know. */
 static hr_status_t call_stage(const ffi_plan_t *plan, int stage, ffi_states_t *states,
                               const ffi_buffers_t *args, const ffi_buffers_t *rets) {
   void *const handlers[] = {plan->bundle->instantiate, plan->bundle->prepare,
@@ -216,12 +214,12 @@ static hr_status_t prepare_ffi(hr_arena_t *arena, const op_step_t *step, const v
   return call_stage(plan, FFI_INSTANTIATE, plan->states, NULL, NULL);
 }
 
-/* pred is a byte per element in memory, everything else below 8 bits is packed. */
+/* pred has a byte per element in memory; other types narrower than 8 bits are packed. */
 static bool is_packed(hr_dtype_t dtype) {
   return hr_dtype_table[dtype].bits < 8 && dtype != HR_PRED && hr_dtype_is_array(dtype);
 }
 
-/* Element i goes to bits i % each * bits of byte i / each, where a byte holds `each` elements. */
+/* Element i goes to bits i % each * bits of byte i / each; a byte holds `each` elements. */
 static void pack(const hlo_value_t *value, uint8_t *to) {
   int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
   const uint8_t *from = value->data;
@@ -230,7 +228,7 @@ static void pack(const hlo_value_t *value, uint8_t *to) {
     to[i / each] |= (uint8_t)((from[i] & ((1u << bits) - 1)) << (i % each * bits));
 }
 
-/* The inverse of pack; the element is shifted to the top of the byte first, and back with its
+/* The inverse of pack; the element is first shifted to the top of the byte, then back with its
  * sign. */
 static void unpack(const uint8_t *from, hlo_value_t *value) {
   int bits = hr_dtype_table[value->dtype].bits, each = 8 / bits;
@@ -242,7 +240,7 @@ static void unpack(const uint8_t *from, hlo_value_t *value) {
   }
 }
 
-/* One operand or result as the handler sees it. */
+/* One operand or result as a buffer of the handler. */
 static hr_status_t make_buffer(hr_arena_t *arena, hlo_value_t *value, bool packs, void **out) {
   ffi_buffer_t *buffer;
   uint8_t *packed;
@@ -308,7 +306,7 @@ static hr_status_t run_stages(op_env_t *env, const ffi_plan_t *plan, hlo_value_t
   return NULL;
 }
 
-/* The operands in the layouts that the call asks for, as copies where those are not row-major. */
+/* The operands in the layouts of the call, as copies if these are not row-major. */
 static hr_status_t order_operands(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t ***out_in) {
   int count = step->instr->operand_count;
@@ -327,7 +325,7 @@ static hr_status_t order_operands(op_env_t *env, const op_step_t *step, hlo_valu
   return NULL;
 }
 
-/* The results, which the handler has written in the layouts of the call, become row-major. */
+/* Reorders the results, which the handler has written in the layouts of the call, to row-major. */
 static hr_status_t order_results(op_env_t *env, const op_step_t *step, int count,
                                  hlo_value_t *const *parts) {
   const hlo_shape_t *shape = custom_constrained_result(step->instr);
@@ -336,8 +334,8 @@ static hr_status_t order_results(op_env_t *env, const op_step_t *step, int count
   return NULL;
 }
 
-/* A result that aliases an operand begins with its contents, and the handler gets it as the
- * operand, too: it updates the one array in place, and the caller's stays as it is. */
+/* A result that aliases an operand starts with the operand's contents, and the handler gets it as
+ * the operand, too: it updates this array in place, and the caller's array is unchanged. */
 static void share_aliased(const op_step_t *step, hlo_value_t *const *parts, hlo_value_t **in) {
   const ffi_plan_t *plan = step->plan;
   const hlo_attr_t *attr = hlo_attr_find(step->instr, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
@@ -351,7 +349,7 @@ static void share_aliased(const op_step_t *step, hlo_value_t *const *parts, hlo_
   }
 }
 
-/* On failure the results are released here, as no tuple has taken them over. */
+/* On failure the results are released here, as no tuple owns them. */
 static hr_status_t run_ffi(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const ffi_plan_t *plan = step->plan;

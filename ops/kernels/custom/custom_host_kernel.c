@@ -1,8 +1,8 @@
-/* Kernel of the custom calls that the user supplies (ops/query/custom_host.h): gives the function
+/* Kernel of the custom calls that the user supplies (ops/query/custom_host.h): passes the function
  * the addresses of the operands and results in the layouts of the call, tuples as lists of
  * addresses. The function is trusted not to write beyond the results. Functions of XLA's
- * API_VERSION_STATUS_RETURNING get a third argument, where they leave a message if they fail;
- * others do not look at it. */
+ * API_VERSION_STATUS_RETURNING have a third argument, in which they leave a message if they fail;
+ * others ignore it. */
 #include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_host.h"
 
@@ -27,8 +27,8 @@ static const hlo_layout_t *layout_of(const hlo_shape_t *shape) {
   return shape ? shape->layout : NULL;
 }
 
-/* The bytes of an array in the layout of `shape` (NULL: row-major), or a list of those of a tuple's
- * elements. */
+/* The bytes of an array in the layout of `shape` (NULL: row-major), or a list of addresses for a
+ * tuple's elements. */
 static hr_status_t address_of(op_env_t *env, const hlo_shape_t *shape, const hlo_value_t *value,
                               void **out_address) {
   *out_address = value->data;
@@ -42,7 +42,7 @@ static hr_status_t address_of(op_env_t *env, const hlo_shape_t *shape, const hlo
   return NULL;
 }
 
-/* The arrays, which the callee has written in the layouts of `shape`, become row-major. */
+/* Reorders the arrays, which the callee has written in the layouts of `shape`, to row-major. */
 static hr_status_t order_results(op_env_t *env, const hlo_shape_t *shape, hlo_value_t *value) {
   if (value->dtype != HR_TUPLE) return custom_from_layout(env, layout_of(shape), value);
   for (int k = 0; k < value->element_count; k++)
@@ -50,8 +50,8 @@ static hr_status_t order_results(op_env_t *env, const hlo_shape_t *shape, hlo_va
   return NULL;
 }
 
-/* The third argument: an optional string of C++ as libstdc++ has it, 40 bytes. A short text lies in
- * `small`, and `text` points there. Longer ones are not freed. */
+/* The third argument: libstdc++'s optional string of C++, 40 bytes. A short text lies in `small`,
+ * and `text` points to it. Longer ones are not freed. */
 typedef struct host_status {
   const char *text;
   size_t size;
@@ -61,7 +61,7 @@ typedef struct host_status {
 } host_status_t;
 typedef void (*host_status_fn)(void *out, void **in, host_status_t *status);
 
-/* Calls with the third argument in any case: the convention of C leaves it unused otherwise. */
+/* Always passes the third argument: by C's calling convention functions without it ignore it. */
 static hr_status_t call_host(const op_step_t *step, void *out, void **in) {
   host_status_t status = {.text = NULL};
   void (*fn)(void) = (void (*)(void)) * (const custom_host_fn *)step->plan;

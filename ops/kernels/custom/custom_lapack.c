@@ -1,6 +1,6 @@
 /* Operands and results of LAPACK calls in both conventions: the typed one, with options in
  * backend_config, and the old one, with sizes as leading scalar operands. Shapes are checked when
- * the step is prepared, so that routines are called with valid sizes only. */
+ * the step is prepared, so that routines get valid sizes only. */
 #include "ops/kernels/custom/custom_lapack.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@ const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t
   return step->in_shapes[plan->scalars + k];
 }
 
-/* The batch dimensions of array 0, then rows and columns as far as the rank says. */
+/* The batch dimensions of array 0, then rows and columns, as many as the rank has. */
 static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan, const char *what,
                                const hlo_shape_t *shape, hr_dtype_t dtype, int rank, int64_t rows,
                                int64_t columns) {
@@ -28,7 +28,7 @@ static hr_status_t check_shape(const op_step_t *step, const lapack_plan_t *plan,
                    shape ? hlo_shape_text(shape, found) : "missing", hlo_shape_text(&wanted, want));
 }
 
-/* Operand k behind the scalars of the old form. */
+/* Operand k after the scalars of the old form. */
 hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *plan, int k,
                                  hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
@@ -37,7 +37,7 @@ hr_status_t lapack_check_operand(const op_step_t *step, const lapack_plan_t *pla
                      columns);
 }
 
-/* The result that plays a role, which differs between the two forms. */
+/* The result with a role; roles differ between the two forms. */
 hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan, int role,
                                 hr_dtype_t dtype, int rank, int64_t rows, int64_t columns) {
   char what[32];
@@ -96,8 +96,8 @@ static hr_status_t read_type(const op_step_t *step, const hlo_shape_t *a, lapack
                    hr_dtype_name(plan->dtype), hr_dtype_name(a->dtype));
 }
 
-/* Leading dimensions are the batch; LAPACK's own sizes are int, as are the workspaces that it
- * asks for, up to twice a size. */
+/* Leading dimensions are the batch. LAPACK's sizes are int, and so are its workspaces, which are up
+ * to twice a size. */
 static hr_status_t read_sizes(const op_step_t *step, const hlo_shape_t *a, int rank,
                               lapack_plan_t *plan) {
   if (a->rank < rank)
@@ -116,7 +116,7 @@ static hr_status_t read_sizes(const op_step_t *step, const hlo_shape_t *a, int r
   return NULL;
 }
 
-/* s, d, c or z before the name, and Fortran's underscore behind it. */
+/* s, d, c or z before the name, and Fortran's underscore after it. */
 static hr_status_t find_routine(const lapack_form_t *form, lapack_plan_t *plan) {
   char symbol[32];
   snprintf(symbol, sizeof symbol, "%c%s_", "sdcz"[2 * plan->is_complex + plan->is_double],
@@ -124,8 +124,8 @@ static hr_status_t find_routine(const lapack_form_t *form, lapack_plan_t *plan) 
   return hr_dl_symbol(HR_LIBRARY_LAPACK, symbol, (void **)&plan->routine);
 }
 
-/* What both forms have in common: operand counts, type, sizes, options, the routine of the type.
- * The old form begins with scalars, the typed one has its options in backend_config. */
+/* Common to both forms: operand counts, type, sizes, options, the routine of the type. The old form
+ * begins with scalars, the typed one has its options in backend_config. */
 hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_form_t *form,
                          lapack_plan_t **out_plan) {
   const hlo_instr_t *instr = step->instr;
@@ -150,7 +150,7 @@ hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_
   return NULL;
 }
 
-#define CALL_PRODUCTS 50000 /* products of routines that are worth another worker */
+#define CALL_PRODUCTS 50000 /* least products of routines for another worker */
 
 /* State of one call; all memory is the step's scratch. */
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -161,8 +161,8 @@ hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *c
   return HR_NEW_ARRAY(env->scratch, custom_result_count(step->out_shape), &run->results);
 }
 
-/* LAPACK reads column-major: the layouts of the custom call's operands say so, and row-major
- * ones are transposed here. */
+/* LAPACK reads column-major: operands in these layouts are copied, row-major ones are transposed
+ * here. */
 hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   int operand = run->plan->scalars + k;
   const hlo_value_t *value = run->in[operand];
@@ -189,7 +189,7 @@ hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_byte
   return NULL;
 }
 
-/* Workers that share in the batch. */
+/* Number of workers that share the batch. */
 static int sharers(const lapack_run_t *run) {
   return run->plan->batch > 1 ? hr_workers_count(run->env->workers) : 1;
 }
@@ -200,13 +200,13 @@ typedef struct lapack_share {
   const void *call;
 } lapack_share_t;
 
-/* Matrices begin .. end - 1 by one worker. */
+/* Runs matrices begin .. end - 1 on one worker. */
 static void run_share(void *context, int64_t begin, int64_t end, int worker) {
   const lapack_share_t *share = context;
   for (int64_t i = begin; i < end; i++) share->work(share->call, i, worker);
 }
 
-/* `products` of one matrix say how many matrices are worth a worker. */
+/* `products` of one matrix determine how many matrices are worth a worker. */
 void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work, const void *call) {
   lapack_share_t share = {work, call};
   int64_t grain = 1 + (int64_t)(CALL_PRODUCTS / (products + 1000));
@@ -221,8 +221,8 @@ hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t coun
                         out_space);
 }
 
-/* Workspace size that a routine answered to LWORK = -1, but at least `least`. A float answer is
- * rounded up, as it may have lost the last bits of the number. */
+/* Workspace size that a routine returned for LWORK = -1, at least `least`. A float is rounded up,
+ * as it may have lost the last bits of the number. */
 hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least,
                            int *out_count, void **out_space) {
   double wanted =
@@ -234,7 +234,7 @@ hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t l
   return lapack_space(run, run->dtype, *out_count, out_space);
 }
 
-/* One result array out of the callee's bytes. */
+/* Makes one result array of the callee's bytes. */
 static hr_status_t make_result(const lapack_run_t *run, int k, hlo_value_t **out_value) {
   const hlo_shape_t *shape = custom_result_shape(run->step->out_shape, k);
   if (!run->results[k]) return hlo_value_zeros(shape, out_value);

@@ -1,14 +1,15 @@
-/* Arrays in the order that a custom call's layouts ask for: the values of a program are row-major,
- * and the callee may want, and give, any other order of dimensions. */
+/* Arrays in the layouts of a custom call: the values of a program are row-major, and the callee may
+ * read and write any other order of dimensions. */
 #include "ops/kernels/custom/custom_layout.h"
 
 #include <string.h>
 
 #include "ops/kernels/common/strided_loops.h"
 
-#define COPY_GRAIN 8192 /* elements that are worth another worker */
+#define COPY_GRAIN 8192 /* least elements for another worker */
 
-/* A layout that is a permutation of the array's dimensions; anything else counts as row-major. */
+/* True if the layout is a permutation of the array's dimensions; otherwise the array counts as
+ * row-major. */
 static bool is_order(const hlo_layout_t *layout, int rank) {
   uint32_t seen = 0;
   if (!layout || layout->minor_to_major.count != rank) return false;
@@ -72,7 +73,7 @@ void custom_copy_by_layout(hr_workers_t *workers, const hlo_value_t *value,
   hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }
 
-/* Whether the bytes in the order of the layout are those of a row-major array. */
+/* True if the bytes in the order of the layout are those of a row-major array. */
 static bool is_row_major(const hlo_layout_t *layout, const hlo_value_t *value) {
   if (value->count < 2 || !is_order(layout, value->rank)) return true;
   for (int d = 0; d < value->rank; d++)

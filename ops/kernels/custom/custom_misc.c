@@ -1,13 +1,13 @@
 /* Custom calls without arithmetic: markers (identity, nothing), shards of one device, dynamic and
  * padded forms of an array, 64-bit integers as two halves, assertions on shapes, and targets that
- * are refused or skipped with the note of their row in custom_calls.def. */
+ * are refused or skipped with the note in their row of custom_calls.def. */
 #include <string.h>
 
 #include "base/log.h"
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/kernels/custom/custom_call.h"
 
-/* Operand counts from `least` to `most`. */
+/* Checks for `least` to `most` operands. */
 static hr_status_t check_operands(const op_step_t *step, int least, int most) {
   int count = step->instr->operand_count;
   if (count >= least && count <= most) return NULL;
@@ -15,9 +15,9 @@ static hr_status_t check_operands(const op_step_t *step, int least, int most) {
                    most > least ? " or more" : "");
 }
 
-/* identity: one operand whose shape is the result's passes as it is; otherwise the result is a
- * tuple with an element for each operand, as the verifier has seen. The value is shared, not
- * copied: kernels do not write what others hold. */
+/* identity: the result is the operand if shapes are equal; otherwise the result is a tuple with an
+ * element for each operand, which the verifier has checked. The value is shared, not copied:
+ * kernels do not write values with several owners. */
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   (void)env;
@@ -39,15 +39,15 @@ static hr_status_t run_zeros(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_zeros = {NULL, run_zeros};
 
-/* Does a value of this shape have contents? Tokens and tuples of them have none. */
+/* True if a value of this shape has contents. Tokens and tuples of them have none. */
 static bool has_data(const hlo_shape_t *shape) {
   for (int k = 0; k < shape->element_count && hlo_shape_is_tuple(shape); k++)
     if (has_data(shape->elements[k])) return true;
   return hlo_shape_is_array(shape) || shape->dtype == HR_OPAQUE || shape->dtype == HR_BUFFER;
 }
 
-/* A target without results may give tokens or an empty tuple, but no array that would be all
- * zeros. */
+/* A target without results may have tokens or an empty tuple as its result, but no array that would
+ * be all zeros. */
 static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -59,7 +59,7 @@ static hr_status_t prepare_nothing(hr_arena_t *arena, const op_step_t *step,
 
 const op_kernel_t custom_nothing = {prepare_nothing, run_zeros};
 
-/* inspect: its operand, or nothing in the form of earlier versions. */
+/* inspect: its result is its operand, or nothing in the form of earlier versions. */
 static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
   return op_custom_call_is_marker(step->instr) ? run_identity(env, step, in, out_value)
@@ -68,8 +68,8 @@ static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t
 
 const op_kernel_t custom_inspect = {NULL, run_inspect};
 
-/* shard: between the whole program's arrays and one device's. Nothing to do where both are the
- * same. The marker's error would speak of shapes; the user has to know about partitions. */
+/* shard: between the whole program's arrays and one device's. Nothing to do if both are the same.
+ * The marker's error would name shapes only; the user has to know about partitions. */
 static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   (void)arena, (void)out_plan;
@@ -87,8 +87,8 @@ static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const
 const op_kernel_t custom_shard = {prepare_shard, run_identity};
 
 /* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) ->
- * the first elements.
- */
+ * the first
+ * elements. */
 static bool sizes_all_dims(const op_step_t *step) {
   return step->instr->operand_count - 1 == step->in_shapes[0]->rank;
 }
@@ -111,7 +111,7 @@ static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
-/* Copies the corner that two arrays have in common. */
+/* Copies the corner that is common to two arrays. */
 static void copy_corner(const hlo_value_t *from, hlo_value_t *to) {
   int64_t dims[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   int bytes = (int)hr_dtype_bytes(from->dtype);
@@ -124,7 +124,7 @@ static void copy_corner(const hlo_value_t *from, hlo_value_t *to) {
   loop_copy_run(&copy, to->data, from->data);
 }
 
-/* Sizes beyond the operand are an error of the program: there are no elements to give. */
+/* Sizes beyond the operand are an error of the program: there are no such elements. */
 static hr_status_t run_slice(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   (void)env;
@@ -204,8 +204,7 @@ static hr_status_t prepare_split(hr_arena_t *arena, const op_step_t *step, const
                    "want 64-bit integers, and a result of 32 bits of the same sizes");
 }
 
-/* The high half is the value shifted by 32, the low half is what the conversion to 32 bits
- * keeps. */
+/* The high half is the value shifted by 32, the low half is its conversion to 32 bits. */
 static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                              hlo_value_t **out_value) {
   int shift = hr_str_is(op_custom_call_target(step->instr), "X64SplitHigh") ? 32 : 0;
@@ -217,7 +216,7 @@ static hr_status_t run_split(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_split_x64 = {prepare_split, run_split};
 
-/* The halves come as low, high; their signs do not matter. */
+/* The halves are operands low, high, of any signedness. */
 static hr_status_t prepare_combine(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -255,7 +254,7 @@ static hr_status_t prepare_assertion(hr_arena_t *arena, const op_step_t *step,
   return prepare_nothing(arena, step, out_plan);
 }
 
-/* The program's own message, where a reader kept it. */
+/* The program's own message, if a reader kept it. */
 static hr_str_t assertion_message(hr_arena_t *arena, const hlo_instr_t *instr) {
   const dict_value_t *config, *message = NULL;
   hr_str_t text = hlo_frontend_attribute(instr, "error_message");
@@ -302,7 +301,7 @@ static hr_status_t run_assertion(op_env_t *env, const op_step_t *step, hlo_value
 
 const op_kernel_t custom_shape_assertion = {prepare_assertion, run_assertion};
 
-/* refuse: targets that are known, and known not to run here. */
+/* refuse: known targets that cannot run here. */
 static hr_status_t prepare_refuse(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)out_plan;
   hr_str_t target = op_custom_call_target(step->instr);
@@ -314,10 +313,10 @@ static hr_status_t prepare_refuse(hr_arena_t *arena, const op_step_t *step, cons
 
 const op_kernel_t custom_refuse = {prepare_refuse, run_zeros};
 
-/* callback: a Python function of the process that made the program. One that returns nothing
- * (debug.print) can be left out; its tokens pass on. Each target is warned about once. `warned`
- * is a lock-free set of at most 8 rows of custom_calls.def: a row that finds a free slot claims
- * it and warns, one that finds itself has warned before; targets beyond 8 are skipped silently. */
+/* callback: a Python function of the process that made the program. A callback without results
+ * (debug.print) can be skipped; its tokens pass through. Each target is warned about once. `warned`
+ * is a lock-free set of at most 8 rows of custom_calls.def: a row that finds a free slot claims it
+ * and warns, one that finds itself has warned before; targets beyond 8 are skipped silently. */
 static void warn_once(hr_str_t target, const char *origin) {
   static const op_custom_call_t *warned[8];
   const op_custom_call_t *call = op_custom_call_find(target);
@@ -334,13 +333,12 @@ static void warn_once(hr_str_t target, const char *origin) {
   }
 }
 
-/* A branch that is taken when something is wrong, as equinox and diffrax write it, may have a
- * callback that no run reaches. */
+/* A branch for failures, as in equinox and diffrax, may have a callback that no run reaches. */
 static bool is_always_run(const hlo_instr_t *instr) {
   return instr->parent == instr->parent->module->entry;
 }
 
-/* The error for a callback whose result is needed, with what the user can do instead. */
+/* The error for a callback whose result is needed, with alternatives for the user. */
 static hr_status_t refuse_callback(hr_arena_t *arena, const hlo_instr_t *instr) {
   const char *origin;
   hr_str_t target = op_custom_call_target(instr);

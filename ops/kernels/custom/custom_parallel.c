@@ -1,10 +1,11 @@
-/* interpreter.run_parallel: the called computations, a process each on a grid of their own, then
+/* interpreter.run_parallel: the called computations, one process each on a grid of their own, then
  * those that fill the infeed. The operands are those of all processes, one after the other, replica
  * by replica; so are the results. Source: StableHLO's interpreter dialect. */
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/rules/constraint.h"
 
-/* The parameters of all processes, one after the other, are the operands of the call. */
+/* Checks that the parameters of all processes, one after the other, are the operands of the
+ * call. */
 static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
   int next = 0;
   for (int p = 0; p < count; p++)
@@ -21,8 +22,8 @@ static hr_status_t check_arguments(const hlo_instr_t *instr, int count) {
   return NULL;
 }
 
-/* The leaves of all processes' results, one after the other, are the leaves of the call's
- * result. */
+/* Checks that the leaves of all processes' results, one after the other, are the leaves of the
+ * call's result. */
 static hr_status_t check_results(const hlo_instr_t *instr, int count) {
   int next = 0, wanted = hlo_shape_leaf_count(instr->shape);
   for (int p = 0; p < count; p++) {
@@ -38,7 +39,7 @@ static hr_status_t check_results(const hlo_instr_t *instr, int count) {
   return NULL;
 }
 
-/* Computations beyond replicas * partitions fill the infeed, and take no parameters. */
+/* Computations beyond replicas * partitions fill the infeed, and have no parameters. */
 static hr_status_t prepare_parallel(hr_arena_t *arena, const op_step_t *step,
                                     const void **out_plan) {
   const hlo_instr_t *instr = step->instr;

@@ -11,7 +11,8 @@
 
 typedef double _Complex complex_t;
 
-/* All elements widened to double complex: real numbers cost twice as much, but share one loop. */
+/* All elements are widened to double complex: real numbers cost twice as much, but share the
+ * loop. */
 static matmul_types_t complex_types(hr_dtype_t dtype) {
   return (matmul_types_t){.lhs = dtype,
                           .rhs = dtype,
@@ -29,7 +30,7 @@ typedef struct tridiagonal_plan {
   double epsilon, smallest; /* relative precision and least normal number of the elements' type */
 } tridiagonal_plan_t;
 
-/* dl[0] and du[n - 1] lie outside the matrix and are not read as numbers of it. */
+/* dl[0] and du[n - 1] are outside the matrix and are not used. */
 static hr_status_t prepare_tridiagonal(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   tridiagonal_plan_t *plan;
@@ -69,7 +70,7 @@ static void swap(complex_t *a, complex_t *b) {
  *   dl[i+1]    d[i+1]   du[i+1]         0   d[i+1]   du[i+1]   (row i + 1 minus factor * row i)
  *
  * An exchange brings row i + 1, one element longer, into row i: its last element goes to
- * second[i]. O(n k) operations, no scratch but `second`. */
+ * second[i]. O(n k) operations, no scratch memory except `second`. */
 static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du,
                       complex_t *second, complex_t *b) {
   for (int64_t i = 0; i < n; i++) second[i] = 0;
@@ -89,8 +90,8 @@ static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex
   }
 }
 
-/* What a pivot that cannot be divided by is moved by: epsilon times the largest element of U. Like
- * jaxlib's, the last row but one is not looked at. */
+/* Distance by which a pivot too small for a division is moved: epsilon times the largest element of
+ * U. As in jaxlib, the last row but one is not read. */
 static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du,
                            const complex_t *second) {
   double largest = 0;
@@ -101,8 +102,8 @@ static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, c
   return largest > 0 ? plan->epsilon * largest : plan->smallest;
 }
 
-/* sum / pivot, the pivot moved away from 0 until the quotient is a number of the type: a singular
- * system gives a large solution instead of infinities, which is what inverse iteration wants. */
+/* sum / pivot, with the pivot moved away from 0 until the quotient is a number of the type: a
+ * singular system has a large solution instead of infinities, as inverse iteration needs. */
 static complex_t divide(const tridiagonal_plan_t *plan, complex_t sum, complex_t pivot,
                         double step) {
   if (creal(pivot) < 0) step = -step;
@@ -129,7 +130,7 @@ static void substitute(const tridiagonal_plan_t *plan, const complex_t *d, const
     }
 }
 
-/* The widened copies are scratch, so the elimination may overwrite them. */
+/* The widened copies are scratch memory, so the elimination may overwrite them. */
 static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   const tridiagonal_plan_t *plan = step->plan;
@@ -153,14 +154,14 @@ static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_val
 
 const op_kernel_t custom_tridiagonal = {prepare_tridiagonal, run_tridiagonal};
 
-/* cpu_csr_sparse_dense: data[z], row_starts[m + 1], columns[z], dense[c] or [c,n] -> [m] or [m,n].
- */
+/* cpu_csr_sparse_dense: data[z], row_starts[m + 1], columns[z], dense[c] or [c,n] -> [m] or
+ * [m,n]. */
 typedef struct csr_plan {
   matmul_types_t types;
   int64_t rows, columns, n, stored;
 } csr_plan_t;
 
-/* Index values are not known here: CSR_ROWS checks each of them as it reads it. */
+/* Index values are not known here: CSR_ROWS checks each of them when it reads it. */
 static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   csr_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
@@ -192,9 +193,9 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
-/* Entry p of row r, checked: sums may not leave the arrays whatever the indices say. Row r is
- * the entries row_starts[r] .. row_starts[r + 1] - 1. Entries outside of the stored ones and
- * columns outside of the dense matrix are skipped. Cost: n multiply-adds per entry. */
+/* Entry p of row r, checked: accesses stay within the arrays whatever the indices are. Row r is the
+ * entries row_starts[r] .. row_starts[r + 1] - 1. Entries outside of the stored ones and columns
+ * outside of the dense matrix are skipped. Cost: n multiply-adds per entry. */
 #define CSR_ROWS(T)                                                                        \
   do {                                                                                     \
     const T *x = data, *y = dense;                                                         \
@@ -209,8 +210,8 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
     }                                                                                      \
   } while (0)
 
-/* Sums start as zeros, so rows without entries are 0. Integers are summed modulo 2^64 and
- * narrowed, which gives the same bits as arithmetic in their own type. */
+/* Sums start at zero, so rows without entries are 0. Integers are summed modulo 2^64 and narrowed,
+ * which gives the same bits as arithmetic in their own type. */
 static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const csr_plan_t *plan = step->plan;

@@ -10,15 +10,15 @@
  * workspaces); mode A, S or N. Old: full_matrices, compute_uv, batch, m, n, lwork, a. */
 enum { SVD_A, SVD_S, SVD_U, SVD_VT, SVD_INFO };
 
-/* The target's name tells the routine; both names may carry the suffix _ffi. */
+/* True if the target's name contains the routine's; both names may have the suffix _ffi. */
 static bool target_has(const op_step_t *step, const char *word) {
   hr_str_t target = op_custom_call_target(step->instr);
   return memmem(target.data, target.size, word, strlen(word)) != NULL;
 }
 
-/* The mode of an old call is an operand and not known yet, so the shapes of u and vt decide here
- * how many columns and rows they have; svd_mode checks them against the mode at run time.
- * plan->k keeps the rows of vt. */
+/* The mode of an old call is an operand and not known yet, so the shapes of u and vt determine
+ * their columns and rows; svd_mode compares them with the mode at run time. plan->k holds the rows
+ * of vt. */
 static hr_status_t prepare_gesdd(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   static const lapack_form_t sdd = {6, 1, 0, 2, {"gesdd", "gesdd"}},
                              svd = {0, 1, 0, 2, {"gesvd", "gesvd"}};
@@ -53,8 +53,8 @@ typedef struct svd_call {
   int32_t *info;
 } svd_call_t;
 
-/* gesvd takes a mode for u and one for vt, which are the same here; complex types take a real
- * workspace besides, and gesdd one of 8 min(m, n) integers. */
+/* gesvd has a mode for u and one for vt, which are equal here; complex types have an additional
+ * real workspace, and gesdd one of 8 min(m, n) integers. */
 static void call_svd(const lapack_plan_t *plan, svd_call_t *c) {
   if (c->divide && plan->is_complex)
     plan->routine(&c->mode, &c->m, &c->n, c->a, &c->m, c->s, c->u, &c->u_rows, c->vt, &c->vt_rows,
@@ -70,7 +70,7 @@ static void call_svd(const lapack_plan_t *plan, svd_call_t *c) {
                   &c->vt_rows, c->work, &c->size, c->info, ONE_CHAR, ONE_CHAR);
 }
 
-/* Old calls say by two flags what typed ones say by a letter; the shapes must allow it. */
+/* Old calls have two flags instead of the letter of typed calls; the shapes must allow the mode. */
 static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
   const lapack_plan_t *plan = run->plan;
   *out_mode = plan->scalars == 0       ? lapack_char_option(run, "mode")
@@ -95,7 +95,7 @@ static int64_t svd_reals(const svd_call_t *c) {
 
 static int64_t svd_ints(const svd_call_t *c) { return 8 * hr_min(c->m, c->n); }
 
-/* At least 2 min + max elements, the documented minimum of gesvd, whatever the query answers. */
+/* At least 2 min + max elements, the documented minimum of gesvd, whatever the query returns. */
 static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
   int64_t k = (int)hr_min(c->m, c->n), longer = (int)hr_max(c->m, c->n);
   double query[2];

@@ -1,15 +1,14 @@
-/* Custom calls that stand for ops: TopK, ApproxTopK, and mhlo.* and chlo.* spellings of opcodes.
- * The call is prepared as an instruction of that op and run by its kernel. ApproxTopK is computed
- * exactly, by sorting each row. */
+/* Custom calls that are other spellings of ops: TopK, ApproxTopK, and mhlo.* and chlo.* names of
+ * opcodes. The call is prepared as an instruction of that op and run by its kernel. ApproxTopK is
+ * computed exactly, by sorting each row. */
 #include <string.h>
 
 #include "ops/kernels/custom/custom_call.h"
 #include "ops/kernels/reference/sort_keys.h"
 #include "ops/rules/verify.h"
 
-/* A copy of the custom call's instruction under another opcode, and what that op's kernel
- * prepared. The operands are those of the call, of which only the first operand_count are shown
- * to the kernel. */
+/* A copy of the custom call's instruction with another opcode, and the plan of that op's kernel.
+ * The operands are those of the call; the kernel gets only the first operand_count. */
 typedef struct stand_in {
   hlo_instr_t instr;
   const op_kernel_t *kernel;
@@ -37,7 +36,7 @@ static hr_status_t prepare_stand_in(hr_arena_t *arena, const op_step_t *step, hl
   return NULL;
 }
 
-/* The kernel sees its own instruction and plan; shapes and out_shape are the call's. */
+/* The kernel gets its own instruction and plan; shapes and out_shape are the call's. */
 static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const stand_in_t *stand_in = step->plan;
@@ -47,7 +46,7 @@ static hr_status_t run_stand_in(op_env_t *env, const op_step_t *step, hlo_value_
   return stand_in->kernel->run(env, &inner, in, out_value);
 }
 
-/* Results of a top k along `dim`: like the operands, but for the size of that dimension. */
+/* Results of a top k along `dim`: like the operands, except for the size of that dimension. */
 static hr_status_t check_top(const op_step_t *step, int results, int64_t dim) {
   const hlo_shape_t *x = step->in_shapes[0], *out = step->out_shape;
   if (!hlo_shape_is_array(x) || dim < 0 || dim >= x->rank)
@@ -67,7 +66,7 @@ static hr_status_t check_top(const op_step_t *step, int results, int64_t dim) {
   return NULL;
 }
 
-/* k is the last size of the values: the operand that gives it, if any, is not read. */
+/* k is the last size of the values: an operand with k, if any, is not read. */
 static hr_status_t prepare_plain_top_k(hr_arena_t *arena, const op_step_t *step, bool largest,
                                        const void **out_plan) {
   if (step->instr->operand_count < 1) return hlo_error(step->instr, NULL, "no operand");
@@ -102,15 +101,15 @@ static bool find_op(hr_str_t name, hlo_opcode_t *out_op) {
   return false;
 }
 
-/* Attributes of a call that was converted from MHLO are a text in its frontend attributes,
- * others are its backend_config. */
+/* Attributes of a call that was converted from MHLO are a text in its frontend attributes; those of
+ * other calls are in backend_config. */
 static hr_status_t other_attributes(hr_arena_t *arena, const hlo_instr_t *instr,
                                     const dict_value_t **out_dict) {
   hr_str_t text = hlo_frontend_attribute(instr, "mhlo.attributes");
   return text.size ? mlir_dict_parse(arena, text, out_dict) : custom_config(arena, instr, out_dict);
 }
 
-/* Inference of the op itself checks the operands; the arena only holds the inferred shape. */
+/* Inference of the op itself checks the operands; the arena holds only the inferred shape. */
 static hr_status_t check_elementwise(const op_step_t *step, hlo_opcode_t op) {
   const hlo_shape_t *out;
   hr_arena_t arena;
@@ -150,15 +149,16 @@ static hr_status_t prepare_mhlo(hr_arena_t *arena, const op_step_t *step, const 
 const op_kernel_t custom_mhlo = {prepare_mhlo, run_stand_in};
 
 /* ApproxTopK: n arrays, then n initial values (, k) -> n arrays; the comparator (greater or less,
- * on the first array) orders them along reduction_dim. The exact answer is one of the approximate
- * ones. */
+ * on the first array) orders them along reduction_dim. The exact answer is a valid approximate
+ * one. */
 typedef struct approx_plan {
   int arrays;
   sort_key_t key;
-  int64_t outer, count, inner, k; /* sizes before, of, and after the dimension; how many are kept */
+  int64_t outer, count, inner,
+      k; /* sizes before, of, and after the dimension; number of kept elements */
 } approx_plan_t;
 
-/* All arrays of an ApproxTopK are permuted alike, so they have the sizes of the first. */
+/* All arrays of an ApproxTopK are permuted equally, so they have the sizes of the first. */
 static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   for (int k = 0; k < arrays; k++) {
     const hlo_shape_t *shape = step->in_shapes[k], *out = step->out_shape->elements[k];
@@ -169,7 +169,7 @@ static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   return NULL;
 }
 
-/* outer, count, inner: element (o, i) of line positions is at (o * count + j) * inner + i. */
+/* outer, count, inner: element j of line (o, i) is at (o * count + j) * inner + i. */
 static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   approx_plan_t *plan;
   int64_t dim;

@@ -1,7 +1,7 @@
-/* The binary interface between XLA's FFI handlers and whoever calls them, in hlorun's own words:
+/* The binary interface between XLA's FFI handlers and their callers, in hlorun's own declarations:
  * sizes and offsets are those of its version 0.3. Types of buffers are numbers of xla_data.proto.
  * Source: the interface as published with jaxlib; tests/pjrt compares the structs with jaxlib's
- * header where that is installed. */
+ * header if it is installed. */
 #ifndef HLO_OPS_FFI_ABI_H
 #define HLO_OPS_FFI_ABI_H
 
@@ -46,7 +46,7 @@ typedef struct ffi_array {
   void *data;
 } ffi_array_t;
 
-/* Arguments, and in the same form results. */
+/* Arguments or results. */
 typedef struct ffi_buffers {
   FFI_HEAD;
   int64_t count;

@@ -2,11 +2,10 @@
  * result is narrowed after. Operands are read in any order of their dimensions, by offsets.
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
- * matrix is divided (gemm_partition_choose). A constant b is packed once where it is used for few
- * rows. A left matrix of few elements that are not zero is multiplied by dot_sparse.h, and zeros at
- * the ends of the matrices of a batch are left out (dot_zero_tail.h). Epilogues
- * run on finished rows or columns while they are cached, if that costs the partition little
- * (ROWS_COST, COLUMNS_COST). */
+ * matrix is divided (gemm_partition_choose). A constant b is packed once if it is used for few
+ * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, and zeros at the
+ * ends of the matrices of a batch are skipped (dot_zero_tail.h). Epilogues run on finished rows or
+ * columns while they are cached, if that costs the partition little (ROWS_COST, COLUMNS_COST). */
 #include "ops/kernels/dot/dot_sparse.h"
 #include "ops/kernels/dot/dot_zero_tail.h"
 #include "ops/kernels/dot/native_dot.h"
@@ -14,8 +13,8 @@
 #include <math.h>
 
 #define GRAIN_PRODUCTS 50000
-#define LEAST_ROWS 16  /* rows of matrices whose ends are looked at */
-#define ROWS_COST 1.25 /* an epilogue on whole rows saves no more than that factor */
+#define LEAST_ROWS 16  /* least rows of a matrix that is checked for zeros at its end */
+#define ROWS_COST 1.25 /* cost ratio up to which an epilogue on whole rows pays */
 #define COLUMNS_COST 1.01
 
 typedef struct dot_gemm {
@@ -25,10 +24,10 @@ typedef struct dot_gemm {
   gemm_partition_t partition; /* partition of one product among the workers */
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
-  bool may_be_sparse;    /* the left matrix is looked at before it is multiplied */
-  bool may_end_in_zeros; /* the same, its last rows and columns */
+  bool may_be_sparse;    /* runs check whether the left matrix is sparse */
+  bool may_end_in_zeros; /* runs check whether its last rows and columns are zeros */
   int workers;
-  int64_t grain; /* in matrices */
+  int64_t grain; /* matrices per task */
   size_t sums_at, space_at, space_bytes;
 } dot_gemm_t;
 
@@ -57,7 +56,7 @@ typedef struct dot_finish {
   int64_t first_row;
 } dot_finish_t;
 
-/* Tells the epilogue which rows and columns of the result are final, counted over the whole
+/* Reports to the epilogue which rows and columns of the result are final, counted over the whole
  * batch. */
 static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
                         int64_t columns) {
@@ -66,7 +65,7 @@ static void finish_part(const void *context, int worker, int64_t row, int64_t ro
   finish->epilogue->run(finish->epilogue, &part, worker);
 }
 
-/* Whole matrices by one worker, each with packing space of its own. */
+/* Multiplies whole matrices on one worker, each worker with its own packing space. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_gemm_run_t *r = context;
   for (int64_t i = begin; i < end; i++) {
@@ -79,7 +78,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* Either matrices are spread over the workers, or each product is partitioned among them. */
+/* Divides either the matrices among the workers, or each product. */
 static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *strategy,
                             void *const *in, void *const *out) {
   const dot_gemm_t *plan = (const dot_gemm_t *)strategy;
@@ -107,7 +106,7 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
   return NULL;
 }
 
-/* Widened operands, sums to be narrowed, and the blocks of the product. */
+/* Reserves widened operands, sums to be narrowed, and the blocks of the product. */
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
@@ -125,7 +124,7 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
-/* Constant weights are packed when the plan is made, where a product reads them often enough. */
+/* Constant weights are packed in the plan, if products read them often enough. */
 static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p,
                                  gemm_job_t *job) {
   void *packed;
@@ -145,7 +144,7 @@ static hr_dtype_t product_type(const matmul_types_t *types) {
   return types->real;
 }
 
-/* Strides and sizes of one product; addresses come with the run. */
+/* Strides and sizes of one product; addresses are set by the run. */
 gemm_job_t dot_gemm_job(const dot_problem_t *p) {
   return (gemm_job_t){.dtype = product_type(&p->types),
                       .m = p->m,
@@ -163,7 +162,8 @@ gemm_job_t dot_gemm_job(const dot_problem_t *p) {
                       .b_cols = p->b.cols};
 }
 
-/* A batch that divides evenly, or is long, needs no partition of single products. */
+/* A batch that the workers divide evenly, or that is long, needs no partition of single
+ * products. */
 static void plan_partition(const op_native_target_t *target, dot_gemm_t *plan) {
   const dot_problem_t *p = plan->problem;
   plan->partition = gemm_partition_choose(&plan->job, target->workers);
@@ -188,8 +188,8 @@ static hr_status_t fuse_epilogue(const op_native_target_t *target, const void *b
   return NULL;
 }
 
-/* Describes the parts of the result for epilogues. by_rows: rows of a, stored as those of the
- * result, are read for these only. */
+/* Describes the parts of the result for epilogues. by_rows: rows of a, stored in the order of those
+ * of the result, are read only for these. */
 static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
                        op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -207,7 +207,7 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   out->parts.fuse = fuse_epilogue;
 }
 
-/* Takes all types that gemm.h has, so it declines integers only. */
+/* Accepts all types of gemm.h, so it declines integers only. */
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
                              op_native_step_t *out) {
   dot_gemm_t *plan;

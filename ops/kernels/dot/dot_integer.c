@@ -1,14 +1,14 @@
 /* Products of integers by the reference's blocked product (matmul.h), rows divided among the
- * workers; products of few terms row by row without packing. Wrapping sums have no order, so
- * results do not depend on the partition. */
+ * workers; products of few terms row by row without packing. Wrapping sums do not depend on their
+ * order, so results do not depend on the partition. */
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
 
-#define ROW_UNIT 6            /* tasks are multiples of so many rows */
+#define ROW_UNIT 6            /* tasks are multiples of this number of rows */
 #define SPLIT_PRODUCTS 100000 /* products above which a matrix is divided among the workers */
-#define SMALL_COLUMNS 16      /* columns that a sum in registers has */
+#define SMALL_COLUMNS 16      /* columns whose sums are in registers */
 
 typedef struct dot_integer {
   dot_strategy_t strategy;
@@ -53,8 +53,8 @@ typedef struct dot_integer_run {
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
 
-/* Products of a few terms, without packing; b's rows must be dense. Handles u32 and u64, as
- * which signed integers are multiplied too (two's complement). */
+/* Products of a few terms, without packing; b's rows must be dense. Accepts u32 and u64, in which
+ * signed integers are multiplied too (two's complement). */
 static bool run_small(const dot_problem_t *p, const matmul_job_t *job) {
   bool is_small = dot_is_tiny(p, DOT_TINY_INTEGER_PRODUCTS) && job->b_col == 1;
   if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;
@@ -87,7 +87,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* In the type of the products, then narrowed if the result has another type. */
+/* Computes in the type of the products, then narrows if the result has another type. */
 static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *strategy,
                                void *const *in, void *const *out) {
   const dot_integer_t *plan = (const dot_integer_t *)strategy;
@@ -102,7 +102,7 @@ static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t 
   return NULL;
 }
 
-/* Converted operands and, if the result is narrower, the sums. */
+/* Reserves converted operands and, if the result is narrower, the sums. */
 static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
@@ -115,7 +115,7 @@ static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
-/* Rows are split among workers only where the batch is too short to occupy them. */
+/* Rows are divided among workers only if the batch is too short to occupy them. */
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out) {
   const matmul_types_t *types = &problem->types;

@@ -1,7 +1,7 @@
-/* Products of bf16 and int8 where the processor multiplies several terms at once (AVX-512 BF16,
- * VNNI): a matrix product is a direct convolution with one tap and one spatial axis, positions
- * being the rows. See conv_direct.h. Matrices of a batch are divided among the workers, or each of
- * them is. */
+/* Products of bf16 and int8 on processors that multiply several terms at once (AVX-512 BF16, VNNI):
+ * a matrix product is a direct convolution with one tap and one spatial axis, whose positions are
+ * the rows. See conv_direct.h. Either the matrices of a batch are divided among the workers, or
+ * each product is. */
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
@@ -10,9 +10,9 @@ typedef struct dot_low_precision {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   conv_problem_t
-      product;      /* the product as a convolution, of matrices at the start of their arrays */
+      product;      /* the product as a convolution of matrices at the start of their arrays */
   const void *plan; /* plan of `product` */
-  bool by_matrices; /* a worker does whole products */
+  bool by_matrices; /* a worker runs whole products */
   int workers;
   size_t space_bytes; /* scratch memory of one product */
 } dot_low_precision_t;
@@ -44,7 +44,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) hr_status_release(run_matrix(r, i, NULL, scratch));
 }
 
-/* By matrices: each worker runs whole products with scratch memory of its own. */
+/* By matrices: each worker runs whole products with its own scratch memory. */
 static hr_status_t run_low_precision(const op_native_run_t *run, const dot_strategy_t *strategy,
                                      void *const *in, void *const *out) {
   const dot_low_precision_t *plan = (const dot_low_precision_t *)strategy;
@@ -82,13 +82,13 @@ static conv_problem_t product_of(const dot_problem_t *p) {
   return product;
 }
 
-/* Rows below which packing b is most of the work. int8 also sums its columns, to correct the sign.
- */
+/* Rows below which packing b is most of the work. Packing int8 also sums its columns, to correct
+ * the sign. */
 #define MIN_ROWS 8
 #define MIN_ROWS_INT8 48
 
-/* k must be a multiple of the terms that one instruction takes: 2 of bf16, 4 of int8. Few rows
- * do not pay for packing, unless b is constant. */
+/* k must be a multiple of the terms of one instruction: 2 of bf16, 4 of int8. With few rows packing
+ * does not pay, unless b is constant. */
 static bool is_supported(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
   bool halves = t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16;

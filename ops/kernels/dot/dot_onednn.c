@@ -1,6 +1,6 @@
 /* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain
- * or turned over, so what lies otherwise is packed by the worker that multiplies it. Rows of the
- * result, or matrices of the batch, are split over the workers. */
+ * or transposed, so each worker packs other operands of its products. Rows of the result, or
+ * matrices of the batch, are divided among the workers. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -8,12 +8,12 @@
 #include "ops/kernels/libs/onednn.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define SPLIT_FLOPS 1e6 /* below this one worker is as quick */
+#define SPLIT_FLOPS 1e6 /* products below which one worker is as fast */
 #define ROW_UNIT 8
 
 /* An operand of a task's product. */
 typedef struct dot_input {
-  bool transposed; /* its columns are dense: oneDNN is given the transpose */
+  bool transposed; /* columns are dense: oneDNN gets the transpose */
   bool packed;
   loop_copy_t pack; /* copy of a part of full size */
   loop_copy_t pack_last;
@@ -27,7 +27,7 @@ typedef struct dot_onednn {
   const dot_problem_t *problem;
   dot_input_t a, b;
   const void *packed_b; /* constant weights in oneDNN's blocked layout */
-  bool batched;         /* a task is some matrices, else some rows of one */
+  bool batched;         /* a task is some matrices, else some rows of one matrix */
   int64_t unit, parts;  /* matrices of a task; or rows of a task, and tasks of a matrix */
   int64_t tasks;
   const onednn_op_t *full_op; /* product of a part of `unit` rows or matrices */
@@ -42,8 +42,8 @@ typedef struct dot_onednn_types {
   dnnl_data_type_t a, b, c;
 } dot_onednn_types_t;
 
-/* A batch of dense matrices is one task per worker (batched); else tasks are ranges of rows, so
- * that one large product occupies all workers. */
+/* A batch of dense matrices is one task per worker (batched); otherwise tasks are ranges of rows,
+ * so that one large product occupies all workers. */
 static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan) {
   bool split = workers > 1 && p->flops >= SPLIT_FLOPS;
   bool by_matrices = !split || p->batch % workers == 0 || p->batch >= 4 * workers;
@@ -60,14 +60,14 @@ static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan
   plan->tasks = plan->batched ? plan->parts : plan->parts * p->batch;
 }
 
-/* Is one matrix dense in the form that oneDNN will see? */
+/* Finds whether one matrix is dense in the form that oneDNN gets. */
 static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns,
                       dot_input_t *input) {
   input->transposed = side->col_step != 1;
   input->packed = input->transposed ? side->col_step != rows : side->row_step != columns;
 }
 
-/* The copy that makes one part of an operand dense, in the orientation that oneDNN is given. */
+/* Plans the copy that makes one part of an operand dense, in the orientation for oneDNN. */
 static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input,
                       loop_copy_t *out_copy) {
   int64_t each = input->element_bytes;
@@ -78,7 +78,7 @@ static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns,
   loop_copy_init(out_copy, (int)each, 2, dims, to, from);
 }
 
-/* One matrix, or `batch` of them one after the other, dense. */
+/* Describes one matrix, or `batch` contiguous ones, dense. */
 static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows,
                      int64_t columns, bool transposed, dnnl_memory_desc_t *out_desc) {
   int64_t dims[] = {batch, rows, columns};
@@ -95,7 +95,7 @@ typedef struct dot_descs {
   dnnl_memory_desc_t a, b, c;
 } dot_descs_t;
 
-/* Descriptors of one task's arrays: `unit` matrices, or `unit` rows of one. */
+/* Describes one task's arrays: `unit` matrices, or `unit` rows of one. */
 static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
                           const dot_onednn_types_t *types, int64_t unit, dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -106,7 +106,7 @@ static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan,
          describe(lib, types->c, batch, m, p->n, false, &out->c);
 }
 
-/* NULL where oneDNN has no quick product of that kind. */
+/* NULL if oneDNN has no fast product of this kind. */
 static dnnl_primitive_desc_t make_desc(const onednn_t *lib, const dot_descs_t *descs) {
   dnnl_matmul_desc_t matmul;
   dnnl_primitive_desc_t desc;
@@ -134,14 +134,14 @@ static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target
   return onednn_op_new(lib, target, desc, 3, args, out_op);
 }
 
-/* Whether an operand is read in place, plain or transposed, or packed first. */
+/* Chooses whether an operand is read in place, plain or transposed, or packed first. */
 static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns,
                        dot_input_t *input) {
   input->element_bytes = (int)hr_dtype_bytes(side->dtype);
   plan_form(side, rows, columns, input);
 }
 
-/* The last part may have fewer rows, and has a copy plan of its own. */
+/* The last part may have fewer rows, and then has its own copy plan. */
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   int64_t rows = plan->batched ? p->m : plan->unit;
@@ -154,8 +154,8 @@ static void plan_packs(dot_onednn_t *plan) {
   plan->b.pack_last = plan->b.pack;
 }
 
-/* Shared: converted operands and sums. For each worker: packed parts and the library's own
- * scratch memory. */
+/* Shared: converted operands and sums. Per worker: packed parts and the library's scratch
+ * memory. */
 static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
                          op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
@@ -175,7 +175,7 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan,
   out->scratch_bytes = total + each * (size_t)target->workers;
 }
 
-/* Leaves plan->full_op NULL if oneDNN cannot. */
+/* Leaves plan->full_op NULL if oneDNN cannot do the product. */
 static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *target,
                               const dot_onednn_types_t *types, dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
@@ -193,7 +193,7 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
   return NULL;
 }
 
-/* The order that oneDNN would like b to be in. */
+/* The layout of b that oneDNN prefers. */
 static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan,
                         const dot_onednn_types_t *types, dnnl_memory_desc_t *out_given,
                         dnnl_memory_desc_t *out_packed) {
@@ -211,8 +211,8 @@ static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan,
   return desc;
 }
 
-/* Reorders constant weights into the library's layout once, when the plan is made. They stay as
- * they are if the library refuses. */
+/* Reorders constant weights into the library's layout once, in the plan. They keep their layout if
+ * the library refuses. */
 static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target,
                                 const onednn_op_t *reorder, const dnnl_memory_desc_t *desc,
                                 const void *from, const void **out_packed) {
@@ -224,7 +224,7 @@ static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *t
   return NULL;
 }
 
-/* A constant b is packed once and for all. */
+/* Packs a constant b once. */
 static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *target,
                                  const dot_onednn_types_t *types, dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
@@ -246,8 +246,8 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   return NULL;
 }
 
-/* False: no product is for oneDNN. Where the processor does not multiply bf16, its kernels convert
- * in their inner loops, which is slower than products of f32. */
+/* False: oneDNN is not used. On processors that do not multiply bf16, its kernels convert in their
+ * inner loops, which is slower than products of f32. */
 static bool types_of(const dot_problem_t *p, dot_onednn_types_t *out_types) {
   const matmul_types_t *t = &p->types;
   *out_types = (dot_onednn_types_t){onednn_type(t->lhs), onednn_type(t->rhs), dnnl_s32};
@@ -266,7 +266,7 @@ typedef struct dot_onednn_run {
   bool refused;
 } dot_onednn_run_t;
 
-/* A task's operand, packed if it must be. */
+/* A task's operand, packed if necessary. */
 static void *task_input(const dot_input_t *input, const char *from, bool last,
                         char *worker_scratch) {
   if (!input->packed) return (void *)from;
@@ -274,7 +274,8 @@ static void *task_input(const dot_input_t *input, const char *from, bool last,
   return worker_scratch + input->packed_at;
 }
 
-/* Part `task` by one worker. A refusal is only noted: the workers of a region have no status. */
+/* Runs part `task` on one worker. A failure is only recorded: the workers of a parallel region have
+ * no status. */
 static void run_task(dot_onednn_run_t *r, int64_t task, int worker) {
   const dot_onednn_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
@@ -296,7 +297,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
-/* Small products are not worth waking workers. */
+/* Small products run on one worker. */
 static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *strategy,
                               void *const *in, void *const *out) {
   const dot_onednn_t *plan = (const dot_onednn_t *)strategy;
@@ -315,7 +316,7 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *
   return NULL;
 }
 
-/* Declines types that the library does not have, and bytes where its sums would saturate. */
+/* Declines types that the library does not have, and bytes if its sums would saturate. */
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem,
                                op_native_step_t *out) {
   dot_onednn_types_t types;

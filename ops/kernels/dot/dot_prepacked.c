@@ -1,12 +1,12 @@
-/* Prepacking of b for products of few rows: constant operands when planned, loop-invariant ones
- * before the loop. Packing reads and writes k * n elements once, where a product of m rows has m *
- * k * n terms. */
+/* Prepacking of b for products of few rows: constant operands in the plan, loop-invariant ones
+ * before the loop. Packing reads and writes k * n elements once; a product of m rows has m * k * n
+ * terms. */
 #include "ops/kernels/dot/native_dot.h"
 
-#define MIN_ROWS 4           /* with fewer rows b is read faster in place */
-#define MAX_ROWS 512         /* with more rows packing costs little */
-#define FEW_ROWS 16          /* up to which b would not be packed at all otherwise */
-#define FEW_PRODUCTS 1000000 /* below which b stays in the caches */
+#define MIN_ROWS 4           /* fewest rows; with fewer b is read faster in place */
+#define MAX_ROWS 512         /* most rows; with more packing costs little */
+#define FEW_ROWS 16          /* most rows for which b is otherwise not packed */
+#define FEW_PRODUCTS 1000000 /* products below which b stays in the caches */
 #define MIN_PRODUCTS 100000
 
 /* Few rows reuse each packed element m times only, so packing pays for constants of enough work. */
@@ -17,7 +17,7 @@ bool dot_packs_once(const dot_problem_t *p) {
          p->m * p->n * p->k >= least;
 }
 
-/* The packer's step: operand 1 of the loop's product into packed memory. */
+/* The packer's step: packs operand 1 of the loop's product. */
 static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *const *in,
                             void *const *out) {
   const dot_problem_t *p = plan;

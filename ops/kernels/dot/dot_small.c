@@ -1,6 +1,6 @@
 /* Products that are too small to be packed, or too thin: vectors times matrices are bound by
- * memory, and a loop over the matrix in place is as quick as any. In f32 or f64: operands of fewer
- * bits are widened before, and the result is narrowed after.
+ * memory, and no loop is faster than one over the matrix in place. In f32 or f64: narrower operands
+ * are widened before, and the result is narrowed after.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
@@ -26,28 +26,28 @@
 #define ROWS_AT_A_TIME __attribute__((optimize("O3", "fp-contract=fast")))
 #endif
 
-/* One product c[m][n] = a[m][k] b[k][n] as the loops see it; all strides are in elements. c_col
- * is used by pairs alone: elsewhere the columns of c are dense. */
+/* One product c[m][n] = a[m][k] b[k][n] for the loops; all strides are in elements. c_col is used
+ * by `pairs` only: elsewhere the columns of c are dense. */
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col, c_row,
-      c_col;                    /* strides: from row to row, from column to column */
-  int64_t depth, prefetch_rows; /* columns loop: rows of b per pass; distance in elements from one
-                                   that is used to the one that is prefetched */
+      c_col; /* strides: from row to row, from column to column */
+  int64_t depth,
+      prefetch_rows; /* columns loop: rows of b per pass; prefetch distance in elements */
 } dot_small_job_t;
 
 #define PAIR_ROWS 4
 #define PAIR_COLUMNS 4
-#define PREFETCH_PAIRS 1024 /* bytes that a row is prefetched ahead */
-#define PADDED_REALS 2048   /* elements of b in whole vectors */
+#define PREFETCH_PAIRS 1024 /* prefetch distance of a row, in bytes */
+#define PADDED_REALS 2048   /* most elements of b in whole vectors */
 #define PADDED_COLUMNS 64
 #define PADDED_ROWS 16 /* rows of c that are computed together */
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
-/* Does units [begin, end): columns, or rows. */
+/* Runs units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
 typedef enum dot_loop {
@@ -63,7 +63,7 @@ typedef enum dot_loop {
 #define LOOPS_OF(width) \
   { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
-/* The loop for the widest vectors that the processor has. */
+/* The loop for the widest vectors of the processor. */
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 #if SIMD_HAS_WIDTHS
   static const dot_small_fn v512[2][LOOPS] = LOOPS_OF(v512), v256[2][LOOPS] = LOOPS_OF(v256);
@@ -74,33 +74,33 @@ static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
   return v128[is_double][loop];
 }
 
-/* One plan: `units` are divided among the workers in multiples of unit_grain (split), or whole
- * matrices of the batch in groups of batch_grain. */
+/* One plan. Either each product's `units` are divided among the workers in multiples of unit_grain
+ * (split), or whole matrices of the batch in groups of batch_grain. */
 typedef struct dot_small {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
   dot_small_fn loop;
   dot_small_job_t job; /* without addresses */
   bool exchanged;      /* the job's a is the program's b */
-  bool transposed;     /* b's columns are made dense first, in scratch memory */
-  bool narrowed;       /* sums are in scratch memory and converted to the result's type */
+  bool transposed;     /* b is first transposed in scratch memory, so that its columns are dense */
+  bool narrowed;       /* sums are in scratch memory and are converted to the result's type */
   dot_conversion_t a, b;
   size_t transposed_at, sums_at;
   int64_t units, unit_grain; /* columns or rows of one product */
-  bool split;                /* over the units, else over the matrices of the batch */
+  bool split;                /* divides the units, else the matrices of the batch */
   int64_t batch_grain;
 } dot_small_t;
 
-/* One execution: the arrays, and the job that all workers share when units are split. */
+/* One execution: the arrays, and the job that all workers share if units are divided. */
 typedef struct dot_small_run {
   const dot_small_t *plan;
   const char *a, *b;
   char *c;
-  dot_small_job_t job; /* when units are split */
+  dot_small_job_t job; /* if units are divided */
 } dot_small_run_t;
 
-/* Writes the job of one matrix to where it is used: copying a job that was just written costs
- * more than a small product. */
+/* Writes the job of one matrix in place: copying a job that was just written costs more than a
+ * small product. */
 static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *job) {
   const dot_small_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
@@ -114,7 +114,7 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   job->c = r->c + matrix * p->m * p->n * each;
 }
 
-/* Whole products, matrices [begin, end) of the batch. */
+/* Runs whole products, matrices [begin, end) of the batch. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
   (void)worker;
@@ -125,7 +125,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* Part of one product: units are columns or rows, counted in grains. */
+/* Runs a part of one product: units are columns or rows, counted in grains. */
 static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
   const dot_small_t *plan = r->plan;
@@ -183,32 +183,32 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 
 #define THIN_ROWS 16
 #define THIN_ROWS_OF_LARGE 48 /* the same for a large b: packing writes as much as it reads */
-#define FEW_ROWS 3            /* with fewer rows b is read faster than packed */
-#define TINY 4                /* terms and columns of a tiny product */
+#define FEW_ROWS 3            /* fewest rows for which packing is faster */
+#define TINY 4                /* most terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
-#define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of it */
-#define GROUP_UNIT 16   /* the same of rows: the loops group them, on which their sums depend */
+#define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of this */
+#define GROUP_UNIT 16   /* the same for rows: the loops group rows, and sums depend on the groups */
 
 #define PADDED_LEAST_ROWS 8
-#define PADDED_PRODUCTS 1000000 /* more rows come from memory, and blocks are as fast */
-#define PADDED_ELEMENTS 32      /* elements of b for each row, if its columns are dense */
+#define PADDED_PRODUCTS \
+  1000000                  /* most products; more rows come from memory, and blocks are as fast */
+#define PADDED_ELEMENTS 32 /* most elements of b per row, if its columns are dense */
 
-#define FEW_PAIRS 8           /* rows or columns; more are done as fast in blocks */
-#define PAIR_BYTES (1 << 20)  /* size of the side that is read once */
-#define LARGE_BYTES (8 << 20) /* a right matrix above this size comes out of memory */
+#define FEW_PAIRS 8           /* most rows or columns; with more, blocks are as fast */
+#define PAIR_BYTES (1 << 20)  /* size of the side that is read once, in bytes */
+#define LARGE_BYTES (8 << 20) /* size in bytes above which a right matrix comes from memory */
 #define WIDE_ROWS 4           /* most rows of a for wide strips of b */
 #define LARGE_TERMS 64        /* rows of a large b per pass */
-#define PREFETCH_TERMS 48     /* terms that a wide panel is prefetched ahead */
-#define PREFETCH_BYTES 512    /* bytes that a row is prefetched ahead */
+#define PREFETCH_TERMS 48     /* prefetch distance of a wide panel, in terms */
+#define PREFETCH_BYTES 512    /* prefetch distance of a row, in bytes */
 
 static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
 }
 
-/* How a right matrix that comes out of memory is read. Few rows of a (at most WIDE_ROWS): strips
- * of many columns from top to bottom, prefetched PREFETCH_TERMS rows ahead. More rows:
- * LARGE_TERMS rows of b at a time from end to end, prefetched along the row; c is then updated
- * in passes. */
+/* How a right matrix is read that comes from memory. Few rows of a (at most WIDE_ROWS): strips of
+ * many columns from top to bottom, prefetched PREFETCH_TERMS rows ahead. More rows: LARGE_TERMS
+ * rows of b at a time from end to end, prefetched along the row; c is then updated in passes. */
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
@@ -219,8 +219,8 @@ static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   }
 }
 
-/* Computes the transpose, so that the longer free dimension is the job's m: c is then written
- * down its columns (c_row = 1). */
+/* Computes the transpose, so that the longer free dimension is the job's m: c is then written along
+ * its columns (c_row = 1). */
 static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   dot_small_job_t *job = &plan->job;
   plan->exchanged = true;
@@ -235,9 +235,9 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_col = p->n;
 }
 
-/* Chooses dot products of row pairs for few rows or columns with a matrix that is small, or that is
- * large and whose sums are long. Columns of the small side that are not dense are
- * transposed, which is little beside reading the large one. */
+/* Chooses dot products of row pairs if few rows or columns are multiplied with a matrix that is
+ * small, or that is large with long sums. Columns of the small side that are not dense are
+ * transposed, which is cheap compared to reading the large side. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n;
   int64_t many = p->m + p->n - few;
@@ -258,8 +258,8 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   return true;
 }
 
-/* Rows of b that are shorter than a vector; or dense columns, where all is small and they are few
- * beside the rows that they are multiplied with. */
+/* True if rows of b are shorter than a vector; or if columns are dense, all is small, and they are
+ * few compared to the rows of a. */
 static bool suits_padding(const dot_problem_t *p, bool tiny) {
   int64_t lanes = gemm_vector_bytes() / p->types.element_bytes;
   int64_t width = hr_round_up(p->n, lanes);
@@ -310,9 +310,8 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   return true;
 }
 
-/* Long sums of few columns are divided among the workers by terms, which the blocks of gemm.h
- * allow and these loops do not: a worker's share of columns would be narrower than a vector
- * strip. */
+/* True if long sums of few columns are better divided among the workers by terms, which gemm.h can
+ * do and these loops cannot: a worker's share of columns would be narrower than a vector. */
 static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
   if (loop != LOOP_COLUMNS || p->batch > 1 || p->m < FEW_ROWS || p->n > COLUMN_UNIT) return false;
   gemm_job_t job = dot_gemm_job(p);
@@ -320,7 +319,7 @@ static bool is_better_by_terms(const dot_problem_t *p, dot_loop_t loop) {
          gemm_depth_parts(&job) > 1;
 }
 
-/* Widened operands, b with its columns dense, and sums to be narrowed. */
+/* Reserves widened operands, b with dense columns, and sums to be narrowed. */
 static void plan_scratch(dot_small_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   const matmul_types_t *t = &p->types;
@@ -336,7 +335,7 @@ static void plan_scratch(dot_small_t *plan, op_native_step_t *out) {
 }
 
 /* Declines (out->plan stays NULL) integers and complex numbers, operands to be reordered, larger
- * products of fewer bits, and right sides that are packed once because they are constant or
+ * products of narrow types, and right sides that are packed once because they are constant or
  * loop-invariant. */
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem,
                               op_native_step_t *out) {

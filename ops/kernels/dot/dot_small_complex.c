@@ -1,7 +1,7 @@
 /* Small products of c64, such as gates applied to qubits: [2][2] times [2][2^n], which are too
  * small to be split into real and imaginary parts and packed (gemm.h).
  *
- *   columns   few terms, many columns (or rows: the product is turned over): vectors of columns
+ *   columns   few terms, many columns (or rows: the product is transposed): vectors of columns
  *   pairs     few rows and columns, many terms: vectors of terms
  *
  * The side that is small, or not dense, is gathered in scratch memory first, in any order of its
@@ -16,7 +16,7 @@
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define MIN_RUN 4 /* adjacent columns, at least, that are copied together */
+#define MIN_RUN 4 /* least adjacent columns that are copied together */
 
 /* Units: complex numbers. */
 typedef struct small_complex_job {
@@ -26,7 +26,7 @@ typedef struct small_complex_job {
   int64_t m, n, k, c_row, c_col;
 } small_complex_job_t;
 
-/* A column that is in no whole vector. */
+/* Computes a column that is not in a whole vector. */
 static inline void small_complex_element(const small_complex_job_t *job, const float *a,
                                          const float *b, float *c) {
   float real = 0, imaginary = 0;
@@ -42,12 +42,13 @@ static inline void small_complex_element(const small_complex_job_t *job, const f
 #define VECTOR_FILE "ops/kernels/dot/dot_small_complex_tiles.h"
 #include "ops/kernels/simd/simd_foreach.h"
 
-/* An operand as rows along which vectors go, or which are gathered: offsets in complex numbers. */
+/* An operand as rows that vectors are loaded along, or that are gathered: offsets in complex
+ * numbers. */
 typedef struct small_complex_side {
   int64_t rows, columns;
   const int64_t *row_at, *column_at;
   bool is_dense; /* columns are adjacent */
-  int64_t run;   /* columns that are adjacent, from any multiple of it on */
+  int64_t run;   /* length of runs of adjacent columns, which begin at its multiples */
   int operand;
 } small_complex_side_t;
 
@@ -80,7 +81,7 @@ static void gather(const small_complex_side_t *side, const char *from, char *to)
   }
 }
 
-/* Matrices of the batch one after the other; elements are 8 bytes. */
+/* Runs the matrices of the batch one after the other; elements are 8 bytes. */
 static hr_status_t run_small_complex(const op_native_run_t *run, const dot_strategy_t *strategy,
                                      void *const *in, void *const *out) {
   const dot_small_complex_t *plan = (const dot_small_complex_t *)strategy;
@@ -127,7 +128,8 @@ static int64_t run_of(const int64_t *at, int64_t count) {
   return run;
 }
 
-/* Operand `operand` with its free dimension along the rows of the side, or along its columns. */
+/* Describes operand `operand` with its free dimension along the rows of the side, or along its
+ * columns. */
 static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int operand,
                              bool free_is_row, small_complex_side_t *side) {
   const dot_matrices_t *x = operand ? &p->b : &p->a;
@@ -148,9 +150,9 @@ static hr_status_t plan_side(hr_arena_t *arena, const dot_problem_t *p, int oper
   return NULL;
 }
 
-#define MAX_PRODUCTS 65536 /* multiply-adds of one matrix; larger ones are worth packing */
-#define MAX_FEW 16         /* rows, columns or terms that are few */
-#define MIN_MANY 8         /* columns, or terms, that vectors go along */
+#define MAX_PRODUCTS 65536 /* most multiply-adds of one matrix; larger ones are worth packing */
+#define MAX_FEW 16         /* most rows, columns or terms that count as few */
+#define MIN_MANY 8         /* least columns, or terms, for vectors */
 
 /* Few terms: the job's b has the longer of the free dimensions as its columns. */
 static hr_status_t plan_columns(hr_arena_t *arena, const dot_problem_t *p,

@@ -1,12 +1,12 @@
 /* The loops of dot_small_complex.c for one width of vectors. Included once per width by
- * simd_foreach.h. A vector holds PAIRS complex numbers, real and imaginary parts by turns. */
+ * simd_foreach.h. A vector holds PAIRS complex numbers, real and imaginary parts alternating. */
 #define PAIRS (SIMD_VECTOR_BYTES / 8)
 typedef float SIMD_VECTOR_NAME(vec) __attribute__((vector_size(SIMD_VECTOR_BYTES)));
 typedef float SIMD_VECTOR_NAME(part)
     __attribute__((vector_size(SIMD_VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t SIMD_VECTOR_NAME(places) __attribute__((vector_size(SIMD_VECTOR_BYTES)));
 
-/* Parts in each other's places. */
+/* Swaps real and imaginary parts. */
 SIMD_VECTOR_TARGET static inline __attribute__((always_inline)) SIMD_VECTOR_NAME(vec)
     SIMD_VECTOR_NAME(swap)(SIMD_VECTOR_NAME(vec) x) {
   SIMD_VECTOR_NAME(places) order;

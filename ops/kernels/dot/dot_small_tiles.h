@@ -1,5 +1,5 @@
-/* The loops of dot_small.c for one width of vectors. Included once per width, after what
- * gemm_microkernel.h asks for is defined. SIMD_NAME(x) adds type and width, such as f32_v256_x.
+/* The loops of dot_small.c for one width of vectors. Included once per width, after the macros that
+ * gemm_microkernel.h needs. SIMD_NAME(x) adds type and width, such as f32_v256_x.
  *
  *   panel<V>    V vectors of columns by ROWS rows of c in registers, over all of k
  *
@@ -7,7 +7,7 @@
  *       k        [ b row p:  v0 | v1 | ... ]      each element of b is loaded once per ROWS rows,
  *       a  ROWS  [ sums in ROWS * V registers ]   each element of a is broadcast to V vectors
  *
- *   narrow, single   what is left of the columns: 16 bytes of them, then one by one
+ *   narrow, single   the remaining columns: 16 bytes of them, then one by one
  *   row_group        dot products of dense rows with one vector: two accumulators per row
  *   pair_group       PAIR_ROWS x PAIR_COLUMNS dot products at once
  *   padded           panels of a copy of b, in whole vectors
@@ -20,7 +20,7 @@ typedef SIMD_REAL SIMD_NAME(part)
 typedef SIMD_REAL SIMD_NAME(few) __attribute__((vector_size(16)));
 #define FEW (16 / (int)sizeof(SIMD_REAL))
 
-/* FEW columns, `rows` rows, a constant where this is called. */
+/* FEW columns, `rows` rows, a constant at each call. */
 SIMD_INLINE void SIMD_NAME(narrow)(int rows, const dot_small_job_t *job, const SIMD_REAL *a,
                                    const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(few) sums[4] = {0};
@@ -72,9 +72,9 @@ SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_mode_t mode,
   (rows, vecs, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL), c);
 }
 
-/* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves
- * registers for VECS vectors of sums; 4, 2 and 1 rows take what is left. The mode says whether c
- * is set or added to (passes over k after the first). */
+/* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves registers
+ * for VECS vectors of sums; blocks of 4, 2 and 1 rows do the rest. The mode says whether c is set
+ * or added to (passes over k after the first). */
 #define PANEL(VECS, ROWS)                                                                      \
   SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode, \
                                                  const SIMD_REAL *a, const SIMD_REAL *b,       \
@@ -105,7 +105,8 @@ PANEL(2, 4)
 PANEL(1, 8)
 
 /* Whole vectors of columns. Few rows: wide strips, so that long stretches of b are read; many:
- * narrow ones, which use every element of b more often. Gives how many columns are left. */
+ * narrow ones, which reuse every element of b more often. Returns the number of remaining
+ * columns. */
 SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mode_t mode,
                                              int64_t left) {
   const SIMD_REAL *a = job->a, *b = job->b;
@@ -126,8 +127,7 @@ SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mo
   return left;
 }
 
-/* Columns [begin, end) of the product of a with rows of b that are dense, `depth` of them at a
- * time. */
+/* Columns [begin, end) of the product of a with dense rows of b, `depth` of them at a time. */
 SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   const SIMD_REAL *a = job->a;
   const SIMD_REAL *b = (const SIMD_REAL *)job->b + begin;
@@ -145,8 +145,8 @@ SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t b
   if (left) SIMD_NAME(rest)(job->m, left, job, a, b + done, c + done);
 }
 
-/* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long
- * chain waits. */
+/* Adds the lanes of x by halves until 16 bytes are left, so that no long dependency chain
+ * arises. */
 SIMD_INLINE SIMD_NAME(few) SIMD_NAME(fold)(SIMD_NAME(acc) x) {
   union {
     SIMD_NAME(acc) whole;
@@ -169,10 +169,9 @@ SIMD_INLINE SIMD_REAL SIMD_NAME(sum)(SIMD_NAME(few) x) {
   return low + high;
 }
 
-/* `count` rows, a constant where this is called: the sums of one do not wait for those of
- * another. Two accumulators per row hide the latency of multiply-adds; then vectors, 16 bytes
- * and single elements take the end of the row, in this order, so the sum does not depend on
- * `count`. */
+/* `count` rows, a constant at each call: the sums of different rows are independent. Two
+ * accumulators per row hide the latency of multiply-adds; then vectors, 16 bytes and single
+ * elements do the end of the row, in this order, so that a sum does not depend on `count`. */
 SIMD_INLINE void SIMD_NAME(row_group)(int count, const dot_small_job_t *job, const SIMD_REAL *row,
                                       SIMD_REAL *c) {
   const SIMD_REAL *x = job->b;
@@ -216,8 +215,8 @@ SIMD_TARGET static void SIMD_NAME(rows)(const dot_small_job_t *job, int64_t begi
   for (; left > 0; left--, row += job->a_row, c += job->c_row) SIMD_NAME(row_group)(1, job, row, c);
 }
 
-/* PAIR_ROWS rows with `columns` columns, a constant where this is called: all as it is read goes
- * into several sums. */
+/* PAIR_ROWS rows with `columns` columns, a constant at each call: each loaded vector is used in
+ * several sums. */
 SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, const SIMD_REAL *a,
                                        const SIMD_REAL *b, SIMD_REAL *c) {
   SIMD_NAME(acc) sums[PAIR_ROWS][PAIR_COLUMNS] = {0};
@@ -250,7 +249,7 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
     }
 }
 
-/* Dispatches to constants, so that the compiler unrolls and keeps sums in registers. */
+/* Dispatches to constant counts, so that the compiler unrolls and keeps sums in registers. */
 SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job_t *job,
                                                 const SIMD_REAL *a, const SIMD_REAL *b,
                                                 SIMD_REAL *c) {
@@ -269,8 +268,8 @@ SIMD_TARGET static void SIMD_NAME(pair_columns)(int columns, const dot_small_job
   }
 }
 
-/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: some rows
- * with every column, so that a is read once. */
+/* Rows [begin, end) of the product of dense rows of a with dense columns of b: some rows with every
+ * column, so that a is read once. */
 SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row;
   const SIMD_REAL *b = job->b;
@@ -290,8 +289,8 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
   }
 }
 
-/* b in lines of `width` columns. What is in the surplus is never written to c: zeros, or elements
- * of the next rows where rows of b are dense and shorter than a vector. */
+/* Copies b to rows of `width` columns. Surplus elements are never written to c: zeros, or elements
+ * of the next rows if rows of b are dense and shorter than a vector. */
 SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64_t width,
                                                SIMD_REAL *to) {
   const SIMD_REAL *b = job->b;
@@ -303,8 +302,8 @@ SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64
     for (int64_t j = 0; j < job->n; j++) to[p * width + j] = b[p * job->b_row + j * job->b_col];
 }
 
-/* Rows of results that lie `width` apart go to c, `reals` of which are left from here on. Vectors
- * reach into the next row, which is written after; they do not at the end. */
+/* Writes rows of results, `width` apart, to c, of which `reals` remain from here on. Vectors reach
+ * into the next row, which is written later; at the end they do not. */
 SIMD_TARGET static void SIMD_NAME(write_padded)(const dot_small_job_t *job, const SIMD_REAL *from,
                                                 int64_t rows, int64_t width, int64_t reals,
                                                 SIMD_REAL *c) {
@@ -336,7 +335,7 @@ SIMD_TARGET static void SIMD_NAME(padded)(const dot_small_job_t *job, int64_t be
   }
 }
 
-/* At most 4 columns, a constant where this is called, with any strides of a and b. */
+/* At most 4 columns, a constant at each call, with any strides of a and b. */
 SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin,
                                       int64_t end) {
   const SIMD_REAL *a = (const SIMD_REAL *)job->a + begin * job->a_row;
@@ -352,8 +351,8 @@ SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, i
   }
 }
 
-/* One column, dense rows of TERMS elements one after the other: with a constant number of terms
- * the compiler vectorises over rows. */
+/* One column, contiguous rows of TERMS elements: with a constant number of terms the compiler
+ * vectorises over rows. */
 #define TINY_COLUMN(TERMS)                                                  \
   ROWS_AT_A_TIME SIMD_TARGET static void SIMD_NAME(tiny_column##TERMS)(     \
       const dot_small_job_t *job, int64_t begin, int64_t end) {             \
@@ -377,7 +376,7 @@ static void (*const SIMD_NAME(tiny_columns)[])(const dot_small_job_t *job, int64
     SIMD_NAME(tiny_column1), SIMD_NAME(tiny_column2), SIMD_NAME(tiny_column3),
     SIMD_NAME(tiny_column4)};
 
-/* The dense single column has loops of its own; k is 1 .. 4 here (plan_job). */
+/* The dense single column has its own loops; k is 1 .. 4 here (plan_job). */
 SIMD_TARGET static void SIMD_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
   if (job->n == 1 && job->c_row == 1 && job->a_col == 1 && job->a_row == job->k) {
     SIMD_NAME(tiny_columns)[job->k - 1](job, begin, end);

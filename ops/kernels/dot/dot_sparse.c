@@ -1,7 +1,6 @@
-/* Products of a left matrix that is almost all zeros: for each element that is not, in ascending
- * order of k, its multiple of a row of b is added to a row of c. Whether that is so, samples of the
- * matrix tell: SAMPLES stretches of SAMPLE_ELEMENTS. A dense matrix costs a look at the first of
- * them.
+/* Products of a left matrix that is almost all zeros: for each nonzero element, in ascending order
+ * of k, its multiple of a row of b is added to a row of c. Sparsity is estimated from samples of
+ * the matrix: SAMPLES stretches of SAMPLE_ELEMENTS. For a dense matrix the first samples suffice.
  *
  *   a by rows       rows of c are shared out; each is the sum over its row of a
  *   a by columns    the same ranges of rows, for all columns of a one after the other
@@ -22,10 +21,10 @@ NATIVE_OPTIMIZE
 enum {
   SAMPLES = 64,
   SAMPLE_ELEMENTS = 64,
-  SPARSE_SHARE = 32, /* one element of so many is not zero, at most */
-  LEAST_SIDE = 64,   /* rows, columns and terms of products that are worth it */
-  BLOCK = 64,        /* elements of a that are looked at together */
-  ROW_UNIT = 16      /* rows of a task, at least */
+  SPARSE_SHARE = 32, /* at most one of this many elements is nonzero */
+  LEAST_SIDE = 64,   /* least rows, columns and terms of products that are worth it */
+  BLOCK = 64,        /* elements of a that are tested together */
+  ROW_UNIT = 16      /* least rows of a task */
 };
 
 bool dot_sparse_suits(const gemm_job_t *job) {
@@ -36,7 +35,8 @@ bool dot_sparse_suits(const gemm_job_t *job) {
          ((job->a_col == 1 && job->a_row == job->k) || (job->a_row == 1 && job->a_col == job->m));
 }
 
-/* What differs by type. count_nonzero: of `count` adjacent elements. add_row: c += factor * b. */
+/* Type-dependent functions. count_nonzero: of `count` adjacent elements. add_row: c += factor *
+ * b. */
 #define DEFINE_SPARSE(NAME, T)                                                                    \
   NATIVE_CLONES static int64_t NAME##_count_nonzero(const T *a, int64_t count) {                  \
     int64_t found = 0;                                                                            \
@@ -78,7 +78,7 @@ static int64_t count_nonzero(const gemm_job_t *job, int64_t first, int64_t count
   return f32_count_nonzero((const float *)job->a + first, count);
 }
 
-/* Samples at equal distances; half full ones end it at once. */
+/* Samples at equal distances; the test ends when half of one is nonzero. */
 static bool is_sparse(const gemm_job_t *job) {
   int64_t found = 0, all = job->m * job->k;
   for (int64_t i = 0; i < SAMPLES; i++) {

@@ -1,10 +1,10 @@
-/* Products of at most 8 rows with a matrix that comes out of memory, such as the weights of a model
- * that generates one token: as fast as memory gives the matrix. f32, bf16 and s8 elements are
- * widened to f32 in registers, so that weights of fewer bits take less time.
+/* Products of at most 8 rows with a matrix that comes from memory, such as the weights of a model
+ * that generates one token: the speed is that of memory. bf16 and s8 elements are widened to f32 in
+ * registers, so that narrow weights take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, THIN_TERMS rows at a time, and the
- *             result, which stays in the caches, is updated by tiles of some vectors; what follows
- *             is asked for early, by the columns of the tile
+ *             result, which stays in the caches, is updated by tiles of some vectors; later rows
+ *             are prefetched, by the columns of the tile
  *   columns   columns of b are dense: a sum for each row and column
  *
  * Terms are added in ascending order (rows), or in lanes (columns), whatever part of the columns a
@@ -43,7 +43,7 @@ static inline int64_t thin_bytes(thin_type_t type) {
   return type == THIN_S8 ? 1 : 2;
 }
 
-/* One element of b as f32; bf16 is the high half of an f32. */
+/* One element of b as f32; bf16 is the upper half of an f32. */
 static inline float thin_element(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const float *)from;
   if (type == THIN_S8) return *(const int8_t *)from;
@@ -56,10 +56,10 @@ static inline float thin_element(thin_type_t type, const char *from) {
 #define VECTOR_FILE "ops/kernels/dot/dot_thin_tiles.h"
 #include "ops/kernels/simd/simd_foreach.h"
 
-/* Does columns [begin, end). */
+/* Computes columns [begin, end). */
 typedef void (*thin_fn)(const thin_job_t *job, int64_t begin, int64_t end);
 
-/* By columns where columns of b are dense, else by rows. */
+/* By columns if columns of b are dense, else by rows. */
 static thin_fn choose_loop(thin_type_t type, bool by_columns) {
   switch (type) {
     case THIN_F32:
@@ -71,7 +71,7 @@ static thin_fn choose_loop(thin_type_t type, bool by_columns) {
   }
 }
 
-/* One plan. "few" is the side of at most 8 rows, "many" the matrix that comes out of memory. */
+/* One plan. "few" is the side of at most 8 rows, "many" the matrix that comes from memory. */
 typedef struct dot_thin {
   dot_strategy_t strategy;
   const dot_problem_t *problem;
@@ -79,15 +79,16 @@ typedef struct dot_thin {
   thin_job_t job; /* without addresses */
   bool exchanged; /* the job's a is the program's b, one column */
   const dot_matrices_t *few, *many;
-  int64_t few_row, few_step; /* from one row of the job's a to the next, and from term to term */
-  int64_t columns;           /* columns of the job's result */
-  bool packed;               /* the job's a is converted or gathered in scratch memory */
-  bool narrowed;             /* sums are f32 in scratch memory and converted to the result's type */
+  int64_t few_row,
+      few_step;    /* distance from one row of the job's a to the next, and from term to term */
+  int64_t columns; /* columns of the job's result */
+  bool packed;     /* the job's a is converted or gathered in scratch memory */
+  bool narrowed;   /* sums are f32 in scratch memory and are converted to the result's type */
   size_t sums_at;
   int64_t shares, share; /* parts of the columns, and columns of each */
 } dot_thin_t;
 
-/* One execution: operands and where sums go, either the result itself or scratch memory. */
+/* One execution: operands and the destination of sums, either the result or scratch memory. */
 typedef struct dot_thin_run {
   const dot_thin_t *plan;
   const float *few;
@@ -95,7 +96,7 @@ typedef struct dot_thin_run {
   float *sums;
 } dot_thin_run_t;
 
-/* Task i is share i % shares of the columns of matrix i / shares. Shares are rounded up to whole
+/* Task i is share i % shares of the columns of matrix i / shares. Shares are rounded up to
  * multiples of SHARE_COLUMNS, so the last ones may be empty. */
 static void run_shares(void *context, int64_t begin, int64_t end, int worker) {
   const dot_thin_run_t *r = context;
@@ -112,7 +113,7 @@ static void run_shares(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* The few rows of all matrices, dense and of f32. */
+/* Packs the few rows of all matrices, dense and in f32. */
 static void pack_rows(const dot_thin_t *plan, const char *from, float *to) {
   hr_dtype_t dtype = plan->few->dtype;
   int64_t bytes = (int64_t)hr_dtype_bytes(dtype), k = plan->job.k;
@@ -125,7 +126,7 @@ static void pack_rows(const dot_thin_t *plan, const char *from, float *to) {
   }
 }
 
-/* Packing is serial: the few rows are small beside the matrix. */
+/* Packing is serial: the few rows are small compared to the matrix. */
 static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *strategy,
                             void *const *in, void *const *out) {
   const dot_thin_t *plan = (const dot_thin_t *)strategy;
@@ -144,12 +145,12 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
 }
 
 #define MIN_BYTES \
-  (256 << 10) /* smaller matrices of f32 stay in the caches, where dot_small is as fast */
-#define SHARE_PRODUCTS 30000 /* at least, of a worker's share */
-#define SHARE_COLUMNS 64     /* shares are multiples of it */
-#define LEAST_COLUMNS 16     /* columns of a loop by rows, at least: a vector */
+  (256 << 10) /* bytes; smaller matrices of f32 stay in the caches, where dot_small is as fast */
+#define SHARE_PRODUCTS 30000 /* least products of a worker's share */
+#define SHARE_COLUMNS 64     /* shares are multiples of this */
+#define LEAST_COLUMNS 16     /* least columns of a loop by rows: a vector */
 
-/* THIN_TYPES: elements that are not widened in registers. */
+/* THIN_TYPES: the type is not widened in registers. */
 static thin_type_t thin_type_of(hr_dtype_t dtype) {
   switch (dtype) {
     case HR_F32:
@@ -163,7 +164,7 @@ static thin_type_t thin_type_of(hr_dtype_t dtype) {
   }
 }
 
-/* Sets which side is the matrix. A vector on the right is one row of the transposed product. */
+/* Chooses the side of the matrix. A vector on the right is one row of the transposed product. */
 static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
   plan->exchanged = p->n == 1 && p->m > 1;
   plan->few = plan->exchanged ? &p->b : &p->a;
@@ -182,10 +183,10 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
                            .b_col_bytes = column * b_bytes};
 }
 
-/* Constant operands of some rows are packed by other strategies. One dimension of b must be
- * dense. Tiny products, sums of fewer columns than a vector has, f32 matrices that stay in the
- * caches, and those of long dense columns are left to dot_small; matrices of bf16 and s8 that are
- * constant and have 4 rows or more of a are packed once by dot_low_precision. */
+/* Constant operands of some rows are packed by other strategies. One dimension of b must be dense.
+ * Left to dot_small: tiny products, sums of fewer columns than a vector has, f32 matrices that stay
+ * in the caches, and those of long dense columns. Constant matrices of bf16 and s8 with 4 or more
+ * rows of a are packed once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;
@@ -203,8 +204,8 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
          matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));
 }
 
-/* As many shares as the products are worth, at most one per worker. A batch that the workers
- * divide evenly is not split further. */
+/* As many shares as are worth it, at most one per worker. A batch that the workers divide evenly is
+ * not divided further. */
 static void plan_shares(const op_native_target_t *target, dot_thin_t *plan) {
   int64_t n = plan->columns;
   double products = (double)plan->job.m * (double)n * (double)plan->job.k;

@@ -13,7 +13,7 @@ typedef int16_t SIMD_VECTOR_NAME(shorts) __attribute__((vector_size(SIMD_VECTOR_
 typedef int8_t SIMD_VECTOR_NAME(bytes)
     __attribute__((vector_size(SIMD_VECTOR_BYTES / 4), aligned(1), may_alias));
 
-/* Widens LANES bytes to 32-bit integers, by one instruction that the compiler does not find by
+/* Widens LANES bytes to 32-bit integers, by one instruction that the compiler does not choose by
  * itself, or in two steps. */
 THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *from) {
 #if SIMD_VECTOR_BYTES == 64
@@ -28,7 +28,7 @@ THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *fro
 #endif
 }
 
-/* LANES elements of type `type`, a constant where this is called, as f32. */
+/* LANES elements of type `type`, a constant at each call, as f32. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
   if (type == THIN_S8)
@@ -38,15 +38,15 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, cons
       << 16);
 }
 
-/* Vectors of columns that a tile of m rows has, so that its sums stay in registers. */
+/* Vectors of columns in a tile of m rows, whose sums stay in registers. */
 #if SIMD_VECTOR_BYTES == 64
 #define TILE_VECTORS(m) ((m) <= 4 ? 4 : 2)
 #else
 #define TILE_VECTORS(m) ((m) <= 2 ? 4 : 1)
 #endif
 
-/* Asks for the columns of this tile in the rows after the next ones: into the second cache, as rows
- * whose distance is a power of two would push each other out of the first. */
+/* Prefetches the columns of this tile in the rows after the next ones: into the second-level cache,
+ * as rows at a distance that is a power of two would evict each other from the first. */
 THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int bytes, const thin_job_t *job, const char *from) {
   from += THIN_AHEAD * THIN_TERMS * job->b_row_bytes;
 #pragma GCC unroll 4
@@ -54,7 +54,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int bytes, const thin_job_t *job,
 }
 
 /* c += `terms` rows of b times their factors for `vecs` vectors of columns from `from` and `to` on;
- * the first time c is set. All numbers but `p` are constants where this is called. */
+ * the first time c is set. All numbers except `p` are constants at each call. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_type_t type,
                                             const thin_job_t *job, int64_t p,
                                             float (*factors)[THIN_ROWS], const char *from,
@@ -84,13 +84,13 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
       *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
 }
 
-/* The same for whole vectors of columns [begin, end), tile by tile. The address of the factors
- * is read anew for each tile: the compiler would broadcast all of them before the loop, and has not
- * as many registers. */
+/* The same for whole vectors of columns [begin, end), tile by tile. The address of the factors is
+ * reloaded for each tile: otherwise the compiler would broadcast all factors before the loop, for
+ * which there are too few registers. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
                                              const thin_job_t *job, int64_t p, int64_t begin,
                                              int64_t end) {
-  const thin_job_t local = *job; /* not overwritten by what is stored to c */
+  const thin_job_t local = *job; /* a copy that stores to c cannot alias */
   float factors[THIN_TERMS][THIN_ROWS];
   float(*volatile place)[THIN_ROWS] = factors;
   const char *b = local.b + p * local.b_row_bytes;
@@ -117,7 +117,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_rest)(thin_type_t type, const thin_job_t *
     }
 }
 
-/* Whole rows of b at a time, so that memory is read in long stretches. */
+/* Reads whole rows of b at a time, so that memory is read in long stretches. */
 THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const thin_job_t *job,
                                                int64_t begin, int64_t end) {
   int64_t whole = begin + (end - begin) / LANES * LANES, p = 0;
@@ -127,7 +127,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   if (whole < end) SIMD_VECTOR_NAME(add_rest)(type, job, whole, end);
 }
 
-/* The lanes of x added up, halves to halves. */
+/* The sum of the lanes of x, by halves. */
 THIN_INLINE float SIMD_VECTOR_NAME(sum_lanes)(SIMD_VECTOR_NAME(vec) x) {
 #pragma GCC unroll 4
   for (int half = LANES / 2; half; half /= 2) {

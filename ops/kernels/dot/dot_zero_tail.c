@@ -1,12 +1,11 @@
 /* Zeros at the ends of matrices: see dot_zero_tail.h.
  *
- *   rows of a    the first of the last rows of zeros is multiplied, and its results are those of
- *                the others: 0, or NaN in columns of b that are not finite
- *   terms        left out where b is finite, as they add 0; and only where all terms are one panel,
- *                so that the others are summed as before
+ *   rows of a    only the first of the last rows of zeros is multiplied, and its results are those
+ *                of the others: 0, or NaN in columns of b that are not finite
+ *   terms        skipped if b is finite, as they add 0; and only if all terms are one panel, so
+ *                that the others are summed as before
  *
- * Cost: a matrix that has no such rows costs a look at the first elements of its last row and
- * column. */
+ * Cost: for a matrix without such rows, a test of the first elements of its last row and column. */
 #include "ops/kernels/dot/dot_zero_tail.h"
 
 #include <string.h>
@@ -16,7 +15,7 @@
 
 NATIVE_OPTIMIZE
 
-enum { BLOCK = 64 }; /* elements that are looked at together */
+enum { BLOCK = 64 }; /* elements that are tested together */
 
 #define DEFINE_CHECKS(NAME, T)                                                           \
   NATIVE_CLONES static bool NAME##_are_zero(const T *x, int64_t step, int64_t count) {   \
@@ -46,7 +45,7 @@ static bool are_finite(const gemm_job_t *job, int64_t first, int64_t step, int64
   return f32_are_finite((const float *)job->b + first, step, count);
 }
 
-/* One term stays, as products without terms write nothing. */
+/* One term is kept, as products without terms write nothing. */
 static void leave_out_terms(gemm_job_t *job) {
   if (job->packed_b || gemm_panels_of(job).depth < job->k) return;
   while (job->k > 1 && are_zero(job, (job->k - 1) * job->a_col, job->a_row, job->m) &&
@@ -57,7 +56,7 @@ static void leave_out_terms(gemm_job_t *job) {
 int64_t dot_leave_out_zeros(gemm_job_t *job) {
   int64_t zeros = 0;
   leave_out_terms(job);
-  if (job->finish) return 0; /* rows are looked at as soon as they are computed */
+  if (job->finish) return 0; /* rows are read by the epilogue as soon as they are computed */
   while (zeros < job->m && are_zero(job, (job->m - 1 - zeros) * job->a_row, job->a_col, job->k))
     zeros++;
   if (zeros < 2) return 0;

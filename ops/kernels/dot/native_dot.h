@@ -10,17 +10,17 @@
 
 /* An operand as a batch of matrices. Strides and offsets are in elements of its own type.
  *
- * Where the dimensions of a group (batch, rows, columns) have no single stride, either kernel can
- * be used: one that takes offsets (`offsets`, `rows`, `cols`, gemm), or one that needs strides
- * (`starts`, `row_step`, `col_step`) after the operand has been reordered in scratch memory. */
+ * If the dimensions of a group (batch, rows, columns) have no single stride, a kernel either uses
+ * offsets (`offsets`, `rows`, `cols`, as in gemm), or strides (`starts`, `row_step`, `col_step`)
+ * after the operand has been reordered in scratch memory. */
 typedef struct dot_matrices {
   hr_dtype_t dtype;
   int64_t count; /* elements of the operand */
 
-  const int64_t *starts; /* [batch]: first element of each matrix, once reordered */
-  int64_t batch_step;    /* between adjacent matrices if it is always the same; else -1 */
-  int64_t row_step;      /* from one row to the next, once reordered */
-  int64_t col_step;      /* from one column to the next, once reordered */
+  const int64_t *starts; /* [batch]: first element of each matrix, after reordering */
+  int64_t batch_step;    /* distance between adjacent matrices if it is constant; else -1 */
+  int64_t row_step;      /* distance from one row to the next, after reordering */
+  int64_t col_step;      /* distance from one column to the next, after reordering */
 
   const int64_t *offsets; /* [batch]: first element of each matrix in the program's array */
   const int64_t *rows;    /* offset of each row; NULL: by row_step */
@@ -28,9 +28,9 @@ typedef struct dot_matrices {
 
   bool ordered;             /* the operand must be reordered for kernels that need strides */
   loop_copy_t slice;        /* copy of one entry of the outermost dimension */
-  int64_t slices;           /* entries of the outermost dimension: tasks */
-  int64_t slice_to_bytes;   /* from one entry to the next in the copy */
-  int64_t slice_from_bytes; /* from one entry to the next in the program's array */
+  int64_t slices;           /* entries of the outermost dimension, one task each */
+  int64_t slice_to_bytes;   /* distance from one entry to the next in the copy */
+  int64_t slice_from_bytes; /* distance from one entry to the next in the program's array */
 } dot_matrices_t;
 
 typedef struct dot_problem {
@@ -42,8 +42,8 @@ typedef struct dot_problem {
   double flops;
 } dot_problem_t;
 
-/* Describes the operands as matrices. side: the operand (0, 1) in whose order its contracting
- * dimensions are taken; -1: the order that is read fastest. Operands are left unset where the
+/* Describes the operands as matrices. side: the operand (0, 1) that determines the order of
+ * contracting dimensions; -1: the order that is read fastest. Operands are left unset if the
  * product has no terms or no results (flops 0). */
 hr_status_t dot_plan_problem(hr_arena_t *arena, const op_step_t *step, int side,
                              dot_problem_t *problem);
@@ -73,23 +73,23 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out);
 
-/* Products of floats below which a library's call, or packing, costs more than it saves. */
+/* Products of floats below which a library call, or packing, costs more than it saves. */
 #define DOT_TINY_PRODUCTS 20000
-/* The same of integers. */
+/* The same for integers. */
 #define DOT_TINY_INTEGER_PRODUCTS 40000
 static inline bool dot_is_tiny(const dot_problem_t *p, int64_t products) {
   return p->m * p->n * p->k <= products;
 }
-/* Terms from which a sum in lanes, of pairs of rows and columns, is worth adding the lanes up. */
+/* Least terms for which sums in lanes, of pairs of rows and columns, pay for adding the lanes. */
 #define DOT_PAIR_TERMS 512
-/* Whether packing b once pays, if b is constant or loop-invariant. */
+/* True if packing b once pays, in case b is constant or loop-invariant. */
 bool dot_packs_once(const dot_problem_t *problem);
-/* How b is packed before a loop; *out_prepack stays NULL if it is not. */
+/* Plans how b is packed before a loop; *out_prepack stays NULL if it is not. */
 hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem_t *problem,
                              const op_native_prepack_t **out_prepack);
 gemm_job_t dot_gemm_job(const dot_problem_t *problem); /* sizes and strides, no addresses */
 
-/* Conversion of an operand in scratch memory: reordered if it must be, then widened to the type of
+/* Conversion of an operand in scratch memory: reordered if necessary, then widened to the type of
  * the products. Offsets in bytes. */
 typedef struct dot_conversion {
   bool ordered, widened;

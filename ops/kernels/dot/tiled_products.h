@@ -1,10 +1,10 @@
-/* Products and what is between them as one step: a tile of rows at a time (native_tiled_products.c
+/* Products and the code between them as one step: a tile of rows at a time (native_tiled_products.c
  * runs what tiled_products_plan.c plans).
  *
  *   s = q k'         [matrices, rows, columns]     a product makes a tile
  *   p = softmax(s)   generated code on its rows    a tile becomes others
- *   o = p v          [matrices, rows, n]           products read a tile
- */
+ *   o = p v          [matrices, rows, n]           products read a
+ * tile */
 #ifndef HLO_OPS_TILED_PRODUCTS_H
 #define HLO_OPS_TILED_PRODUCTS_H
 
@@ -19,7 +19,7 @@ typedef enum tiled_kind {
   TILED_RIGHT_SUM, /* a tile: a sum over rows */
 } tiled_kind_t;
 
-/* Where an array is: an operand or a result of the step, or only tiles in scratch memory. */
+/* Place of an array: an operand or a result of the step, or only tiles in scratch memory. */
 typedef enum tiled_place { TILED_SCRATCH, TILED_OPERAND, TILED_RESULT } tiled_place_t;
 
 typedef struct tiled_value {
@@ -41,12 +41,12 @@ typedef struct tiled_step {
 } tiled_step_t;
 
 typedef struct tiled_plan {
-  int64_t matrices, rows, columns; /* of the tiled arrays; rows of one matrix */
-  int64_t block_rows;              /* rows of a tile, but for the last one of a matrix */
+  int64_t matrices, rows, columns; /* sizes of the tiled arrays; rows of one matrix */
+  int64_t block_rows;              /* rows of a tile, except for the last one of a matrix */
   bool sums;                       /* some product sums over rows: a task is a whole matrix */
   int workers, step_count;
   tiled_step_t *steps;
-  size_t space_at, worker_bytes; /* memory for packed operands; of each worker in all */
+  size_t space_at, worker_bytes; /* offset of packed operands; memory of each worker in total */
 } tiled_plan_t;
 
 /* Signature of op_native_t.prepare. */

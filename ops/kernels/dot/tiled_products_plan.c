@@ -1,8 +1,8 @@
 /* Plans of native_tiled_products.c, from the body of a fusion that the pass tile_products made.
  *
- * The first product without tiles among its operands gives matrices, rows and columns; every other
- * array of the body that is no operand has these rows. A result of the body is written where it
- * belongs, everything else is a tile. Generated code is planned as for tile fusion
+ * The first product without tiles among its operands determines matrices, rows and columns; every
+ * other array of the body that is no operand has these rows. A result of the body is written in
+ * place, everything else is a tile. Generated code is planned as for tile fusion
  * (op_native_consumer_t): it must need no more than the same rows of its tiles. A body of any other
  * kind is declined; its instructions are steps of their own then.
  *
@@ -15,10 +15,10 @@
 #include "ops/kernels/dot/tiled_products.h"
 #include "ops/query/codegen_support.h"
 
-#define TILE_BYTES (512 << 10) /* all tiles of a worker */
-#define TILE_SLACK 192         /* alignment, and vectors that are read beyond the end */
-#define TILE_ROWS 8            /* unit of rows */
-#define TASKS 16               /* as many tiles as that, if these have rows enough */
+#define TILE_BYTES (512 << 10) /* bytes of all tiles of a worker */
+#define TILE_SLACK 192 /* bytes for alignment, and for vectors that are read beyond the end */
+#define TILE_ROWS 8    /* rows of a tile are a multiple of this */
+#define TASKS 16       /* least number of tiles, if there are enough rows */
 #define TASK_ROWS 64
 #define MATRICES_MIN 8
 
@@ -42,7 +42,7 @@ static hr_status_t new_value(tiled_planner_t *p, const hlo_shape_t *shape, tiled
   return NULL;
 }
 
-/* Values of an instruction, or those of the one that it is a view of. */
+/* Lists the values of an instruction, or those of the one that it is a view of. */
 static hr_status_t list_values(tiled_planner_t *p, const hlo_instr_t *instr) {
   hr_arena_t *arena = p->target->arena;
   int count = hlo_shape_leaf_count(instr->shape);
@@ -62,7 +62,7 @@ static hr_status_t list_values(tiled_planner_t *p, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Marks what the step gives. False: an array twice, or an operand. */
+/* Marks the results of the step. False: an array is two results, or an operand is one. */
 static bool mark_results(tiled_planner_t *p) {
   const hlo_instr_t *root = p->body->root;
   int count = root->op == HLO_TUPLE ? root->operand_count : 1;
@@ -84,8 +84,8 @@ static int64_t size_of(const hlo_shape_t *shape, const dims_group_t *group) {
   return size;
 }
 
-/* Are the dimensions of the groups, one group after the other, those of the array in order, and of
- * these sizes? */
+/* True if the dimensions of the groups, one group after the other, are those of the array in order,
+ * and have these sizes. */
 static bool is_tile_order(const tiled_plan_t *plan, const hlo_shape_t *shape,
                           const dims_group_t *batch, const dims_group_t *rows,
                           const dims_group_t *columns) {
@@ -102,7 +102,7 @@ static bool is_tile_order(const tiled_plan_t *plan, const hlo_shape_t *shape,
          size_of(shape, columns) == plan->columns;
 }
 
-/* How a product reads the tile, which is its operand `side`. False: not by rows. */
+/* Finds how a product reads the tile, its operand `side`. False: not by rows. */
 static bool find_kind(const tiled_plan_t *plan, const op_step_t *step, const dot_groups_t *g,
                       int side, tiled_kind_t *out_kind) {
   const hlo_shape_t *shape = step->in_shapes[side];
@@ -210,7 +210,7 @@ static hr_status_t plan_rows(tiled_planner_t *p, const op_step_t *step, tiled_st
 
 /* --- memory --- */
 
-/* Bytes of a row of all tiles in scratch memory; at least those of one. */
+/* Bytes of a row of all tiles in scratch memory; at least those of one tile. */
 static int64_t tile_row_bytes(const tiled_planner_t *p) {
   int64_t bytes = 0;
   for (int i = 0; i < p->plan->step_count; i++)
@@ -277,7 +277,7 @@ static hr_status_t describe_step(tiled_planner_t *p, const hlo_instr_t *instr, o
   return fill_step(p, instr, &p->plan->steps[p->plan->step_count++]);
 }
 
-/* Products first: where one is declined, no code needs to be generated. */
+/* Plans products first: if one is declined, no code needs to be generated. */
 static hr_status_t plan_steps(tiled_planner_t *p) {
   tiled_plan_t *plan = p->plan;
   op_step_t *steps;

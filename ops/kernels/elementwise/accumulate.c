@@ -25,7 +25,8 @@ static hr_status_t plan_kernel(hr_arena_t *arena, bool widen, accumulate_plan_t 
   return ew_kernel_binary(arena, op, HR_F32, &plan->kernel);
 }
 
-/* The body takes count accumulators, then count elements. Errors: INVALID for another signature. */
+/* The body has count accumulators, then count elements as parameters. Errors: INVALID for another
+ * signature. */
 hr_status_t accumulate_prepare(hr_arena_t *arena, const hlo_computation_t *body, int count,
                                bool widen, accumulate_plan_t *plan) {
   size_t *bytes;

@@ -12,7 +12,7 @@ typedef struct accumulate_plan {
   const op_body_t *body;
   const ew_kernel_t *kernel; /* the body as one binary op on type `work`; NULL: another body */
   hr_dtype_t work;           /* accumulator type of `kernel`: f32 for widened narrow floats */
-  const size_t *bytes;       /* element size per accumulator; that of `work` with a kernel */
+  const size_t *bytes; /* element size per accumulator, in bytes; that of `work` with a kernel */
 } accumulate_plan_t;
 
 /* Prepares a body.

@@ -10,7 +10,7 @@
 
 enum { BODY_LANES = 256 }; /* elements per block, at most */
 
-/* Arrays whose sizes are all 1 count, too. */
+/* Arrays whose sizes are all 1 are scalars, too. */
 bool body_is_scalar(const hlo_shape_t *shape) {
   if (!hlo_shape_is_array(shape)) return false;
   for (int d = 0; d < shape->rank; d++)
@@ -130,13 +130,14 @@ static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_stri
   return lanes->scratch + value->offset * lanes->width;
 }
 
-/* The last step may write to the result directly: nothing of the block is read after it. */
+/* True if the last step may write to the result directly, as nothing of the block is read after
+ * it. */
 static bool last_step_is_result(const op_body_t *body) {
   int last = body->step_count - 1;
   return body->result_count == 1 && last >= 0 && body->results[0] == body->steps[last].result;
 }
 
-/* Runs every step over n lanes; `result`, if given, takes what the last step computes. */
+/* Runs every step over n lanes; the last step writes to `result`, if given. */
 static void run_steps(const lanes_t *lanes, int64_t n, void *result) {
   const op_body_t *body = lanes->body;
   for (int s = 0; s < body->step_count; s++) {
@@ -233,7 +234,7 @@ fail:
   return st;
 }
 
-/* One call of the engine per element: slow, for bodies with control flow. Asks every 1,024
+/* One call of the engine per element: slow, for bodies with control flow. Checks every 1,024
  * elements whether the run is cancelled. */
 static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count,
                              const void *const *ins, const int64_t *strides, void *const *outs) {
@@ -248,7 +249,7 @@ static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count
   return st;
 }
 
-/* Strides count elements; flat bodies run in blocks, others by a call per element. */
+/* Strides are in elements; flat bodies run in blocks, others by a call per element. */
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
                         const int64_t *strides, void *const *outs) {
   if (count <= 0 || body->result_count == 0) return NULL;

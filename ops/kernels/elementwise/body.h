@@ -1,8 +1,8 @@
 /* Scalar computations applied to many elements: bodies of reduce, map, sort, scatter and
  * collectives. A body of elementwise ops is flattened and vectorised: each of its instructions is
- * evaluated for a block of elements by its elementwise kernel, so that a body costs about as much
- * per element as the same ops on arrays. Any other body (loops, slices, other ops) is called
- * element by element through op_env_t.call. */
+ * evaluated for a block of elements by its elementwise kernel, so that its cost per element is
+ * about that of the same ops on arrays. Any other body (loops, slices, other ops) is called element
+ * by element through op_env_t.call. */
 #ifndef HLO_OPS_BODY_H
 #define HLO_OPS_BODY_H
 
@@ -26,8 +26,8 @@ hr_dtype_t op_body_param_dtype(const op_body_t *body, int k);
 hr_dtype_t op_body_result_dtype(const op_body_t *body, int k);
 
 /* outs[r][i] = result r of the body on (ins[0][i * strides[0]], ...) for i < count.
- * Shape:  strides in elements; 0 repeats one element. outs are dense, and may be the memory of
- * dense inputs of the same element size: they are written after all reads of a block. */
+ * Shape:  strides in elements; 0 repeats one element. outs are dense, and may alias dense inputs of
+ * the same element size: they are written after all reads of a block. */
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
                         const int64_t *strides, void *const *outs);
 

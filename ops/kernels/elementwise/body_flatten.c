@@ -3,13 +3,13 @@
  *   1. the computation is walked in order, its calls are inlined, and elementwise instructions
  *      become steps on virtual values; tuples and identities disappear (body_term_t)
  *   2. dead steps are removed by a backward walk over last readers
- *   3. values get slots in the scratch area by linear scan: a slot is reused after its last reader
- */
+ *   3. values get slots in the scratch area by linear scan: a slot is reused after its last
+ * reader */
 #include "ops/kernels/elementwise/body_plan.h"
 
 enum {
-  BODY_MAX_VISITS = 65536, /* inlined instructions; nested calls can grow exponentially */
-  BODY_MAX_DEPTH = 256     /* nesting of calls */
+  BODY_MAX_VISITS = 65536, /* most inlined instructions; nested calls can grow exponentially */
+  BODY_MAX_DEPTH = 256     /* deepest nesting of calls */
 };
 
 /* The meaning of an instruction: one value, or a tuple of terms. */
@@ -28,7 +28,7 @@ typedef struct flattener {
   size_t visits;
 } flattener_t;
 
-/* The functions below leave *out_term NULL, without an error, where a computation cannot be
+/* The functions below leave *out_term NULL, without an error, if a computation cannot be
  * flattened. */
 
 /* Appends a value; its last reader is found by the second pass. For constants data is the
@@ -112,8 +112,8 @@ static bool is_annotation_call(const hlo_instr_t *instr) {
   return false;
 }
 
-/* True if the instruction returns the bytes of its first operand. For one element every
- * reordering does; a bitcast does if both types fill their bytes. */
+/* True if the instruction returns the bytes of its first operand. For one element every reordering
+ * does; a bitcast does if both types use all bits of their bytes. */
 static bool is_identity(const hlo_instr_t *instr) {
   if (instr->operand_count < 1) return false;
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
@@ -135,7 +135,7 @@ static bool is_identity(const hlo_instr_t *instr) {
   }
 }
 
-/* *out_term stays NULL for what has no flat form, such as control flow. */
+/* *out_term stays NULL for instructions without a flat form, such as control flow. */
 static hr_status_t flatten_instr(flattener_t *f, const hlo_instr_t *instr,
                                  const body_term_t *const *terms,
                                  const body_term_t *const *arguments, int argument_count,
@@ -277,7 +277,7 @@ static bool find_results(const op_body_t *body, const body_term_t *root, int *re
   return true;
 }
 
-/* body->flat is set last, if the scratch area has room for a lane. */
+/* body->flat is set last, if the scratch area has room for at least one lane. */
 static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   const body_term_t **arguments, *root = NULL;
   int *results;
@@ -303,7 +303,8 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   return NULL;
 }
 
-/* flat stays unset where the body has loops, calls too deep, or ops without an elementwise form. */
+/* flat stays unset if the body has loops, calls that are too deep, or ops without an elementwise
+ * form. */
 hr_status_t body_flatten(hr_arena_t *arena, op_body_t *body) {
   flattener_t f = {.arena = arena};
   hr_status_t st = flatten_body(&f, body);

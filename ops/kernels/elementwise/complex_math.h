@@ -1,9 +1,9 @@
 /* The meaning of elementwise ops on complex numbers. c64 does plain arithmetic in f32 and
  * everything else in c128, rounded once. Multiply is the textbook formula, without recovery of
  * infinities: (inf + 0i) * (0 + 1i) = NaN + inf i. Divide scales by Smith's method and treats zero
- * and infinite operands as C's Annex G does. Functions have Annex G's special values and branch
- * cuts. abs is NaN if either part is. maximum, minimum and clamp order by real, then imaginary
- * part, and return an operand that has a NaN. */
+ * and infinite operands like C's Annex G. Functions have Annex G's special values and branch cuts.
+ * abs is NaN if either part is. maximum, minimum and clamp order by real, then imaginary part, and
+ * return an operand that has a NaN. */
 #ifndef HLO_OPS_COMPLEX_MATH_H
 #define HLO_OPS_COMPLEX_MATH_H
 
@@ -51,7 +51,7 @@ static inline float c64_abs(c64_t z) {
   return (float)sqrt((double)z.re * z.re + (double)z.im * z.im);
 }
 
-/* Products of floats are exact in double: the textbook formula is correctly rounded but for
+/* Products of floats are exact in double: the textbook formula is correctly rounded except for
  * special operands. */
 static inline c64_t c64_divide(c64_t a, c64_t b) {
   c128_t x = c64_widen(a), y = c64_widen(b);
@@ -86,8 +86,8 @@ c128_t c128_sqrt(c128_t z);
 c128_t c128_tan(c128_t z);
 c128_t c128_tanh(c128_t z);
 
-/* Numbers as two arrays of `count` parts, for generated code: the result takes the place of the
- * operand, or of the first one; abs leaves it in the real parts. */
+/* Numbers as two arrays of `count` parts, for generated code: the result overwrites the operand, or
+ * the first operand; abs writes the real parts. */
 #define COMPLEX_LANES_1(op) void c128_lanes_##op(int64_t count, double *re, double *im);
 #define COMPLEX_LANES_2(op)                                                       \
   void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2, \

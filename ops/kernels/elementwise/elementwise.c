@@ -1,6 +1,6 @@
 /* Elementwise kernels: look-up of the loop for an instruction, and its execution.
  *
- * Loops exist for compute types only. Other types pass through one (ew_passage_t): floats of 16
+ * Loops exist for compute types only. Other types are converted to one (ew_passage_t): floats of 16
  * bits and fewer are widened to f32 and rounded back in blocks that stay in the L1 cache; integers
  * of fewer than 8 bits are computed in 8 and wrapped. Results reuse the buffer of an operand where
  * the interpreter owns the last reference. */
@@ -13,7 +13,7 @@
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 
-enum { EW_BLOCK = 512 }; /* elements converted at a time */
+enum { EW_BLOCK = 512 }; /* most elements converted at a time */
 
 /* The conversion of an operand or result to and from the loop's type. */
 typedef enum ew_passage {
@@ -31,7 +31,7 @@ struct ew_kernel {
   ew_passage_t operands[EW_MAX_OPERANDS], result;
 };
 
-/* How elements of a type reach the type that loops compute in. */
+/* The conversion of a type to its compute type. */
 static ew_passage_t type_passage(hr_dtype_t type) {
   const hr_dtype_info_t *info = &hr_dtype_table[type];
   if (info->class_ == HR_CLASS_FLOAT && info->compute != type) return EW_BY_F32;
@@ -40,7 +40,7 @@ static ew_passage_t type_passage(hr_dtype_t type) {
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
-/* Families are asked in this order; none has an op of another's types. */
+/* Families are tried in this order; none has an op for another's types. */
 static ew_loop_fn find_loop(hlo_opcode_t op, hr_dtype_t type) {
   static const struct {
     ew_loop_fn (*find)(hlo_opcode_t, hr_dtype_t);
@@ -51,7 +51,7 @@ static ew_loop_fn find_loop(hlo_opcode_t op, hr_dtype_t type) {
   return loop;
 }
 
-/* The result type that follows from the operand types; the declared one where it is free. */
+/* The result type that the operand types determine; otherwise the declared one. */
 static hr_dtype_t result_type(hlo_opcode_t op, const ew_params_t *params) {
   switch (op) {
     case HLO_CONVERT:
@@ -113,13 +113,13 @@ static bool is_total_order(hlo_opcode_t op, const hlo_instr_t *instr) {
          hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER;
 }
 
-/* Ops that move or compare bits whatever the type. */
+/* True for ops that move or compare bits of any type. */
 static bool is_bitwise_op(hlo_opcode_t op, const hlo_instr_t *instr, const ew_params_t *params) {
   return op == HLO_SELECT || (op == HLO_CONVERT && params->operands[0] == params->result) ||
          is_total_order(op, instr);
 }
 
-/* A kernel is plain if its loop works on the arrays as they are. */
+/* A kernel is plain if its loop runs on the arrays without conversions. */
 static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
   bool on_bits = is_bitwise_op(op, instr, &kernel->params);
   kernel->plain = true;
@@ -131,8 +131,8 @@ static void set_passages(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t
   if (kernel->result != EW_AS_IS) kernel->plain = false;
 }
 
-/* Chooses the loop. `instr` is NULL for a bare op, which then has no attributes:
- * reduce-precision and compare need them. */
+/* Chooses the loop. `instr` is NULL for a bare op without attributes; reduce-precision and compare
+ * need them. */
 static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *instr) {
   const ew_params_t *params = &kernel->params;
   hr_dtype_t type = hr_dtype_table[params->operands[0]].compute;
@@ -182,8 +182,8 @@ static hr_status_t build_kernel(hr_arena_t *arena, ew_kernel_t *kernel, hlo_opco
   return NULL;
 }
 
-/* Reads the attributes of reduce-precision. Exponent bits that are at least the operand's have
- * no effect, also where f32 with its wider exponent stands in for a narrower type. */
+/* Reads the attributes of reduce-precision. Exponent bits that are at least the operand's have no
+ * effect, even if f32 with its wider exponent is the compute type of a narrower one. */
 static hr_status_t read_reduced_precision(const hlo_instr_t *instr, ew_params_t *params) {
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS);
   int64_t mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
@@ -251,7 +251,7 @@ static void widen_to_f32(hr_dtype_t type, const void *from, int64_t step, int64_
     hr_floats_to_f32(type, (const char *)from + i * step * bytes, to + i, 1);
 }
 
-/* Elements base .. base + n - 1. Operands of narrow types are widened into wide[k]; scalars
+/* Runs elements base .. base + n - 1. Operands of narrow types are widened into wide[k]; scalars
  * once. */
 static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const void *const *in,
                       const int64_t *in_steps, void *out, float wide[][EW_BLOCK]) {
@@ -317,9 +317,8 @@ static bool same_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
           memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims) == 0);
 }
 
-/* Reuses the buffer of an operand at its last use, if nothing else refers to it; else allocates.
- * An operand of the same size and shape that nobody else holds gives its buffer; if its type
- * differs, a view of it. */
+/* The buffer of an operand at its last use, if it has the same size and no other reference, else a
+ * new one. If the operand's type differs, the result is a view of its buffer. */
 static hr_status_t result_value(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;

@@ -56,7 +56,7 @@ PLAIN_LOOPS(c128, c128_t, double)
 COMPLEX_TABLE(c64)
 COMPLEX_TABLE(c128)
 
-/* By the type of the parts. */
+/* Loops by the type of the parts. */
 static ew_loop_fn complex_op_loop(hr_dtype_t real) {
   if (real == HR_F32) return c64_complex_loop;
   return real == HR_F64 ? c128_complex_loop : NULL;

@@ -1,7 +1,7 @@
-/* Conversions between element types: one loop per pair of compute types. Narrow types pass through
- * their compute type (elementwise.c); a conversion to a narrow float from a type that is not exact
- * in f32 rounds to odd first, so that both roundings together equal one (Boldo and Melquiond).
- * Floats to integers truncate and saturate. stochastic-convert computes in f64. */
+/* Conversions between element types: one loop per pair of compute types. Narrow types are converted
+ * by way of their compute type (elementwise.c); a conversion to a narrow float from a type that is
+ * not exact in f32 rounds to odd first, so that both roundings together equal one (Boldo and
+ * Melquiond). Floats to integers truncate and saturate. stochastic-convert computes in f64. */
 #include "base/arith.h"
 #include "ops/kernels/elementwise/complex_math.h"
 #include "ops/kernels/elementwise/elementwise_loops.h"
@@ -9,8 +9,8 @@
 
 #define LOOP(from, A, to, T, EXPRESSION) EW_UNARY(from##_to_##to##_loop, T, A, EXPRESSION)
 
-/* All loops from one type. x: the number to convert; as_pred: whether it is nonzero; the last
- * four convert x to integers of up to 32 bits, or of more. */
+/* All loops from one type. x: the number to convert; as_pred: true if it is nonzero; the last four
+ * convert x to integers of up to 32 bits, or of more. */
 #define CONVERT_LOOPS(p, A, x, as_pred, SHORT_S, SHORT_U, LONG_S, LONG_U) \
   LOOP(p, A, pred, uint8_t, as_pred)                                      \
   LOOP(p, A, s8, int8_t, (int8_t)SHORT_S(x))                              \
@@ -168,8 +168,8 @@ static double result_unit(double x, const hr_float_format_t *format) {
   return ldexp(1, exponent - format->mantissa_bits);
 }
 
-/* Everything passes through f64, in which the rounded number is exact: the last conversion only
- * saturates. */
+/* All types are converted by way of f64, in which the rounded number is exact: the last conversion
+ * only saturates. */
 static void stochastic_loop(EW_ARGUMENTS) {
   enum { BLOCK = 64 };
   double x[BLOCK], random[BLOCK];
@@ -196,7 +196,7 @@ static void stochastic_loop(EW_ARGUMENTS) {
   }
 }
 
-/* Operand 1 has the random bits. */
+/* Operand 1 holds the random bits. */
 ew_loop_fn ew_stochastic_loop(const ew_params_t *params) {
   hr_dtype_class_t to = hr_dtype_class(params->result);
   bool known = hr_dtype_is_float(params->operands[0]) &&

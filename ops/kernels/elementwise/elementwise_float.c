@@ -53,7 +53,7 @@ FLOAT_LOOPS(f64, double)
 EW_UNARY(narrow_reduce_precision_loop, float, float,
          f32_reduce_narrow(a, params->least_normal, params->exponent_bits, params->mantissa_bits))
 
-/* Types narrower than f32 arrive as f32, with the limits of the wanted format in params. */
+/* Types narrower than f32 are passed as f32, with the limits of their format in params. */
 ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type) {
   if (type == HR_F64) return f64_reduce_precision_loop;
   return type == HR_F32 ? f32_reduce_precision_loop : narrow_reduce_precision_loop;

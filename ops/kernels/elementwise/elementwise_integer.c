@@ -85,7 +85,7 @@ static ew_loop_fn pred_loop(hlo_opcode_t op) {
   }
 }
 
-/* `type` is the compute type: 2- and 4-bit integers come as s8 or u8. */
+/* `type` is the compute type: s8 or u8 for 2- and 4-bit integers. */
 ew_loop_fn ew_integer_loop(hlo_opcode_t op, hr_dtype_t type) {
   switch (type) {
     case HR_PRED:

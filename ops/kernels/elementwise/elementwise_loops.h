@@ -1,6 +1,6 @@
-/* Macros from which the elementwise kernels make their loops: one per number of operands, turning
- * an expression in the elements a, b, c into a loop over arrays. Contiguous and scalar operands get
- * loops of their own, which vectorise. Private to elementwise*.c. */
+/* Macros for the loops of elementwise kernels: one per number of operands, which makes a loop over
+ * arrays from an expression in the elements a, b, c. Contiguous and scalar operands have separate
+ * loops, which vectorise. Private to elementwise*.c. */
 #ifndef HLO_OPS_ELEMENTWISE_LOOPS_H
 #define HLO_OPS_ELEMENTWISE_LOOPS_H
 
@@ -19,12 +19,13 @@ typedef struct ew_params {
 typedef void (*ew_loop_fn)(const ew_params_t *params, int64_t count, const void *const *in,
                            const int64_t *strides, void *out);
 
-/* The families of loops. `type` is a compute type; NULL for an op of another family. */
+/* The families of loops. `type` is a compute type; the result is NULL for an op of another
+ * family. */
 ew_loop_fn ew_integer_loop(hlo_opcode_t op, hr_dtype_t type);
 ew_loop_fn ew_float_loop(hlo_opcode_t op, hr_dtype_t type);
 ew_loop_fn ew_math_loop(hlo_opcode_t op, hr_dtype_t type);
 ew_loop_fn ew_complex_loop(hlo_opcode_t op, hr_dtype_t type);
-/* `type` is the operands'. The total order of narrow floats is decided on their bits, without
+/* `type` is the operands'. The total order of narrow floats compares their bits, without
  * widening. */
 ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                            hr_dtype_t type);

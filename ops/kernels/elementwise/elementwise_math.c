@@ -1,6 +1,6 @@
-/* Transcendental functions and roots of f32 and f64. The functions of f32 that programs spend their
- * time in are branch-free (scalar.h), so that their loops vectorise; the others call the C library.
- */
+/* Transcendental functions and roots of f32 and f64. The most used functions of f32 are branch-free
+ * (scalar.h), so that their loops vectorise; the others call the C
+ * library. */
 #include "ops/kernels/elementwise/elementwise_loops.h"
 #include "ops/kernels/elementwise/scalar.h"
 

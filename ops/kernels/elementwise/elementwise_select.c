@@ -57,7 +57,7 @@ EW_BINARY_COSTLY(c128_ne_loop, uint8_t, c128_t, c128_t, (a.re != b.re) | (a.im !
 static const ew_loop_fn c64_compare[HLO_DIRECTION_COUNT] = {c64_eq_loop, c64_ne_loop};
 static const ew_loop_fn c128_compare[HLO_DIRECTION_COUNT] = {c128_eq_loop, c128_ne_loop};
 
-/* All orders but the total order of narrow floats are those of f32 and f64. */
+/* All orders except the total order of narrow floats are those of f32 and f64. */
 static ew_loop_fn float_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                                      bool is_double) {
   switch (order) {
@@ -70,8 +70,8 @@ static ew_loop_fn float_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_CO
   }
 }
 
-/* Narrow floats compare as f32 except in total order, which tells NaNs apart by their payload
- * and so looks at the element's own bits. Booleans and narrow integers compare in 8 bits. */
+/* Narrow floats compare as f32, except in total order, which distinguishes NaNs by their payload
+ * and so compares the element's own bits. Booleans and narrow integers compare in 8 bits. */
 ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order,
                            hr_dtype_t type) {
   if (order == HLO_COMPARISON_TOTALORDER && hr_dtype_is_float(type) &&
@@ -155,7 +155,7 @@ ew_loop_fn ew_clamp_loop(hr_dtype_t type) {
   }
 }
 
-/* Select moves bits, whatever they mean: one loop for each size. */
+/* Select moves bits of any type: one loop for each size. */
 EW_TERNARY(select_1_loop, uint8_t, uint8_t, uint8_t, uint8_t, a ? b : c)
 EW_TERNARY(select_2_loop, uint16_t, uint8_t, uint16_t, uint16_t, a ? b : c)
 EW_TERNARY(select_4_loop, uint32_t, uint8_t, uint32_t, uint32_t, a ? b : c)

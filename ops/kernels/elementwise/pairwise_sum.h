@@ -21,7 +21,7 @@ typedef struct pairwise_sum {
   size_t element_bytes;
   int64_t block_rows;               /* rows in the current block */
   char *level[PAIRWISE_SUM_LEVELS]; /* partial sums; 0 is the current block; allocated lazily */
-  bool full[PAIRWISE_SUM_LEVELS];   /* whether a level holds a sum */
+  bool full[PAIRWISE_SUM_LEVELS];   /* true if a level holds a sum */
   hr_arena_t *arena;
 } pairwise_sum_t;
 
@@ -34,8 +34,8 @@ void pairwise_sum_clear(pairwise_sum_t *pairwise_sum, int64_t lanes);
  * fewer, for the first lanes. */
 hr_status_t pairwise_sum_add(pairwise_sum_t *pairwise_sum, const void *row, int64_t count,
                              int64_t stride);
-/* Combines all levels; at least one row was added. Returns one element per lane, in memory of
- * the sum. */
+/* Combines all levels; at least one row was added. Returns one element per lane, in memory of the
+ * pairwise sum. */
 void *pairwise_sum_total(pairwise_sum_t *pairwise_sum);
 /* Combines the lanes of pairwise_sum_total into the first one, pairwise. */
 void pairwise_sum_fold_lanes(pairwise_sum_t *pairwise_sum);

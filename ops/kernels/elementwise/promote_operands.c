@@ -1,7 +1,7 @@
 #include "ops/kernels/elementwise/promote_operands.h"
 
-/* Elementwise kernels are made for instructions: this is the conversion that the program left out.
- */
+/* Elementwise kernels are prepared for instructions: this is the implicit conversion as an
+ * instruction. */
 static hr_status_t plan_conversion(hr_arena_t *arena, const hlo_instr_t *instr, hr_dtype_t from,
                                    hr_dtype_t to, const ew_kernel_t **out_kernel) {
   hlo_instr_t operand = {

@@ -1,5 +1,5 @@
-/* Operands of reductions and scatters may be of narrower types than the body works on (StableHLO,
- * "is_promotable"): such operands are converted as wholes before the kernel proper sees them. */
+/* Operands of reductions and scatters may have narrower types than the body (StableHLO,
+ * "is_promotable"): such operands are converted as a whole before the kernel proper. */
 #ifndef HLO_OPS_PROMOTE_OPERANDS_H
 #define HLO_OPS_PROMOTE_OPERANDS_H
 
@@ -7,16 +7,16 @@
 
 typedef struct promote_plan {
   int count;
-  const hr_dtype_t *dtypes;          /* that the operands are wanted in */
-  const ew_kernel_t *const *kernels; /* NULL: the operand has its type already */
-  bool needed;                       /* any kernel at all */
+  const hr_dtype_t *dtypes;          /* types that the kernel needs */
+  const ew_kernel_t *const *kernels; /* NULL: the operand already has its type */
+  bool needed;                       /* true if any operand has a kernel */
 } promote_plan_t;
 
-/* Operand k is wanted in the type of body parameter param_of[k]; -1: as it is. */
+/* Operand k is needed in the type of body parameter param_of[k]; -1: in its own type. */
 hr_status_t promote_prepare(hr_arena_t *arena, const op_step_t *step, const op_body_t *body,
                             const int *param_of, promote_plan_t *plan);
-/* The operands in their wanted types, each a reference of the list's own; give them back with
- * promote_release. */
+/* The operands in their needed types; the list owns a reference of each, which promote_release
+ * releases. */
 hr_status_t promote_run(op_env_t *env, const promote_plan_t *plan, hlo_value_t *const *in,
                         hlo_value_t ***out_list);
 void promote_release(const promote_plan_t *plan, hlo_value_t **list);

@@ -1,7 +1,7 @@
-/* Real transforms by complex ones: for odd lengths with large prime factors FFTW has much quicker
- * algorithms for complex lines than for real ones; even ones it halves by itself. Two real lines
- * could share a complex one, but each would get rounding errors as large as those of the other, and
- * its NaN. */
+/* Real transforms computed as complex ones: for odd lengths with large prime factors FFTW has much
+ * faster algorithms for complex lines than for real ones; it halves even lengths itself. Two real
+ * lines could share a complex one, but each would get rounding errors as large as the other's, and
+ * its NaNs. */
 #include "ops/kernels/fft/fft_as_complex.h"
 
 #include "ops/kernels/simd/simd_target.h"

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is a real transform of this length slower than a complex one? */
+/* True if a real transform of this length is slower than a complex one. */
 bool fft_as_complex_pays(int64_t length);
 
 /* RFFT: the complex line; its result begins with the half spectrum. */
 void fft_as_complex_widen_f32(const float *reals, int64_t length, float *line);
 void fft_as_complex_widen_f64(const double *reals, int64_t length, double *line);
 
-/* IRFFT: the whole spectrum of a half one, whose ends count as real, and the real parts of the
- * line that it gives, times `scale`. */
+/* IRFFT: the whole spectrum of a half spectrum, whose ends count as real; and the real parts of the
+ * resulting line, times `scale`. */
 void fft_as_complex_mirror_f32(const float *half, int64_t length, float *line);
 void fft_as_complex_mirror_f64(const double *half, int64_t length, double *line);
 void fft_as_complex_take_f32(const float *line, int64_t length, float scale, float *reals);

@@ -11,10 +11,10 @@
 #include "ops/kernels/fft/fft_lanes_plan.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define ODD_PART 100 /* odd cofactor of a length from which on FFTW is slower */
-#define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in the L2 cache of a core */
+#define ODD_PART 100                      /* odd cofactor of a length from which FFTW is slower */
+#define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in a core's L2 cache */
 
-/* The widest vectors of the processor; NULL below 256 bits: FFTW is as fast. */
+/* The code for the widest vectors of the processor; NULL below 256 bits, where FFTW is as fast. */
 static const fft_lanes_code_t *find_code(bool is_double) {
 #if HR_HAS_CLONES
   if (simd_width() == SIMD_512) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
@@ -26,7 +26,7 @@ static const fft_lanes_code_t *find_code(bool is_double) {
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 
-/* The cofactor of all prime factors that passes have. */
+/* The cofactor of a length after division by all prime factors that have passes. */
 static int64_t unsupported_cofactor(int64_t length) {
   for (int factor = 2; factor <= FFT_MAX_PRIME; factor++)
     while (length % factor == 0) length /= factor;
@@ -41,7 +41,7 @@ bool fft_lanes_is_odd(int64_t length) {
   return length > 1;
 }
 
-/* The smallest length from `least` on with factors 2, 3 and 5 only. */
+/* The smallest length, at least `least`, with factors 2, 3 and 5 only. */
 static int64_t convolution_length(int64_t least) {
   for (int64_t length = least;; length++) {
     int64_t rest = length;
@@ -93,8 +93,9 @@ static hr_status_t add_pass(hr_arena_t *arena, bool is_double, int64_t l1, int64
   return make_pass(arena, is_double, plain->length, l1, radix, &plain->passes[plain->pass_count++]);
 }
 
-/* Large odd radices first, then 3, 8, 4 and 2: autosort passes, each with its own tables. Primes
- * without code of their own come before all; a smaller one has been divided out by then. */
+/* Order of passes: primes without special code, large odd radices, then 3, 8, 4 and 2. Autosort
+ * passes, each with its own tables. In the first loop every factor that divides is prime, as
+ * smaller ones have been divided out. */
 static hr_status_t plan_stockham(hr_arena_t *arena, bool is_double, int64_t length,
                                  fft_plain_t *plain) {
   static const int radices[] = {13, 11, 7, 5, 3, 8, 4, 2};
@@ -142,7 +143,7 @@ static hr_status_t compute_chirp_spectrum(hr_arena_t *arena, bool is_double, int
   return NULL;
 }
 
-/* c_k = e^(-pi i k^2 / n); k^2 is exact in 64 bits for every length that has room. */
+/* c_k = e^(-pi i k^2 / n); k^2 is exact in 64 bits for every length that fits in memory. */
 static hr_status_t plan_bluestein(hr_arena_t *arena, fft_lanes_t *plan) {
   void *chirp;
   int64_t padded_length = convolution_length(2 * plan->length - 1);
@@ -171,7 +172,7 @@ static size_t space_bytes(const fft_lanes_code_t *code, int64_t length) {
   return 2 * 2 * code->vector_bytes * (size_t)(length + code->lanes);
 }
 
-/* Lengths with large prime factors go through a convolution. */
+/* Lengths with large prime factors are computed as a convolution. */
 static hr_status_t plan_transform(hr_arena_t *arena, bool has_halves, fft_lanes_t *plan) {
   bool is_smooth = unsupported_cofactor(plan->length) == 1;
   if (has_halves) HR_TRY(compute_half_twiddles(arena, plan));
@@ -179,10 +180,10 @@ static hr_status_t plan_transform(hr_arena_t *arena, bool has_halves, fft_lanes_
                    : plan_bluestein(arena, plan);
 }
 
-/* Numbers of half a spectrum. */
+/* Reals in half a spectrum. */
 static int64_t half_count(int64_t length) { return 2 * (length / 2 + 1); }
 
-/* Declines lengths whose working space leaves the caches. */
+/* Declines lengths whose working set exceeds the caches. */
 hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
                            bool is_double, double scale, const fft_lanes_t **out_plan) {
   const fft_lanes_code_t *code = find_code(is_double);

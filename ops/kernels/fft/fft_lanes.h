@@ -14,16 +14,17 @@
 
 typedef struct fft_lanes fft_lanes_t;
 
-/* Plans lines of `length` elements (real side, for real transforms), multiplied by `scale`.
- * *out_plan stays NULL where the processor has no code, or the working set would exceed the L2
- * cache. */
+/* Plans lines of `length` elements (on the real side, for real transforms), multiplied by `scale`.
+ * *out_plan stays NULL if there is no code for the processor, or the working set would exceed the
+ * L2 cache. */
 hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t length,
                            bool is_double, double scale, const fft_lanes_t **out_plan);
 /* Lines transformed per call. */
 int64_t fft_lanes_count(const fft_lanes_t *plan);
 /* Scratch bytes per worker, to be aligned to 64 bytes. */
 size_t fft_lanes_space_bytes(const fft_lanes_t *plan);
-/* Has the length a prime factor above 7, or a large odd cofactor? FFTW is slow on such. */
+/* True if the length has a prime factor above 7, or a large odd cofactor, for which FFTW is
+ * slow. */
 bool fft_lanes_is_odd(int64_t length);
 
 /* `count` <= fft_lanes_count contiguous lines, one after the other. */

@@ -1,5 +1,5 @@
-/* Types shared by the files of fft_lanes: passes and plans. Private to ops/kernels/fft/fft_lanes*.
- */
+/* Types shared by the files of fft_lanes: passes and plans. Private to
+ * ops/kernels/fft/fft_lanes*. */
 #ifndef HLO_OPS_FFT_LANES_PLAN_H
 #define HLO_OPS_FFT_LANES_PLAN_H
 
@@ -7,14 +7,14 @@
 #include "ops/kernels/fft/fft_lanes.h"
 
 #define FFT_FACTORS_MAX 32
-#define FFT_MAX_FACTOR 13 /* largest prime factor with code of its own */
+#define FFT_MAX_FACTOR 13 /* largest prime factor with special code */
 #define FFT_MAX_PRIME 127 /* larger prime factors use Bluestein's algorithm */
 
 /* One Stockham pass of `radix`. Elements are indexed i + ido (j + radix k), i < ido, j < radix,
  * k < l1; length = ido * radix * l1. */
 typedef struct fft_pass {
   int64_t radix, l1, ido;
-  const void *twiddles; /* pairs; the one of j >= 1 and i is at (j - 1) * ido + i */
+  const void *twiddles; /* pairs; that of j >= 1 and i is at (j - 1) * ido + i */
   const void *roots;    /* pairs e^(2 pi i k / radix), for odd radices from 5 on */
 } fft_pass_t;
 

@@ -71,7 +71,7 @@ NATIVE_INLINE void dft_8(cell_t *t) {
 }
 
 /* Odd radix: elements at equal distances from the first are combined in pairs, which halves the
- * products. */
+ * number of products. */
 NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
   cell_t sums[FFT_MAX_FACTOR / 2], differences[FFT_MAX_FACTOR / 2], first = t[0], all = t[0];
   int half = radix / 2;
@@ -121,8 +121,8 @@ DEFINE_PASS(pass_8, 8, dft_8(t))
 DEFINE_PASS(pass_11, 11, dft_odd(t, 11, roots))
 DEFINE_PASS(pass_13, 13, dft_odd(t, 13, roots))
 
-/* Elements q and q + 1 of a transform of any odd length, of pairs as dft_odd has them: the real
- * combinations, and those that are multiplied by i. */
+/* Elements q and q + 1 of a transform of any odd length, from pairs as in dft_odd: the real
+ * combinations, and those multiplied by i. */
 NATIVE_INLINE void two_terms(const fft_pass_t *pass, const cell_t *sums, const cell_t *differences,
                              int64_t q, cell_t *middle, cell_t *rotated) {
   const T *roots = pass->roots;
@@ -150,7 +150,7 @@ static cell_t combine_pairs(int64_t radix, const cell_t *from, int64_t step, cel
   return all;
 }
 
-/* A pass of any odd radix, as those of DEFINE_PASS. */
+/* A pass of any odd radix, like those of DEFINE_PASS. */
 static void pass_any(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
   const int64_t ido = pass->ido, l1 = pass->l1, radix = pass->radix;
   const T *w = pass->twiddles;
@@ -206,7 +206,7 @@ static void run_pass(const fft_pass_t *pass, const cell_t *from, cell_t *to) {
   }
 }
 
-/* Returns whichever of the two buffers has the result. */
+/* Returns the buffer with the result. */
 static cell_t *run_stockham(const fft_plain_t *plain, cell_t *a, cell_t *b) {
   for (int p = 0; p < plain->pass_count; p++) {
     cell_t *from = a;
@@ -237,9 +237,9 @@ static cell_t *transform(const fft_lanes_t *plan, cell_t *a, cell_t *b) {
 
 /* --- real lines ------------------------------------------------------------------------------- */
 
-/* Post-processing of a real line: z_k = x_2k + i x_(2k+1), transformed, becomes the transform of
- * x, of one element more, by separating the transforms of even and odd elements. The ends are
- * real, whatever the line has. */
+/* Post-processing of a real line: the transform of z_k = x_2k + i x_(2k+1) becomes the transform of
+ * x, which has one element more, by separating the transforms of even and odd elements. The
+ * imaginary parts of the ends are set to 0. */
 static void split_half_spectrum(const fft_lanes_t *plan, cell_t *z) {
   int64_t n = plan->length;
   const T *w = plan->halves;
@@ -256,8 +256,8 @@ static void split_half_spectrum(const fft_lanes_t *plan, cell_t *z) {
   }
 }
 
-/* The inverse of to_halves, scaled by 2. Imaginary parts of the first and last element are
- * ignored. */
+/* The inverse of split_half_spectrum, scaled by 2. Imaginary parts of the first and last element
+ * are ignored. */
 static void merge_half_spectrum(const fft_lanes_t *plan, cell_t *x) {
   int64_t n = plan->length;
   const T *w = plan->halves;
@@ -286,7 +286,7 @@ static void mirror_half_spectrum(int64_t length, cell_t *x) {
   }
 }
 
-/* The real parts of swapped cells, in their place. */
+/* Moves the real parts of swapped cells, in place. */
 static void cells_to_reals(cell_t *cells, int64_t length) {
   vector_t *reals = (vector_t *)cells;
   for (int64_t k = 0; k < length; k++) reals[k] = cells[k].im;
@@ -335,8 +335,8 @@ NATIVE_INLINE void store_square(const vector_t *from, int swaps, T scale, int64_
   for (int line = 0; line < LANES; line++) *(unaligned_t *)(to + line * step) = rows[line];
 }
 
-/* The last numbers of lines, from `at` on, to a square: whole vectors where the next lines are
- * behind them, so that only the last lines are copied number by number. */
+/* Loads the remaining numbers of lines, from `at` on, to a square: whole vectors where another line
+ * follows in memory, so that only the last lines are copied number by number. */
 static void load_rest(const T *from, int64_t numbers, int64_t count, int64_t at, T *square) {
   for (int64_t line = 0; line < count; line++) {
     const T *rest = from + line * numbers + at;
@@ -347,7 +347,7 @@ static void load_rest(const T *from, int64_t numbers, int64_t count, int64_t at,
   }
 }
 
-/* The same in the other direction: what is written into the next line is written again. */
+/* The same in the other direction: numbers stored into the next line are overwritten later. */
 static void store_rest(const T *square, int64_t numbers, int64_t count, int64_t at, T *to) {
   for (int64_t line = 0; line < count; line++) {
     T *rest = to + line * numbers + at;
@@ -358,8 +358,8 @@ static void store_rest(const T *square, int64_t numbers, int64_t count, int64_t 
   }
 }
 
-/* Lines of `numbers` interleaved reals; missing lines are zero. A remainder of less than a
- * square goes through a buffer; what is in its cells beyond the line's end is unspecified. */
+/* Loads lines of `numbers` interleaved reals; missing lines are zero. A remainder of less than a
+ * square goes through a buffer; its cells beyond the line's end are undefined. */
 static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, cell_t *to) {
   vector_t *cells = (vector_t *)to;
   int64_t whole = count < LANES ? 0 : numbers / LANES * LANES;
@@ -376,7 +376,7 @@ static void load_rows(const T *from, int64_t numbers, int64_t count, int swaps, 
   }
 }
 
-/* From the end, as a remainder is written beyond the end of its line. */
+/* Stores from the last line to the first, as a remainder is written beyond the end of its line. */
 static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int swaps, T scale,
                        T *to) {
   const vector_t *cells = (const vector_t *)from;
@@ -450,13 +450,12 @@ static void store_columns(const cell_t *from, int64_t step, int64_t length, int6
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The second buffer. Loads and stores are of whole vectors, up to LANES cells beyond a line's
- * end. */
+/* The second buffer. Loads and stores use whole vectors, up to LANES cells beyond a line's end. */
 static cell_t *second_buffer(const fft_lanes_t *plan, cell_t *first) {
   return first + plan->plain.length + LANES;
 }
 
-/* Real lines of odd length, as complex ones. */
+/* Real lines of odd length, as complex lines. */
 static void run_odd_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
                          cell_t *a, cell_t *b) {
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT;

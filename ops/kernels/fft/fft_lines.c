@@ -1,5 +1,5 @@
 /* FFTW plans that live as long as the program, and cache-blocked copies of columns. FFTW's planner
- * is not thread-safe: it runs under fftw_lock. */
+ * is not thread-safe: it runs with fftw_lock held. */
 #include "ops/kernels/fft/fft_lines.h"
 
 #define PAD_BYTES 64
@@ -17,7 +17,8 @@ static void destroy_owned_plan(void *object) {
   fftw_unlock();
 }
 
-/* FFTW_ESTIMATE does not touch the arrays; the dummies only show the alignment of the real ones. */
+/* FFTW_ESTIMATE does not access the arrays; the dummies only have the alignment of the real
+ * ones. */
 static fftw_plan create_plan(const fftw_library_t *library, const fft_form_t *f) {
   static _Alignas(64) char in[64], out[64];
   fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
@@ -45,7 +46,7 @@ static hr_status_t create_owned_plan(const op_native_target_t *target,
   return NULL;
 }
 
-/* One plan for `count` lines at a time and one for what is left of `total`. */
+/* One plan for `count` lines at a time and one for the remainder of `total`. */
 hr_status_t fft_lines_plan(const op_native_target_t *target, const fftw_library_t *library,
                            fft_form_t form, int64_t total, fft_lines_t *lines) {
   lines->count = form.count;

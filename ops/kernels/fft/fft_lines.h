@@ -17,7 +17,7 @@ typedef struct fft_lines {
 
 /* Type and memory layout of a batch of lines. */
 typedef struct fft_form {
-  hlo_enum_FFT_TYPE_t type;                 /* kind of the lines' transform */
+  hlo_enum_FFT_TYPE_t type;                 /* kind of the transform */
   int64_t length, count, in_step, out_step; /* line strides, in elements of each side */
   bool in_place;
 } fft_form_t;

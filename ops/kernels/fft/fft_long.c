@@ -16,11 +16,11 @@
 #include "ops/kernels/fft/fft_lines.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define LONG_BYTES (1 << 20)  /* lines from this size on exceed the L2 cache of a core */
-#define SPLIT_BYTES (1 << 18) /* a single line of this size is shared by the workers */
-#define MIN_FACTOR 64         /* smallest n1 that is worth it */
+#define LONG_BYTES (1 << 20)  /* bytes from which a line exceeds a core's L2 cache */
+#define SPLIT_BYTES (1 << 18) /* bytes from which all workers share a single line */
+#define MIN_FACTOR 64         /* smallest n1 that pays */
 #define FINE 1024             /* entries of the fine table of roots */
-#define RUN 32                /* elements that share a far factor */
+#define RUN 32                /* elements that share a coarse factor */
 
 typedef struct root {
   double re, im;
@@ -93,7 +93,7 @@ static char *worker_space(const long_job_t *job, int worker) {
   return job->workers + (size_t)worker * job->plan->worker_bytes;
 }
 
-/* Step 1: gathers blocks of columns, transforms and twiddles them, and scatters them to
+/* Step 1: gathers blocks of columns, transforms them, multiplies by twiddles, and scatters them to
  * `middle`. */
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;

@@ -14,7 +14,7 @@ typedef struct fft_line_kind {
   double scale;
 } fft_line_kind_t;
 
-/* *out_plan stays NULL where the length is short, or has no two factors of similar size. */
+/* *out_plan stays NULL if the length is short, or has no two factors of similar size. */
 hr_status_t fft_long_plan(const op_native_target_t *target, const fftw_library_t *library,
                           const fft_line_kind_t *kind, size_t *out_scratch_bytes,
                           const fft_long_t **out_plan);

@@ -1,4 +1,4 @@
-/* fft in passes along one dimension each, divided over the workers: many short lines by
+/* fft in passes along one dimension each, divided among the workers: many short lines by
  * fft_lanes.h, others by FFTW with plans made at compile time, very long single lines by
  * fft_long.h, real ones of lengths with large prime factors by fft_as_complex.h.
  *
@@ -20,9 +20,9 @@
 
 #define FFT_MAX_DIMS 3
 #define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
-#define SPLIT_ELEMENTS 4096 /* elements per worker, at least */
+#define SPLIT_ELEMENTS 4096 /* least elements per worker */
 #define MIN_LANES 4         /* fewest lines for fft_lanes */
-#define FEW_LEFT 2 /* columns after the last whole block that FFTW does sooner than lanes */
+#define FEW_LEFT 2          /* most remaining columns for which FFTW is faster than lanes */
 
 /* One pass along a dimension that is not the last. */
 typedef struct fft_columns {
@@ -111,8 +111,8 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
 
 /* --- rows --- */
 
-/* The half spectrum of a real line has a real first element, and a real last one for even
- * lengths; imaginary parts that are stored there are ignored, as in the reference. */
+/* The half spectrum of a real line has a real first element, and a real last one for even lengths;
+ * imaginary parts stored there are ignored, as in the reference. */
 static void clear_imaginary(const fft_native_t *plan, char *line) {
   int64_t last = plan->last_length % 2 == 0 ? plan->in_last - 1 : 0, half = plan->element_bytes / 2;
   memset(line + half, 0, (size_t)half);
@@ -256,7 +256,7 @@ static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *
 
 /* --- planning --- */
 
-/* *out_lanes stays NULL for too few lines. */
+/* *out_lanes stays NULL if there are too few lines. */
 static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan,
                               hlo_enum_FFT_TYPE_t type, int64_t length, int64_t lines, double scale,
                               const fft_lanes_t **out_lanes) {
@@ -265,7 +265,7 @@ static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native
   return fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
 }
 
-/* The columns after the last whole block of lanes, if they are few. */
+/* Plans the columns after the last whole block of lanes, if they are few. */
 static hr_status_t plan_left(const op_native_target_t *target, fft_native_t *plan, fft_form_t form,
                              fft_columns_t *c) {
   int64_t left = c->inner % fft_lanes_count(c->lanes);
@@ -296,9 +296,10 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
   return NULL;
 }
 
-/* Lines per block: as many as fit into ROW_BYTES, NATIVE_SUM_PARTS blocks at least, and an even
+/* Lines per block: as many as fit into ROW_BYTES, at least NATIVE_SUM_PARTS blocks, and an even
  * number: FFTW is four times slower on blocks that do not begin at a multiple of 16 bytes. FFTW's
- * algorithm depends on the number of lines, which therefore does not depend on the workers. */
+ * algorithm depends on the number of lines, which therefore does not depend on the number of
+ * workers. */
 static int64_t block_rows(const fft_native_t *plan) {
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
   int64_t share = hr_div_ceil(plan->row_count, NATIVE_SUM_PARTS);
@@ -310,7 +311,7 @@ static int64_t block_rows(const fft_native_t *plan) {
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
   bool is_odd = fft_lanes_is_odd(plan->last_length);
-  if (is_real || is_odd) /* for complex lines of other lengths FFTW is as fast */
+  if (is_real || is_odd) /* FFTW is as fast for complex lines of other lengths */
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;
@@ -351,7 +352,7 @@ static size_t plan_fft_scratch(const op_native_target_t *target, fft_native_t *p
   return total + plan->worker_bytes * (size_t)target->workers;
 }
 
-/* Returns false for sizes that the reference kernel rejects; it reports the error. */
+/* False for sizes that the reference kernel rejects with an error. */
 static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank, int64_t *sizes) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
   hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);

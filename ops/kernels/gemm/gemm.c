@@ -1,7 +1,7 @@
 /* Partition of a product among workers, and the entry points of gemm.h. gemm_loops.h has the loops
  * for one vector width and type; it is included below for all of them.
  *
- * Three ranges of one product, each contained in the one before:
+ * Three nested ranges of one product:
  *
  *   partition   rows, columns and k of a task; chosen by a cost model (partition_cost) from all
  *               divisions of the workers in three factors
@@ -24,20 +24,22 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define DEPTH_MAX 384         /* most rows of a panel */
-#define GROUP_BYTES (1 << 19) /* panels packed at once: half of the second-level cache */
-#define BLOCK_BYTES (1 << 20) /* a block of A: B is packed for each */
-#define PANEL_BYTES 192       /* a row of the widest panel */
-#define SHORT_DEPTH 64        /* terms up to which C is most of the traffic */
+#define GROUP_BYTES (1 << 19) /* bytes of panels packed at once: half of the second-level cache */
+#define BLOCK_BYTES (1 << 20) /* bytes of a block of A: B is packed for each block */
+#define PANEL_BYTES 192       /* bytes of a row of the widest panel */
+#define SHORT_DEPTH 64        /* most terms for which C is most of the traffic */
 #define UNIT_PANELS 4         /* panels that are finished together */
-#define CONFLICT_BYTES 4096   /* rows this far apart share the sets of the first-level cache */
+#define CONFLICT_BYTES 4096   /* bytes between rows that share the sets of the first-level cache */
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
-#define PACKED_COLUMNS 256 /* columns from which A is packed too */
+#define PACKED_COLUMNS 256 /* least columns for which A is packed, too */
 #define TURNED_COLUMNS 64  /* the same if columns of A are dense */
-#define COLUMN_BYTES 128   /* shorter columns of A are read in place: all of a line is used soon */
-#define FINISHED_BYTES \
-  (1 << 19) /* whole rows that are finished together, while they are in the second-level cache */
-#define FINISHED_ROWS 64 /* such rows, at least: B is packed for each block of them */
+#define COLUMN_BYTES \
+  128 /* longest column of A that is read in place: all of a cache line is used soon */
+#define FINISHED_BYTES                                                                            \
+  (1 << 19) /* bytes of whole rows that are finished together, while they are in the second-level \
+               cache */
+#define FINISHED_ROWS 64 /* least number of such rows: B is packed for each block of them */
 
 typedef struct gemm_range {
   int64_t row, rows, column, columns, first, depth; /* `columns`, `first` and `depth` count reals */
@@ -55,7 +57,7 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
-/* Rows of a block, fewer where whole rows are to be finished while they are cached. */
+/* Rows of a block, fewer if whole rows are to be finished while they are cached. */
 static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t rows = gemm_block_rows(depth, real_bytes);
   int64_t least = FINISHED_ROWS;
@@ -65,7 +67,7 @@ static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64
   return hr_max(cached, least);
 }
 
-/* Reports columns of the rows `now` as final if the last depth block was added to them. */
+/* Reports columns of the rows `now` as final if the last depth block has been added to them. */
 static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range,
                                         const gemm_range_t *now, int worker, int64_t column,
                                         int64_t columns) {
@@ -73,8 +75,8 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
-/* Columns of at most `columns` whose panels are packed at once: groups of equal size that stay in
- * the second-level cache; a multiple of finish_unit. */
+/* Columns, out of `columns`, whose panels are packed at once: groups of equal size that stay in the
+ * second-level cache; a multiple of finish_unit. */
 static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns, int64_t depth,
                                          int64_t panel, int64_t real_bytes) {
   int64_t unit = job->finish && job->finish_unit ? job->finish_unit : panel;
@@ -83,18 +85,18 @@ static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns,
   return hr_div_ceil(units, hr_div_ceil(units, most)) * unit;
 }
 
-/* Depth blocks after the first accumulate. */
+/* Depth blocks after the first one accumulate. */
 static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range,
                                        int64_t first) {
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
-/* The most that gemm_panel_depth gives for so many terms or fewer. */
+/* The largest gemm_panel_depth for at most so many terms. */
 static inline int64_t gemm_deepest_panel(int64_t depth) {
   return hr_min(hr_round_up(depth, DEPTH_UNIT), DEPTH_MAX);
 }
 
-/* Room for the panels of B that are packed at once. */
+/* Bytes of the panels of B that are packed at once. */
 static inline int64_t gemm_panels_bytes(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
   int64_t columns = hr_round_up(job->n * parts, PANEL_BYTES / real_bytes);
@@ -136,9 +138,9 @@ static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
-/* Whether A is packed. It must be if neither its rows nor its columns are dense. Used often, it
- * should be if its columns are dense, as a tile reads a part of each line; if its rows are, only
- * where their stride maps all rows of a tile to the same cache sets. */
+/* True if A is packed. It must be if neither its rows nor its columns are dense. If many columns of
+ * C use it, it should be if its columns are dense, as a tile reads a part of each cache line; if
+ * its rows are dense, only if their stride maps all rows of a tile to the same cache sets. */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
@@ -156,8 +158,8 @@ static gemm_range_t full_range(const gemm_job_t *job) {
                         .packed = packs_a(job, job->n * parts)};
 }
 
-/* Enough for products of fewer rows, columns or terms, too: parts of few terms have blocks of more
- * rows, and sums of fewer terms may have deeper panels. */
+/* The size suffices for products of fewer rows, columns or terms, too: parts of few terms have
+ * blocks of more rows, and sums of fewer terms may have deeper panels. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job), terms = job->k * reals_per_element(job);
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
@@ -213,22 +215,23 @@ static bool can_split_k(const gemm_job_t *job) {
 
 static bool can_split_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
 
-#define SPLIT_PRODUCTS 1e5 /* products below which one worker is as fast */
-#define TASK_PRODUCTS 8e6  /* products of a task, at least, where a worker has several */
-#define IMBALANCE 0.1      /* idle time of workers at the end, as a part of one task */
-#define SUM_WORKERS 8      /* workers for which k is divided, whatever their number */
-#define SUM_TERMS 512      /* terms of a partial sum, at least */
-#define SUM_GAIN 0.75      /* k is divided where that saves a quarter of the time, at least */
+#define SPLIT_PRODUCTS 1e5 /* products up to which one worker is as fast */
+#define TASK_PRODUCTS 8e6  /* least products of a task, if a worker has several tasks */
+#define IMBALANCE 0.1      /* idle time of workers at the end, as a fraction of one task */
+#define SUM_WORKERS 8 /* number of workers for which k is divided, whatever their actual number */
+#define SUM_TERMS 512 /* least terms of a partial sum */
+#define SUM_GAIN \
+  0.75 /* largest cost ratio at which k is divided: it must save a quarter of the time */
 
-/* Tasks that a product is divided in, at most: one a worker, and of large products several, so that
- * a worker that comes late, or whose core does other things, leaves some of its own to others. */
+/* Most tasks of a product: one per worker, and for large products several, so that the others take
+ * over tasks of a worker that is late or interrupted. */
 static int most_tasks(int workers, double products) {
   double chunks = products / (TASK_PRODUCTS * workers);
   if (workers == 1 || chunks < 2) return workers;
   return workers * (chunks < HR_WORKERS_CHUNKS ? (int)chunks : HR_WORKERS_CHUNKS);
 }
 
-/* The cheapest division of rows and columns; that of k is given. */
+/* The cheapest division of rows and columns; the division of k is given. */
 static gemm_partition_t choose_blocks(const gemm_job_t *job, int workers, int64_t depths) {
   gemm_partition_t best = make_partition(job, 1, 1, depths);
   double products = (double)job->m * (double)job->n * (double)job->k * reals_per_element(job);
@@ -287,12 +290,12 @@ typedef struct gemm_call {
   const gemm_job_t *job;
   const gemm_partition_t *partition;
   part_fn part;
-  char *space; /* packed operands, one area a worker */
+  char *space; /* packed operands, one area per worker */
   char *sums;  /* partial sums of the parts of k after the first */
   size_t space_bytes;
 } gemm_call_t;
 
-/* Parts of k after the first write partial sums to scratch memory. */
+/* Runs parts. Those of k after the first write partial sums to scratch memory. */
 static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_call_t *call = context;
   const gemm_partition_t *partition = call->partition;

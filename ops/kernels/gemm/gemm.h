@@ -9,9 +9,9 @@
  *             for each k: C[r][v] += A[r][k] * B[k][v]
  *
  * A complex product is a real one (see matmul.h): an element of A is two reals of a row, one of B a
- * block of two rows by two columns. Parts of the result are independent, and every worker packs
- * what it needs. Sums run over k ascending, in depth blocks; where k is divided, the partial sums
- * are added in order. Results have the same bits with any number of workers. Thread: any. */
+ * block of two rows by two columns. Parts of the result are independent, and every worker packs its
+ * own operands. Sums run over k ascending, in depth blocks; if k is divided, the partial sums are
+ * added in order. Results have the same bits with any number of workers. Thread: any. */
 #ifndef HLO_OPS_GEMM_H
 #define HLO_OPS_GEMM_H
 
@@ -28,20 +28,21 @@ typedef struct gemm_job {
   const void *a;
   int64_t a_row, a_col;
   /* Callback that produces A instead of reading `a`, or NULL: rows x count reals from (row, first),
-   * row-major. `worker` as of gemm_run. */
+   * row-major. `worker`: index of the calling worker in gemm_run. */
   void (*fill)(const void *context, int worker, int64_t row, int64_t rows, int64_t first,
                int64_t count, void *to);
   const void *context;
   const void *b;
   int64_t b_row, b_col;
-  /* Offsets of each row and column of an operand that has no single stride; NULL: by strides. */
+  /* Offsets of each row and column of an operand without a single stride; NULL: by strides. */
   const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
-  /* B as gemm_pack or the caller packed it, or NULL; `b` is not read then. Real types only. */
+  /* B packed by gemm_pack or the caller, or NULL; `b` is not read then. Real types only. */
   const void *packed_b;
   void *c;
   int64_t c_row; /* row stride; columns of c are dense */
-  /* Callback for each part of c as soon as it is final, or NULL: columns from a multiple of
-   * finish_unit to another or to the end; finish_unit 0: whole rows. Real types only. */
+  /* Callback for each part of c as soon as it is final, or NULL. A part's columns begin at a
+   * multiple of finish_unit and end at another or at the last column; finish_unit 0: whole rows.
+   * Real types only. */
   void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
                  int64_t columns);
   const void *finish_context;
@@ -49,33 +50,33 @@ typedef struct gemm_job {
   bool whole_depth; /* k may not be divided */
 } gemm_job_t;
 
-/* Division of a product among workers: rows, columns and, where those are too few, k. */
+/* Division of a product among workers: rows, columns and, if those are too few, k. */
 typedef struct gemm_partition {
   int64_t row_unit, col_unit, depth_unit;
   int64_t row_parts, col_parts, depth_parts;
-  double cost; /* multiply-adds of the slowest worker, packing included */
+  double cost; /* multiply-adds of the slowest worker, including packing */
 } gemm_partition_t;
 
-/* Vectors of a row of a tile, for vectors of so many bytes: 16 registers are too few
- * for three. */
+/* Vectors in a row of a tile, by the size of a vector: 16 registers are too few for three. */
 #define GEMM_TILE_VECTORS(vector_bytes) ((vector_bytes) > 32 ? 3 : 2)
 
-/* Size of the vectors that the kernels use on this processor. */
+/* Bytes of the vectors that the kernels use on this processor. */
 int64_t gemm_vector_bytes(void);
 
 static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
-/* Parts into which gemm_run divides k: by sizes and type alone, so that sums have the same order
- * with any number of workers. Reads what gemm_partition_choose does. */
+/* Parts into which gemm_run divides k: depends on sizes and type only, so that sums have the same
+ * order with any number of workers. Reads the same members as gemm_partition_choose. */
 int64_t gemm_depth_parts(const gemm_job_t *job);
 /* The cheapest partition for so many workers. Reads sizes and type of the job, and whether it has
  * `fill`, `finish` and `packed_b`. */
 gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers);
-/* Bytes of scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
+/* Bytes of scratch memory of gemm_run, whose contents are undefined before and after; aligned to 64
+ * bytes. */
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers);
-/* Computes the product. workers: at most as many as scratch memory is for; may be NULL. */
+/* Computes the product. workers: at most as many as in gemm_scratch_bytes; may be NULL. */
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition,
               void *scratch);
 
@@ -97,7 +98,7 @@ static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, i
          column % panels->width;
 }
 
-/* The largest finish_unit with which a partition costs at most `cost`; 0: none. The job has
+/* The largest finish_unit with which a partition has at most the cost `cost`; 0: none. The job has
  * `finish`. */
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 

@@ -1,5 +1,5 @@
 /* Packing and loops of gemm.c for one vector width and type, included once for each. Columns of B
- * and C, and k, are counted in reals here: two for a complex element.
+ * and C, and k, are counted in reals here: two per complex element.
  *
  *   part                  blocks of A, by depth blocks and rows
  *   columns               groups of panels of B: packed together, then multiplied
@@ -45,8 +45,8 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
       }
 }
 
-/* Copies a row, and asks for the one that is copied after the next: rows are too short for the
- * processor to notice them, and come from memory. */
+/* Copies a row, and prefetches the row that is copied after the next: rows are too short for the
+ * hardware prefetcher, and come from memory. */
 SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t count,
                                      SIMD_REAL *to) {
   int64_t p = 0;
@@ -57,7 +57,7 @@ SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t
   memcpy(to + p, from + p, (size_t)(count - p) * sizeof *to);
 }
 
-/* Copies rows of A, `parts` reals an element. */
+/* Copies rows of A, `parts` reals per element. */
 SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
                                              int64_t rows, int64_t depth, SIMD_REAL *to) {
   for (int64_t i = 0; i < rows; i++, to += depth) {
@@ -75,7 +75,7 @@ SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, c
   }
 }
 
-/* Length of the contiguous run that `offsets` starts with. */
+/* Length of the contiguous run at the start of `offsets`. */
 SIMD_INLINE int64_t SIMD_NAME(run_length)(const int64_t *offsets, int64_t count) {
   int64_t run = 1;
   while (run < count && offsets[run] == offsets[0] + run) run++;
@@ -105,7 +105,7 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* Rows and depth `now` of A, in place or to be packed into `space`. */
+/* Rows and depth `now` of A, in place or packed into `space`. */
 SIMD_TARGET static SIMD_NAME(block_t)
     SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed,
                              const gemm_range_t *now, SIMD_REAL *space) {
@@ -128,8 +128,8 @@ SIMD_TARGET static SIMD_NAME(block_t)
 
 /* --- packing of B --- */
 
-/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. Asks for the
- * square of the next rows. */
+/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. Prefetches
+ * the square of the next rows. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
   typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
   SIMD_NAME(acc) x[LANES], y[LANES];
@@ -158,7 +158,7 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
 }
 
 /* Columns of B are dense. Rows of the panel have WIDTH reals whatever `columns` is. The last
- * squares end with B, and overlap those before them. */
+ * squares end at the last column of B and overlap those before them. */
 SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
                                                    int64_t columns, SIMD_REAL *to) {
   if (columns < LANES || depth < LANES) {
@@ -173,7 +173,7 @@ SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t c
     }
 }
 
-/* By row and column offsets. */
+/* Packs a panel by row and column offsets. */
 SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
                                                 int64_t column, int64_t columns, SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column;
@@ -223,8 +223,8 @@ SIMD_INLINE void SIMD_NAME(copy_vectors)(int vecs, const SIMD_REAL *from, SIMD_R
   for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] = ((const SIMD_NAME(vec) *)from)[v];
 }
 
-/* Rows of B are dense: whole panels side by side, so that B is read in long runs, and each row asks
- * for the next one. */
+/* Rows of B are dense: packs whole panels side by side, so that B is read in long runs, and
+ * prefetches the next row. */
 SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
                                               int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
@@ -235,9 +235,9 @@ SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, i
     }
 }
 
-/* Rows of B are dense and fewer than WIDTH columns remain: whole vectors, as far as they do not
- * reach past the end of B. Another worker may be writing the columns beyond; the lanes read from
- * them are never stored. */
+/* Rows of B are dense and fewer than WIDTH columns remain: copies whole vectors that do not reach
+ * past the end of B. Another worker may be writing the columns beyond; the lanes read from them are
+ * never stored. */
 __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
     const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
   int vecs = (int)hr_div_ceil(columns, LANES);
@@ -249,8 +249,8 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* Surplus lanes are never stored to C, but must be no denormal numbers, with which processors take
- * a hundred times as long: zeros, or other elements of B. */
+/* Surplus lanes are never stored to C, but must not be denormal numbers, on which processors take a
+ * hundred times as long: they are zeros, or other elements of B. */
 SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
   if (columns % LANES) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
 }
@@ -305,7 +305,7 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
 /* --- products --- */
 
 /* A tile of all rows of a block's panel, with the strides of packed B, and of packed or dense A, as
- * constants; short vectors are too soon done with a term to gain from that for dense rows. */
+ * constants; with short vectors a term takes too little time for dense rows to gain from that. */
 SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
                                        const SIMD_REAL *a, const SIMD_REAL *ahead,
                                        const SIMD_REAL *b, SIMD_REAL *c) {
@@ -329,7 +329,7 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NA
   }
 }
 
-/* Tiles of fewer rows, and of all. */
+/* Cases for tiles of fewer rows, and of all. */
 #define ROWS(COUNT, VECS)                                                                 \
   case COUNT:                                                                             \
     SIMD_NAME(tile)                                                                       \
@@ -363,7 +363,7 @@ TILES_OF(3)
 #undef FEW_ROWS
 #undef ROWS
 
-/* `ahead`: A that the next tile reads, which a tile of all rows asks for; or NULL. */
+/* `ahead`: elements of A that the next tile reads, prefetched by a tile of all rows; or NULL. */
 SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mode_t mode,
                                             const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                             const SIMD_REAL *ahead, const SIMD_REAL *b,
@@ -378,7 +378,7 @@ SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mod
                  : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
 }
 
-/* A vector of sums, as the mode says, for what is in c. */
+/* A vector of sums combined with the contents of c by the mode. */
 SIMD_INLINE SIMD_NAME(acc)
     SIMD_NAME(merge)(gemm_mode_t mode, const SIMD_REAL *c, const SIMD_REAL *sums) {
   SIMD_NAME(acc) sum = *(const SIMD_NAME(vec) *)sums;
@@ -387,8 +387,8 @@ SIMD_INLINE SIMD_NAME(acc)
   return mode == GEMM_ADD ? old + sum : old - sum;
 }
 
-/* A row whose columns do not fill its vectors: the last vector ends with the row, and writes some
- * of the one before it again. */
+/* A row whose columns do not fill its vectors: the last vector ends with the row and overlaps the
+ * one before it. */
 SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const SIMD_REAL *sums,
                                       SIMD_REAL *c) {
   int64_t last = columns - LANES;
@@ -403,7 +403,7 @@ SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const S
     c[j] = mode == GEMM_SET ? sums[j] : mode == GEMM_ADD ? c[j] + sums[j] : c[j] - sums[j];
 }
 
-/* A tile whose columns do not fill its vectors: computed to `spare`, then copied. */
+/* A tile whose columns do not fill its vectors: computed in `spare`, then copied. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                         const SIMD_REAL *b, SIMD_REAL *c) {
@@ -420,7 +420,7 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
   }
 }
 
-/* A group of panels, and what multiplies it. */
+/* A group of panels, and the block that multiplies it. */
 typedef struct SIMD_NAME(group) {
   const gemm_job_t *job;
   const SIMD_NAME(block_t) * block;
@@ -430,8 +430,8 @@ typedef struct SIMD_NAME(group) {
   SIMD_REAL *b; /* packed panels */
 } SIMD_NAME(group_t);
 
-/* What tile number `number` of rows from `row` on asks for of the rows that come next: two rows in
- * each tile if rows are dense, else all in the first one. */
+/* Elements of the next rows that tile number `number` of the rows from `row` on prefetches: two
+ * rows in each tile if rows are dense, else all rows in the first tile. */
 SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * block, int64_t row,
                                                  int64_t number) {
   int64_t first = number * (block->col == 1 ? 2 : BLOCK_ROWS);
@@ -439,7 +439,7 @@ SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * bloc
   return block->data + (row / BLOCK_ROWS + 1) * block->panel + first * block->row;
 }
 
-/* Rows of a block, up to BLOCK_ROWS, against panels of a group from column `first` to `end`. */
+/* Rows of a block, at most BLOCK_ROWS, times panels of a group from column `first` to `end`. */
 SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group, int64_t row,
                                                int64_t first, int64_t end, const SIMD_REAL *a,
                                                SIMD_REAL *c) {
@@ -455,10 +455,10 @@ SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group,
   }
 }
 
-/* A block against a group of panels, which stays in the second-level cache. A panel of long vectors
- * is as large as the first-level cache, and each few rows are multiplied by all panels, so that C
- * is written in long runs; shorter ones stay there while all rows are, unless their sums are so
- * short that C is most of the traffic. */
+/* A block times a group of panels, which stays in the second-level cache. A panel of long vectors
+ * is as large as the first-level cache: a few rows at a time are multiplied by all panels, so that
+ * C is written in long runs. Panels of shorter vectors stay in that cache while all rows are
+ * multiplied, unless sums are so short that C is most of the traffic. */
 SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD_REAL *c) {
   const SIMD_NAME(block_t) *block = group->block;
   bool is_long = SIMD_BYTES == 64 || block->depth <= SHORT_DEPTH;
@@ -469,7 +469,7 @@ SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD
    c + i / BLOCK_ROWS * step);
 }
 
-/* Rows and depth `now` of a range against all its columns, in groups that stay cached. */
+/* Rows and depth `now` of a range times all its columns, in groups that stay cached. */
 SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm_range_t *now,
                                            int worker, SIMD_NAME(group_t) * group, SIMD_REAL *c) {
   const gemm_job_t *job = group->job;

@@ -6,13 +6,13 @@
  *
  * For each term of the sums a tile loads its vectors of a row of B, and multiplies them by one
  * element after the other of a column of A. A processor with two multiply-add units that starts
- * four instructions a cycle keeps both busy only if few others are among these: address arithmetic
+ * four instructions a cycle keeps both busy only if few instructions are others: address arithmetic
  * is kept out of the loop (`bases`), and an element of A serves three vectors. */
 #include "ops/kernels/gemm/gemm.h"
 
 #ifndef PREFETCH_ROWS
-#define PREFETCH_ROWS 24 /* rows of B prefetched ahead, about a miss of the last-level cache */
-#define BASE_ROWS 3 /* rows of A that one address and multiples of the stride by 1 and 2 reach */
+#define PREFETCH_ROWS 24 /* prefetch distance in rows of B: a miss of the last-level cache */
+#define BASE_ROWS 3      /* rows of A that one address reaches with the stride times 0, 1 and 2 */
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
@@ -29,11 +29,11 @@ typedef struct SIMD_NAME(target) {
 /* Operands of a tile at the current term of the sums. */
 typedef struct SIMD_NAME(place) {
   const SIMD_REAL *bases[BASE_ROWS], *b; /* bases: rows 0, 3 and 6 of A */
-  const SIMD_REAL *ahead; /* what the next tile reads of A, asked for in time; or NULL */
+  const SIMD_REAL *ahead; /* elements of A that the next tile reads, prefetched; or NULL */
 } SIMD_NAME(place_t);
 
-/* The compiler is kept from computing the bases from each other in the loop, unless it may know the
- * stride. */
+/* Prevents the compiler from computing the bases from each other in the loop, unless the stride is
+ * a constant. */
 SIMD_INLINE SIMD_NAME(place_t)
     SIMD_NAME(place_of)(int rows, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                         const SIMD_REAL *b, const SIMD_REAL *ahead) {
@@ -46,7 +46,7 @@ SIMD_INLINE SIMD_NAME(place_t)
   return now;
 }
 
-/* Adds term `u` from the current one on to the sums. */
+/* Adds the term `u` after the current one to the sums. */
 SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, const SIMD_NAME(target_t) * at, int64_t u,
                                      int64_t prefetch_rows, const SIMD_NAME(place_t) * now,
                                      SIMD_NAME(acc) sums[8][16]) {
@@ -65,7 +65,7 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, const SIMD_NAME(target_
   }
 }
 
-/* Passes `terms` terms. */
+/* Advances by `terms` terms. */
 SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, int vecs, const SIMD_NAME(target_t) * at,
                                        int64_t terms, SIMD_NAME(place_t) * now) {
 #pragma GCC unroll 3
@@ -74,8 +74,8 @@ SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, int vecs, const SIMD_NAME(targe
   if (now->ahead) now->ahead += terms * at->a_col;
 }
 
-/* Adds all terms, `unroll` in a round with constant strides. The first ones ask for a row of C
- * each: all of it at once would keep loads of A and B waiting. */
+/* Adds all terms, `unroll` per iteration with constant strides. Each of the first iterations
+ * prefetches a row of C: all of it at once would delay loads of A and B. */
 SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
                                       const SIMD_NAME(target_t) * at, int64_t prefetch_rows,
                                       const SIMD_REAL *c, SIMD_NAME(place_t) * now,
@@ -105,7 +105,8 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
 }
 
 /* C[rows][vecs * LANES] = A B, or as the mode says; rows, vecs and unroll are constants at each
- * call, so all loops over them unroll. `prefetch_rows`: elements of B prefetched ahead, or 0. */
+ * call, so all loops over them unroll. `prefetch_rows`: prefetch distance in elements of B, or
+ * 0. */
 SIMD_INLINE void SIMD_NAME(tile)(int rows, int vecs, int unroll, gemm_mode_t mode,
                                  const SIMD_NAME(target_t) * at, int64_t prefetch_rows,
                                  SIMD_NAME(place_t) now, SIMD_REAL *c) {

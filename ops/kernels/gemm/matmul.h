@@ -24,19 +24,19 @@ hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dt
 /* The same, always a copy, which may be written. */
 hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype,
                               const void *from, int64_t count, void **out_data);
-/* The same into the caller's memory, also where no other type is needed. */
+/* The same into the caller's memory, even if no conversion is needed. */
 void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count,
                      void *to);
 /* Narrows `count` dense results to the program's type; `from` may be overwritten. Floats become
- * integers by truncation, saturated to the type's range; complex numbers lose the imaginary part.
- */
+ * integers by truncation, saturated to the type's range; complex numbers lose the imaginary
+ * part. */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
-/* An array transposed to another order of dimensions, or left in place if it has that order
+/* An array transposed to another order of dimensions, or read in place if it has that order
  * already. */
 typedef struct matmul_order {
   bool needed;
   loop_copy_t copy;
-  int64_t from_bytes; /* start in the source: not 0 when dimensions are reversed */
+  int64_t from_bytes; /* offset of the start in the source; not 0 if dimensions are reversed */
   size_t size_bytes;
 } matmul_order_t;
 /* dims and strides (bytes, may be negative) in the target order. */

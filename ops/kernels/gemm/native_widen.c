@@ -3,7 +3,7 @@
  * base/dtype.h; all others are those of the reference kernels. */
 #include "ops/kernels/gemm/native_widen.h"
 
-#define GRAIN 16384 /* elements: a few microseconds */
+#define GRAIN 16384 /* elements of a task: a few microseconds */
 
 typedef struct conversion {
   const matmul_types_t *types;

@@ -1,6 +1,6 @@
-/* One pass per index component over a block of windows: each adds clamped start * stride to the
- * block's offsets, or marks windows that do not fit by -1. The passes are contiguous loops, which
- * vectorise; the index type is dispatched once per pass. */
+/* One pass per index component over a block of windows: each pass adds clamped start * stride to
+ * the block's offsets, or marks windows that do not fit by -1. The passes are contiguous loops,
+ * which vectorise; the index type is dispatched once per pass. */
 #include "ops/kernels/indexed/gather_offsets.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ NATIVE_OPTIMIZE
 #define AS_START(T, index) \
   ((T)-1 > 0 && sizeof(T) == 8 && (int64_t)(index) < 0 ? INT64_MAX : (int64_t)(index))
 
-/* Replaces each offset at[i] by NEXT, an expression in at[i] and `start`. Contiguous indices
- * have a loop of their own, which vectorises better. */
+/* Replaces each offset at[i] by NEXT, an expression in at[i] and `start`. Contiguous indices have a
+ * separate loop, which vectorises better. */
 #define ADD_STARTS(T, NEXT)                                          \
   {                                                                  \
     const T *from = (const T *)starts->indices + starts->at;         \
@@ -60,7 +60,7 @@ typedef struct starts {
   int64_t limit, stride;
 } starts_t;
 
-/* A negative start is moved to 0, one beyond the limit to the limit. */
+/* A negative start is clamped to 0, one beyond the limit to the limit. */
 #define AT_MOST(start, limit) ((start) > (limit) ? (limit) : (start))
 #define CLAMP_START(start, limit) ((start) < 0 ? 0 : AT_MOST(start, limit))
 
@@ -70,7 +70,7 @@ static void add_clamped(const starts_t *starts, int64_t count, int64_t *restrict
   ADD_STARTS_OF_TYPE(at[i] + CLAMP_START(start, limit) * stride)
 }
 
-/* Places that an earlier component has made negative stay so. */
+/* Positions that an earlier component has made negative stay negative. */
 NATIVE_CLONES
 /* Offsets that an earlier component has made negative stay negative. */
 static void add_strict(const starts_t *starts, int64_t count, int64_t *restrict at) {
@@ -83,7 +83,7 @@ static void fill_iota(int64_t from, int64_t step, int64_t count, int64_t *to) {
   for (int64_t i = 0; i < count; i++, from += step) to[i] = from;
 }
 
-/* `count` windows of one row of the batch nest, from its element `i` on. */
+/* Finds `count` windows of one row of the batch nest, from its element `i` on. */
 static void find_row_offsets(const gather_offsets_t *p, const void *indices,
                              const loop_walk_t *walk, int64_t i, int64_t count, int64_t *operand_at,
                              int64_t *other_at) {
@@ -102,7 +102,7 @@ static void find_row_offsets(const gather_offsets_t *p, const void *indices,
   }
 }
 
-/* Windows [first, first + count): the batch nest is walked row by row from there. */
+/* Windows [first, first + count): walks the batch nest row by row from there. */
 void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first,
                          int64_t count, int64_t *operand_at, int64_t *other_at) {
   const loop_nest_t *batch = &offsets->starts.batch;

@@ -6,9 +6,10 @@
 
 #include "ops/kernels/common/window_starts.h"
 
-/* Operands up to this size stay in the second-level cache: their windows are not prefetched. */
+/* Largest operand, in bytes, that stays in the second-level cache: its windows are not
+ * prefetched. */
 #define GATHER_CACHED_BYTES (1 << 18)
-#define GATHER_OFFSETS_BLOCK 256 /* offsets computed per call, at most */
+#define GATHER_OFFSETS_BLOCK 256 /* most offsets computed per call */
 
 typedef struct gather_offsets {
   window_starts_t starts;

@@ -1,7 +1,7 @@
 /* Gather: workers share the index vectors; each computes the offsets of some hundred windows
- * (gather_offsets.h), then copies them. Windows that are one run of bytes, such as rows of an
- * embedding table, are copied as such, with later rows prefetched. Columns are taken row by row.
- * Many single elements, and many windows of several short rows, are left to generated code. */
+ * (gather_offsets.h), then copies the windows. A window that is one run of bytes, such as a row of
+ * an embedding table, is copied as a run, with later rows prefetched. Columns are copied row by
+ * row. Many single elements, and many windows of several short rows, are left to generated code. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -14,10 +14,10 @@
 NATIVE_OPTIMIZE
 
 enum {
-  GRAIN = 1 << 15,       /* bytes of windows per worker, at least */
+  GRAIN = 1 << 15,       /* least bytes of windows per worker */
   PREFETCH_DISTANCE = 4, /* windows between prefetch and copy */
-  PREFETCH_LINES = 16,   /* cache lines prefetched per window, at most */
-  LEAST_COLUMNS = 8      /* columns that are taken row by row, at least */
+  PREFETCH_LINES = 16,   /* most cache lines prefetched per window */
+  LEAST_COLUMNS = 8      /* least columns that are copied row by row */
 };
 
 struct gather_job;
@@ -33,9 +33,9 @@ typedef struct native_gather_plan {
   int64_t window_bytes; /* size of any window */
   int64_t table_bytes;  /* size of the operand */
   int workers;
-  gather_listed_fn listed; /* for short runs; NULL: other windows */
+  gather_listed_fn listed; /* loop for short runs; NULL: other windows */
   gather_direct_fn direct; /* the same without lists of offsets; NULL: with lists */
-  bool by_columns;         /* windows are columns, taken row by row */
+  bool by_columns;         /* windows are columns, copied row by row */
 } native_gather_plan_t;
 
 typedef struct gather_job {
@@ -81,8 +81,8 @@ static void prefetch_window(const char *window, int64_t bytes) {
   for (int64_t b = 0; b < bytes && b < PREFETCH_LINES * 64; b += 64) __builtin_prefetch(window + b);
 }
 
-/* Runs of 1 to 64 bytes, by a move of MOVE bytes at the start and one at the end, which overlap; if
- * both are the same, by one. FROM: the run of window i, TO: where it goes. */
+/* Copies runs of 1 to 64 bytes, by a move of MOVE bytes at the start and one at the end, which
+ * overlap; by one move if both are the same. FROM: the run of window i, TO: its destination. */
 #define COPY_RUN(MOVE, FROM, TO)                        \
   {                                                     \
     const char *from = FROM;                            \
@@ -93,7 +93,7 @@ static void prefetch_window(const char *window, int64_t bytes) {
     if (!is_one) memcpy(to + run - MOVE, last, MOVE);   \
   }
 
-/* By lists of offsets. */
+/* Loops by lists of offsets. */
 #define DEFINE_LISTED(MOVE)                                                                  \
   NATIVE_INLINE void listed_runs_##MOVE(const gather_job_t *job, const int64_t *operand_at,  \
                                         const int64_t *other_at, int64_t count, bool is_one, \
@@ -122,8 +122,8 @@ DEFINE_LISTED(8)
 DEFINE_LISTED(16)
 DEFINE_LISTED(32)
 
-/* By the only component of the indices, where results lie one behind the other. COPY copies the run
- * at start * stride of the table to `i * run` of the result. */
+/* Loop by the only component of the indices, for contiguous results. COPY copies the run at start *
+ * stride of the table to `i * run` of the result. */
 #define DIRECT_LOOP(INDEX, COPY)                                                                   \
   const window_starts_t *starts = &job->plan->offsets.starts;                                      \
   int64_t run = job->plan->run_bytes, step = starts->batch.row_strides[1];                         \
@@ -159,9 +159,9 @@ DEFINE_LISTED(32)
       direct_runs_##MOVE##_##INDEX(job, first, end, false, false);                             \
   }
 
-/* Longer runs, each by vectors of MOVE bytes together, of which it has more than half. The next run
- * overwrites what is too much; the last run, and one at the end of the table, is copied as it is.
- */
+/* Copies longer runs, each by vectors of MOVE bytes in total, of which more than half belong to the
+ * run. The next run overwrites the surplus; the last run, and one at the end of the table, is
+ * copied at its exact size. */
 #define COPY_PADDED(MOVE)                                             \
   if (start * stride <= job->plan->table_bytes - MOVE && i + 1 < end) \
     memcpy(all + i * run, table + start * stride, MOVE);              \
@@ -190,7 +190,7 @@ DEFINE_DIRECTS(DEFINE_DIRECT, 16)
 DEFINE_DIRECTS(DEFINE_PADDED, 64)
 DEFINE_DIRECTS(DEFINE_PADDED, 128)
 
-/* The loop for runs of 2 to 64 bytes, by the largest move that fits; NULL: other windows. */
+/* The loop for runs of 2 to 64 bytes, with the largest move that fits; NULL: other windows. */
 static gather_listed_fn find_listed(int64_t run) {
   static const gather_listed_fn listed[] = {listed_2, listed_4, listed_8, listed_16, listed_32};
   if (run < 2 || run > 64) return NULL;
@@ -198,7 +198,7 @@ static gather_listed_fn find_listed(int64_t run) {
   return listed[size > 5 ? 4 : size - 1];
 }
 
-/* The same of direct loops, for runs of 2 to 128 bytes: up to 32 by two moves, else by one. */
+/* The same for direct loops, for runs of 2 to 128 bytes: up to 32 by two moves, else by one. */
 static gather_direct_fn find_direct(int64_t run, hr_dtype_t index) {
 #define DIRECT(MOVE) \
   { direct_##MOVE##_int32_t, direct_##MOVE##_int64_t }
@@ -211,7 +211,7 @@ static gather_direct_fn find_direct(int64_t run, hr_dtype_t index) {
   return direct[size > 4 ? 3 : size - 1][index == HR_S64];
 }
 
-/* Are the results of all windows dense runs in the order of indices of one component? */
+/* True if the results of all windows are dense runs in the order of indices with one component. */
 static bool is_direct(const native_gather_plan_t *plan) {
   const window_starts_t *starts = &plan->offsets.starts;
   const loop_nest_t *batch = &starts->batch;
@@ -240,7 +240,7 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at,
   }
 }
 
-/* Runs at once, or blocks of GATHER_OFFSETS_BLOCK windows: offsets first, then copies. */
+/* Copies runs directly, or blocks of GATHER_OFFSETS_BLOCK windows: offsets first, then copies. */
 static void gather_windows(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
@@ -267,7 +267,7 @@ static void gather_windows(void *context, int64_t begin, int64_t end, int worker
     for (int64_t c = 0; c < count; c++) to[c] = from[operand_at[c]];            \
   }
 
-/* All columns, of some rows: of each row the indexed elements, one behind the other. */
+/* All columns of some rows: contiguously writes the indexed elements of each row. */
 static void gather_columns(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
   const gather_offsets_t *offsets = &job->plan->offsets;
@@ -297,7 +297,7 @@ static void gather_columns(void *context, int64_t begin, int64_t end, int worker
   }
 }
 
-/* Are windows columns of several elements, whose results lie side by side? */
+/* True if windows are columns of several elements, whose results lie side by side. */
 static bool are_columns(const native_gather_plan_t *plan) {
   const loop_nest_t *nest = &plan->copy.nest, *batch = &plan->offsets.starts.batch;
   return !nest->rank && !nest->empty && !plan->copy.cross_count && nest->row_count > 1 &&

@@ -1,6 +1,6 @@
-/* Scatter, in place of its first operands. Updates of one element are applied in index order
- * whatever the number of workers, because no two workers touch the same element. How work is
- * divided:
+/* Scatter, in place in its first operands. Updates of one element are applied in index order
+ * whatever the number of workers, because no two workers access the same element. Division of the
+ * work:
  *
  *   columns    windows with long rows: each worker takes all windows, but its range of every row
  *   offsets    windows either equal or disjoint: each worker takes the offsets that hash to it
@@ -30,10 +30,10 @@ NATIVE_OPTIMIZE
 enum {
   MAX_ARRAYS = 8,
   BLOCK = 64,            /* elements of a strided row combined per call */
-  MIN_PART_BYTES = 256,  /* bytes of a row per worker, at least */
-  MIN_WINDOW_BYTES = 64, /* smallest window divided by owner */
+  MIN_PART_BYTES = 256,  /* least bytes of a row per worker */
+  MIN_WINDOW_BYTES = 64, /* least bytes of a window that is divided by owner */
   MIN_BYTES = 1 << 16,   /* bytes of updates below which one worker does all */
-  GRAIN = 1 << 14,       /* updates per worker, at least */
+  GRAIN = 1 << 14,       /* least updates per worker */
   PREFETCH_DISTANCE = 4
 };
 
@@ -43,19 +43,19 @@ typedef struct native_scatter_plan {
   gather_offsets_t offsets;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
   accumulate_plan_t body;
-  hlo_opcode_t op; /* the body's op, if it is a single one */
+  hlo_opcode_t op; /* the body's op, if it is a single op */
   bool overwrite;
   int workers;
   scatter_split_t split;
   int64_t window_elements;
-  bool has_long_rows; /* columns can be divided among two workers, at least */
+  bool has_long_rows; /* columns can be divided among at least two workers */
   bool are_disjoint;  /* windows with different starts do not overlap */
   bool by_elements;   /* rows_job covers one element position of each window */
   bool by_batches;    /* rows_job covers one batch */
   bool has_row_loop;  /* rows_job has a loop for the op and type */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;          /* size of a privatised copy */
-  int copies;                 /* privatised copies, the result included; 0: none */
+  int copies;                 /* privatised copies, including the result; 0: none */
   int64_t counts[MAX_ARRAYS]; /* elements per operand */
 } native_scatter_plan_t;
 
@@ -150,7 +150,7 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
 
 /* --- all windows ------------------------------------------------------------------------------ */
 
-/* Rows come in random order: the next ones are fetched while this one is combined. */
+/* Rows come in random order: prefetches the next ones while this one is combined. */
 static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements) {
   if (at < 0) return;
   int64_t bytes = (int64_t)job->plan->body.bytes[0];
@@ -179,8 +179,8 @@ static char *copy_address(const copies_job_t *job, int64_t copy) {
   return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
 }
 
-/* Combines a range of windows into each copy. Copy 0 is the result itself; the others start as
- * the op's identity. */
+/* Combines a range of windows into each copy. Copy 0 is the result; the others start at the op's
+ * identity. */
 static void scatter_into_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
   const native_scatter_plan_t *plan = job->plan;
@@ -210,7 +210,7 @@ static void reduce_copies(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
-/* Each worker scatters its updates into an array of its own; the arrays are then summed. */
+/* Workers scatter updates into privatised copies, which are then added. */
 static void run_with_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
                             void *const *in, void *to) {
   copies_job_t job = {plan, in[1], in[2], to, run->scratch};
@@ -218,9 +218,9 @@ static void run_with_copies(const op_native_run_t *run, const native_scatter_pla
   hr_workers_split(run->workers, plan->counts[0], 4096, reduce_copies, &job);
 }
 
-/* --- rows, over the workers ------------------------------------------------------------------- */
+/* --- rows, divided among the workers ---------------------------------------------------------- */
 
-/* One part of the columns, or the rows that belong to a part. */
+/* Computes one part of the columns, or the rows that belong to a part. */
 static void scatter_part_rows(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   scatter_rows_job_t rows = plan->rows_job;
@@ -237,7 +237,7 @@ static void scatter_part_rows(const scatter_job_t *job, int part) {
   scatter_rows_run(&rows);
 }
 
-/* Element positions begin .. end - 1 of all windows; no other worker has them. */
+/* Computes element positions begin .. end - 1 of all windows, which no other worker accesses. */
 static void scatter_elements(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
   const loop_nest_t *window = &job->plan->window;
@@ -256,7 +256,7 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
   }
 }
 
-/* Batches do not overlap, so that each is one worker's. */
+/* Batches do not overlap, so that each belongs to one worker. */
 static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
   const gather_offsets_t *offsets = &job->plan->offsets;
@@ -274,7 +274,7 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* All updates, of which this part combines its columns or its windows: every worker reads all
+/* All updates; this part combines only its columns or its windows, but every worker reads all
  * indices. */
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
@@ -302,7 +302,7 @@ static void scatter_part(const scatter_job_t *job, int part) {
   }
 }
 
-/* Parts touch disjoint elements, so workers need no locks. */
+/* Parts access disjoint elements, so workers need no locks. */
 static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const scatter_job_t *job = context;
@@ -313,8 +313,8 @@ static void scatter_parts(void *context, int64_t begin, int64_t end, int worker)
       scatter_part(job, (int)part);
 }
 
-/* By copies, elements, batches or parts, as planned. The operand is copied to the result first
- * unless they are one. */
+/* By copies, elements, batches or parts, as planned. The operand is first copied to the result
+ * unless they are the same buffer. */
 static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in,
                                void *const *out) {
   const native_scatter_plan_t *plan = plan_;
@@ -353,9 +353,9 @@ static bool windows_are_disjoint(const gather_offsets_t *offsets, const int64_t 
   return true;
 }
 
-/* True if columns of rows may be divided among workers. Not if a row runs along an indexed
- * dimension: there two windows may overlap at different columns, and updates of one element
- * would fall to different workers. */
+/* True if columns of rows may be divided among workers. False if a row runs along an indexed
+ * dimension: two windows may then overlap at different columns, and updates of one element would
+ * belong to different workers. */
 static bool rows_may_be_split(const gather_offsets_t *offsets, const hlo_shape_t *operand,
                               const int64_t *sizes, int64_t row_count) {
   int64_t row = 1;
@@ -368,8 +368,8 @@ static bool rows_may_be_split(const gather_offsets_t *offsets, const hlo_shape_t
   return row == row_count;
 }
 
-/* By columns where rows are long, by windows where these are large and do not overlap; a small
- * scatter is not split. */
+/* Divides by columns if rows are long, by windows if these are large and do not overlap; a small
+ * scatter is not divided. */
 static void plan_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
                        const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
@@ -402,7 +402,7 @@ static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count
   return NULL;
 }
 
-/* Offsets of the windows, and whether two windows can overlap. */
+/* Plans the offsets of the windows, and finds whether two windows can overlap. */
 static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t *plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
   op_gather_dims_t dims = op_scatter_dims(step->instr);
@@ -434,8 +434,8 @@ static bool batches_are_disjoint(const loop_nest_t *batch) {
   return true;
 }
 
-/* Prepares the loop for windows of one dense row, or for one element position of each window,
- * where the body is one op on the element type. */
+/* Prepares the loop for windows of one dense row, or for one element position of each window, if
+ * the body is one op on the element type. */
 static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   const loop_nest_t *window = &plan->window, *batch = &plan->offsets.starts.batch;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
@@ -457,21 +457,21 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
 
 enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
 
-/* 16-bit float sums are excluded: their rounding depends too much on the order; complex ones have
- * no identity. */
+/* Sums of 16-bit floats are excluded, as their rounding depends too much on the order; complex ones
+ * have no identity. */
 static bool may_use_copies(hlo_opcode_t op, hr_dtype_t dtype) {
   if (hr_dtype_is_complex(dtype)) return false;
   return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM ||
          op == HLO_MINIMUM;
 }
 
-/* For ops whose result does not depend on the order, there may be as many copies as workers, and
- * few updates justify them. */
+/* True for ops whose result does not depend on the order: there may be as many copies as workers,
+ * and few updates justify them. */
 static bool is_order_independent(hlo_opcode_t op, hr_dtype_t dtype) {
   return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
 }
 
-/* Worth it where many updates meet a small array. The number of copies depends on the workers only
+/* Copies pay if many updates meet a small array. The number of copies depends on the workers only
  * if the order of combination has no influence on the bits. */
 static void plan_copies(native_scatter_plan_t *plan) {
   bool any_order = is_order_independent(plan->op, plan->body.work);
@@ -489,7 +489,7 @@ static void plan_copies(native_scatter_plan_t *plan) {
                      HR_ALIGNMENT * HR_ALIGNMENT;
 }
 
-/* Declines bodies that no kernel runs, and more arrays than MAX_ARRAYS. */
+/* Declines bodies that no kernel supports, and more arrays than MAX_ARRAYS. */
 static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step,
                                    op_native_step_t *out) {
   int count = (step->instr->operand_count - 1) / 2;

@@ -3,8 +3,8 @@
  *   DEFINE_ONE     a op b for one element           DEFINE_ROW     for a row of elements
  *   DEFINE_DIRECT  the direct form, per index type  DEFINE_LISTED  the listed form
  *
- * Rows of 8, 16, 32 and 64 bytes, as embeddings and sums over a graph's edges have them, and rows
- * of 3, 5 and 7 elements in the caches have loops of their own.
+ * Rows of 8, 16, 32 and 64 bytes, frequent in embeddings and sums over a graph's edges, and rows of
+ * 3, 5 and 7 elements in the caches have special loops.
  *
  * Float maxima and minima follow the reference (NaN wins, -0 < +0); rows compute them by bit masks,
  * which compilers vectorise. With AVX-512, the remainder of a row is combined under a mask. */
@@ -40,7 +40,7 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     offset = (int64_t)((uint64_t)offset + (uint64_t)wrap_multiply(second, job->strides[1])); \
   }
 
-/* Rows of large arrays come out of memory: those of later windows are asked for. */
+/* Rows of large arrays come from memory: those of later windows are prefetched. */
 #define PREFETCH_WINDOWS 12
 #define PREFETCH_ROW(T, INDEX, COMPONENTS)                                                       \
   if (i + PREFETCH_WINDOWS < job->last) {                                                        \
@@ -152,7 +152,7 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   DEFINE_ROW(NAME, T, VECTOR)                 \
   DEFINE_FORMS(NAME, T, ANY_TARGET)
 
-/* LOOPS: DEFINE_LOOPS, or for types that are rarely scattered DEFINE_LIST. */
+/* LOOPS: DEFINE_LOOPS, or DEFINE_LIST for rarely scattered types. */
 #define DEFINE_NUMBERS(LOOPS, NAME, T, PRODUCT, MOST, LEAST, MOST_IN_ROWS, LEAST_IN_ROWS) \
   LOOPS(NAME##_add, T, a + b, a + b)                                                      \
   LOOPS(NAME##_multiply, T, PRODUCT, PRODUCT)                                             \
@@ -218,7 +218,7 @@ DEFINE_INTEGERS(DEFINE_LIST, u8, uint8_t, uint8_t)
 DEFINE_INTEGERS(DEFINE_LIST, u16, uint16_t, uint16_t)
 DEFINE_INTEGERS(DEFINE_LIST, u32, uint32_t, uint32_t)
 DEFINE_INTEGERS(DEFINE_LIST, u64, uint64_t, uint64_t)
-/* Bitwise ops depend on the size alone. */
+/* Bitwise ops depend on the size only. */
 #define DEFINE_BITS(NAME, T)              \
   DEFINE_LIST(and_##NAME, T, a &b, a &b)  \
   DEFINE_LIST(or_##NAME, T, a | b, a | b) \
@@ -231,13 +231,13 @@ DEFINE_LOOPS(set_8, uint8_t, b, b)
 DEFINE_LOOPS(set_16, uint16_t, b, b)
 DEFINE_LOOPS(set_32, uint32_t, b, b)
 DEFINE_LOOPS(set_64, uint64_t, b, b)
-typedef unsigned __int128 set_128_t __attribute__((aligned(8))); /* as c128 is */
+typedef unsigned __int128 set_128_t __attribute__((aligned(8))); /* alignment of c128 */
 DEFINE_LOOPS(set_128, set_128_t, b, b)
-/* Sums of complex numbers are those of their parts. */
+/* Sums of complex numbers are sums of their parts. */
 DEFINE_LOOPS(c64_add, float _Complex, a + b, a + b)
 DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
 
-/* --- with AVX-512: what does not fill a vector goes by a mask --- */
+/* --- AVX-512: remainders of vectors use masks --- */
 
 #if SIMD_HAS_WIDTHS
 #include <immintrin.h>
@@ -265,8 +265,8 @@ DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
     if (j < count) v512_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));  \
   }
 
-/* Half and quarter of a vector, and what is left one by one: unlike what goes by a mask, they are
- * read again quickly when the next row falls on them. Returns how many elements were done. */
+/* Half and quarter of a vector, and the remaining elements one by one: unlike masked stores, these
+ * can be reloaded fast when the next row overlaps them. Returns the number of elements done. */
 #define LOAD_32(from) _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(from)))
 #define LOAD_16(from) _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from)))
 #define STORE_32(to, x) _mm256_storeu_si256((__m256i *)(to), _mm512_castsi512_si256((__m512i)(x)))
@@ -293,8 +293,8 @@ DEFINE_LOOPS(c128_add, double _Complex, a + b, a + b)
                    _mm512_mask_storeu_##t, COMBINED)                                    \
   DEFINE_FORMS(v512_##NAME, T, WIDE_TARGET)
 
-/* vrangeps orders zeros by sign, but returns the number where one operand is NaN; the mask
- * restores the NaN. */
+/* vrangeps orders zeros by sign, but returns the number if one operand is NaN; the mask restores
+ * the NaN. */
 #define EXTREME(t, which)                                                                          \
   _mm512_mask_add_##t(_mm512_range_##t(a, b, which), _mm512_cmp_##t##_mask(a, b, _CMP_UNORD_Q), a, \
                       b)
@@ -337,7 +337,7 @@ DEFINE_WIDE_INTEGERS(s64, uint64_t, __m512i, __mmask8, epi64)
       _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16))
 #define STORE_bf16(to, mask, x) _mm256_mask_storeu_epi16(to, mask, v512_to_bf16(x))
 
-/* Rounds to nearest even as hr_f32_to_bf16 does; NaNs become quiet NaNs of the same sign. */
+/* Rounds to nearest even like hr_f32_to_bf16; NaNs become quiet NaNs of the same sign. */
 WIDE_TARGET NATIVE_INLINE __m256i v512_to_bf16(__m512 x) {
   __m512i bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16),
           one = _mm512_set1_epi32(1);
@@ -425,7 +425,7 @@ static bool is_bitwise(hr_dtype_t dtype) {
   return dtype == HR_PRED || class == HR_CLASS_SIGNED || class == HR_CLASS_UNSIGNED;
 }
 
-/* NULL: the op has no loops for the type. Copies and bitwise ops depend on the size alone. */
+/* NULL: the op has no loops for the type. Copies and bitwise ops depend on the size only. */
 static const scatter_loops_t *find_scatter_loops(hlo_opcode_t op, hr_dtype_t dtype) {
   int size = __builtin_ctzl(hr_dtype_bytes(dtype)); /* log2 of 1, 2, 4, 8 or 16 */
   switch (op) {
@@ -464,8 +464,8 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
   return true;
 }
 
-/* Fails where windows are not dense rows in the order of the updates, or where a window is
- * larger than the operand (a negative limit: no start is valid). */
+/* False if windows are not dense rows in the order of the updates, or if a window is larger than
+ * the operand (a negative limit: no start is valid). */
 bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_rows_job_t *job) {
   const window_starts_t *offsets = &native->starts;
   const int64_t *strides = offsets->batch.row_strides;
@@ -502,8 +502,8 @@ static int64_t filter_owned(const scatter_rows_job_t *job, int64_t *offsets, int
   return filtered;
 }
 
-/* A single part takes the direct loop; otherwise lists of a block of windows, from which those
- * are removed that belong to other parts. */
+/* A single part uses the direct loop; otherwise lists of a block of windows, from which windows of
+ * other parts are removed. */
 void scatter_rows_run(const scatter_rows_job_t *job) {
   int64_t offsets[GATHER_OFFSETS_BLOCK], windows[GATHER_OFFSETS_BLOCK];
   if (job->direct_loop && job->parts == 1) {

@@ -15,8 +15,8 @@
 
 typedef struct scatter_rows_job scatter_rows_job_t;
 typedef void (*scatter_rows_fn)(const scatter_rows_job_t *job);
-/* Combines the rows at windows[k] of the updates into offsets[k] of the operand, in the order of
- * k; negative offsets are skipped. Units: elements. */
+/* Combines the rows at windows[k] of the updates into the operand at offsets[k], in the order of k;
+ * negative offsets are skipped. Units: elements. */
 typedef void (*scatter_list_fn)(const scatter_rows_job_t *job, const int64_t *offsets,
                                 const int64_t *windows, int64_t count);
 
@@ -34,7 +34,7 @@ struct scatter_rows_job {
   int64_t index_step, component_step;       /* strides in the index array, elements */
   int64_t limits[SCATTER_ROWS_COMPONENTS];  /* largest valid start per component */
   int64_t strides[SCATTER_ROWS_COMPONENTS]; /* operand's stride per component, elements */
-  uint32_t part, parts; /* this job handles the offsets whose hash falls to `part` of `parts` */
+  uint32_t part, parts; /* this job handles the offsets whose hash belongs to `part` of `parts` */
 };
 
 /* Sets the job's loops. op: ADD, MULTIPLY, MAXIMUM, MINIMUM, AND, OR, XOR, or COPY to overwrite.

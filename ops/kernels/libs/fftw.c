@@ -11,7 +11,7 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 void fftw_lock(void) { pthread_mutex_lock(&planner); }
 void fftw_unlock(void) { pthread_mutex_unlock(&planner); }
 
-/* Double precision is prefixed fftw_, single fftwf_. */
+/* Names begin with fftw_ for double precision, fftwf_ for single. */
 hr_status_t fftw_library_open(bool is_double, fftw_library_t *out_library) {
   static const char *const names[] = {
       "plan_guru64_dft", "plan_guru64_dft_r2c", "plan_guru64_dft_c2r", "execute",

@@ -1,6 +1,6 @@
 /* FFTW, opened when the first program needs it. The functions for floats are the same with other
- * pointer types. Thread: executing is safe from any; making and destroying plans only between
- * fftw_lock and fftw_unlock. */
+ * pointer types. Thread: execution is safe from any; plans may be created and destroyed only
+ * between fftw_lock and fftw_unlock. */
 #ifndef HLO_OPS_FFTW_H
 #define HLO_OPS_FFTW_H
 
@@ -22,7 +22,7 @@ typedef struct fftw_library {
   void (*destroy_plan)(fftw_plan);
 } fftw_library_t;
 
-/* Errors: UNAVAILABLE where the library is missing. */
+/* Errors: UNAVAILABLE if the library is missing. */
 hr_status_t fftw_library_open(bool is_double, fftw_library_t *out_library);
 void fftw_lock(void);
 void fftw_unlock(void);

@@ -1,4 +1,4 @@
-/* oneDNN is opened once per process; a failure is remembered, and native kernels then decline.
+/* oneDNN is opened once per process; a failure is recorded, and native kernels then decline.
  * Functions of its OpenMP are optional. */
 #include "ops/kernels/libs/onednn.h"
 
@@ -10,7 +10,7 @@
 static onednn_t library;
 static bool is_open;
 
-/* Optional functions of the OpenMP that oneDNN brings. */
+/* Optional functions of oneDNN's OpenMP. */
 static void *symbol_or_null(const char *name) {
   void *address = NULL;
   hr_status_release(hr_dl_symbol(HR_LIBRARY_DNNL, name, &address));
@@ -27,7 +27,7 @@ static hr_status_t find_functions(onednn_t *lib) {
   return NULL;
 }
 
-/* Scratchpads are the caller's, so that primitives hold no memory of their own. */
+/* Scratchpads belong to the caller, so that primitives own no memory. */
 static void open_once(void) {
   onednn_t *lib = &library;
   hr_status_t st = find_functions(lib);
@@ -48,7 +48,8 @@ const onednn_t *onednn_open(void) {
   return is_open ? &library : NULL;
 }
 
-/* Primitives run on one thread each: the workers are ours. Returns the count to be restored. */
+/* Each primitive runs on one thread, as parallelism is that of the engine's workers. Returns the
+ * count to be restored. */
 int onednn_enter(const onednn_t *lib) {
   if (!lib->omp_get_max_threads || !lib->omp_set_num_threads) return 0;
   int threads = lib->omp_get_max_threads();
@@ -79,7 +80,7 @@ dnnl_data_type_t onednn_type(hr_dtype_t dtype) {
   }
 }
 
-/* A description by strides, in elements. False: a rank that oneDNN does not have. */
+/* A description by strides, in elements. False: a rank that oneDNN does not support. */
 bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const int64_t *dims,
                   const int64_t *strides, dnnl_memory_desc_t *out_desc) {
   dnnl_dims_t sizes, steps;
@@ -89,7 +90,7 @@ bool onednn_array(const onednn_t *lib, dnnl_data_type_t type, int rank, const in
   return lib->memory_desc_init_by_strides(out_desc, rank, sizes, type, steps) == dnnl_success;
 }
 
-/* A cleanup of the program; memories that were not made are NULL. */
+/* A cleanup of the program; memories that were not created are NULL. */
 static void destroy_op(void *object) {
   onednn_op_t *op = object;
   int threads = onednn_enter(op->lib);
@@ -116,8 +117,8 @@ static bool make_memories(onednn_op_t *op, const dnnl_memory_desc_t *scratchpad,
   return true;
 }
 
-/* Every worker has memory objects of its own, since setting an address changes the object: args
- * and addresses hold arg_count + 1 entries per worker, the last one the scratchpad. */
+/* Every worker has its own memory objects, since setting an address changes the object: args and
+ * addresses hold arg_count + 1 entries per worker, the last one the scratchpad. */
 static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
                            dnnl_primitive_desc_t desc, const onednn_arg_t *args) {
   const onednn_t *lib = op->lib;
@@ -136,7 +137,7 @@ static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target,
   return NULL;
 }
 
-/* Takes over the descriptor, also when it fails. */
+/* Takes ownership of the descriptor, also when it fails. */
 hr_status_t onednn_op_new(const onednn_t *lib, const op_native_target_t *target,
                           dnnl_primitive_desc_t desc, int count, const onednn_arg_t *args,
                           const onednn_op_t **out_op) {
@@ -167,7 +168,8 @@ hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *ta
   return onednn_op_new(lib, target, desc, 2, args, out_op);
 }
 
-/* Addresses are set only where they differ from the last call's; a failed one is forgotten. */
+/* Addresses are set only if they differ from those of the last call; after a failure the recorded
+ * address is reset. */
 bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, void *scratch) {
   const onednn_t *lib = op->lib;
   dnnl_exec_arg_t *args = op->args + worker * (op->arg_count + 1);
@@ -187,8 +189,7 @@ bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, vo
 
 bool onednn_bytes_are_exact(const onednn_t *lib) {
   unsigned isa =
-      (unsigned)
-          lib->get_effective_cpu_isa(); /* sets of bits: a larger one has all of a smaller one's */
+      (unsigned)lib->get_effective_cpu_isa(); /* bit sets: a larger set contains the smaller ones */
   return (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni ||
          (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
 }

@@ -1,6 +1,6 @@
-/* Selection of the batched loops, and the range check that stands for their missing rescaling. The
- * loops themselves are batched_small_tiles.h, compiled for each vector width. Contraction to fused
- * multiply-adds is wanted here: it is faster and at least as accurate. */
+/* Selection of the batched loops, and the range check that replaces rescaling. The loops themselves
+ * are batched_small_tiles.h, compiled for each vector width. Contraction to fused multiply-adds is
+ * enabled here: it is faster and at least as accurate. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -16,7 +16,8 @@ const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch,
   if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE)
     return NULL;
   const batched_small_loops_t *loops = SIMD_FOREACH_REAL(loops, dtype == HR_F64);
-  int64_t worth = m * n <= BATCHED_TINY_ELEMENTS ? 4 : 2; /* the fewest matrices: 1 / worth lanes */
+  int64_t worth =
+      m * n <= BATCHED_TINY_ELEMENTS ? 4 : 2; /* fewest matrices: 1 / worth of the lanes */
   return worth * batch >= loops->lanes ? loops : NULL;
 }
 

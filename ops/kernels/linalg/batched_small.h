@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 
 #define BATCHED_SMALL_SIZE 32 /* largest number of rows and columns */
-/* Elements of the matrices that are too small for vectors along a column to be any good. */
+/* Elements up to which matrices are too small for vectors along a column. */
 #define BATCHED_TINY_ELEMENTS 64
 
 typedef struct batched_small_loops {
@@ -22,16 +22,16 @@ typedef struct batched_small_loops {
   void (*geqrf)(int64_t m, int64_t n, void *a, void *taus);       /* QR */
   void (*orgqr)(int64_t m, int64_t n, void *a, const void *taus); /* Q of n <= m reflectors */
   /* Tridiagonal form from the lower triangle: n diagonal and n - 1 off-diagonal elements, n - 1
-   * taus; vectors are left below the subdiagonal of a. */
+   * taus; vectors are stored below the subdiagonal of a. */
   void (*sytrd)(int64_t n, void *a, void *diagonal, void *off_diagonal, void *taus);
-  /* Bidiagonal form for m >= n: n diagonal and n - 1 superdiagonal elements; vectors are left below
-   * and right of them in a. */
+  /* Bidiagonal form for m >= n: n diagonal and n - 1 superdiagonal elements; vectors are stored
+   * below and right of them in a. */
   void (*gebrd)(int64_t m, int64_t n, void *a, void *diagonal, void *superdiagonal, void *left_taus,
                 void *right_taus);
 } batched_small_loops_t;
 
-/* The loops for `batch` matrices of m x n; NULL for another type, larger matrices, or fewer than
- * half a vector of them. */
+/* The loops for `batch` matrices of m x n; NULL for other types, larger matrices, or batches of
+ * less than half a vector. */
 const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m,
                                                 int64_t n);
 /* True if each of `count` matrices is finite with a largest element whose square, and its

@@ -24,12 +24,12 @@ SIMD_TARGET static void SIMD_NAME(store)(const void *from_, int64_t elements, in
     for (int64_t i = 0; i < elements; i++) to[l * elements + i] = from[i * LANES + l];
 }
 
-/* Below this, a column's squares are rounding errors of a column that depends on others: it
- * counts as zero. */
+/* Squares of a column below this are rounding errors, as the column depends on others: it counts as
+ * zero. */
 static const SIMD_REAL SIMD_NAME(negligible) = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)1e-30
                                                                       : (SIMD_REAL)1e-240;
 
-/* Generates H for a column: *alpha becomes beta; elements below the pivot are to be multiplied
+/* Generates H for a column: *alpha becomes beta; the caller multiplies the elements below the pivot
  * by the returned scale. squares: sum of squares below the pivot. */
 SIMD_INLINE SIMD_NAME(lane)
     SIMD_NAME(make_reflector)(SIMD_NAME(lane) * alpha, SIMD_NAME(lane) squares,
@@ -49,7 +49,7 @@ SIMD_INLINE SIMD_NAME(lane)
   return scale;
 }
 
-/* A column of `rows` elements, the first of them the pivot, to beta and v. Returns tau. */
+/* Replaces a column of `rows` elements, the first of them the pivot, by beta and v. Returns tau. */
 SIMD_INLINE SIMD_NAME(lane)
     SIMD_NAME(reflector)(int64_t rows, SIMD_NAME(lane) * column, int64_t stride) {
   SIMD_NAME(lane) sums[4] = {0}, tau, scale;
@@ -59,7 +59,7 @@ SIMD_INLINE SIMD_NAME(lane)
   return tau;
 }
 
-/* c = H c for `count` columns (a constant where this is inlined); v[0] counts as one. */
+/* c = H c for `count` columns (a constant at each call); v[0] counts as one. */
 SIMD_INLINE void SIMD_NAME(reflect_columns)(int count, int64_t rows, const SIMD_NAME(lane) * v,
                                             int64_t v_step, SIMD_NAME(lane) tau,
                                             SIMD_NAME(lane) * c, int64_t row, int64_t col) {

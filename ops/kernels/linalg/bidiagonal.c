@@ -8,14 +8,14 @@
  * with v and u the reflectors' vectors from the left and from the right, y = tau A^H v and
  * x = tau A u. The current column and row are therefore computed on demand. Half of the work is the
  * two matrix-vector products per column, which read the trailing matrix once each and are bound
- * by memory bandwidth; the workers share its rows or columns. The other half is the rank-2k update.
- */
+ * by memory bandwidth; the workers share its rows or columns. The other half is the rank-2k
+ * update. */
 #include "ops/kernels/linalg/bidiagonal.h"
 
 #include "base/arith.h"
 
 #define BLOCK REFLECTORS_BLOCK
-#define PRODUCT_SERIAL 65536 /* elements read by one worker before others are worth starting */
+#define PRODUCT_SERIAL 65536 /* elements that one worker reads before others pay */
 #define UPDATE_ROWS 64       /* rows per task of the trailing update */
 
 typedef struct bidiagonal_run {
@@ -80,7 +80,7 @@ typedef struct product_run {
   int64_t i;
 } product_run_t;
 
-/* A range of units of y = A^H v. */
+/* Computes a range of units of y = A^H v. */
 static void multiply_columns(void *context, int64_t begin, int64_t end, int worker) {
   const product_run_t *product = context;
   const bidiagonal_run_t *run = product->run;
@@ -92,7 +92,7 @@ static void multiply_columns(void *context, int64_t begin, int64_t end, int work
              hr_min(from + end * SPLIT_MATRIX_UNIT, run->n));
 }
 
-/* A range of elements of x = A u. */
+/* Computes a range of elements of x = A u. */
 static void multiply_rows(void *context, int64_t begin, int64_t end, int worker) {
   const product_run_t *product = context;
   const bidiagonal_run_t *run = product->run;

@@ -1,5 +1,5 @@
-/* Reduction of an m x n matrix, m >= n, to upper bidiagonal form by reflectors from both sides, as
- * LAPACK's gebrd: Q^H A P = B. */
+/* Reduction of an m x n matrix, m >= n, to upper bidiagonal form by reflectors from both sides,
+ * like LAPACK's gebrd: Q^H A P = B. */
 #ifndef HLO_OPS_BIDIAGONAL_H
 #define HLO_OPS_BIDIAGONAL_H
 

@@ -20,7 +20,7 @@ typedef void (*single_gemm_fn)(int, int, int, int, int, int, float, const void *
 typedef void (*double_gemm_fn)(int, int, int, int, int, int, double, const void *, int,
                                const void *, int, double, void *, int);
 
-/* False where the type or the library is missing. */
+/* False if the type or the library is missing. */
 bool blas_routines_find(hr_dtype_t dtype, blas_routines_t *out) {
   out->dtype = dtype;
   return native_lapack_find(dtype, "", "potrf_", &out->potrf) &&
@@ -63,7 +63,7 @@ void blas_gemm_subtract(const blas_routines_t *r, int m, int n, int k, const voi
                                minus_one, a, step, b, step, one, c, step);
 }
 
-/* Cholesky factor of a row-major matrix in place. LAPACK sees its transpose, hence the other
+/* Cholesky factor of a row-major matrix in place. LAPACK reads its transpose, hence the other
  * triangle. */
 int blas_potrf(const blas_routines_t *r, bool lower, int n, void *a, int step) {
   int info = 0;

@@ -27,7 +27,7 @@ typedef struct blas_routines {
   void *potrf, *trsm, *gemm;
 } blas_routines_t;
 
-/* False where the type has no routines (only f32, f64, c64 and c128 have), or the library or one of
+/* False if the type has no routines (only f32, f64, c64 and c128 have), or the library or one of
  * the routines is missing. */
 bool blas_routines_find(hr_dtype_t dtype, blas_routines_t *out);
 
@@ -39,7 +39,7 @@ void blas_trsm(const blas_routines_t *r, int side, int uplo, int transpose, int 
 void blas_gemm_subtract(const blas_routines_t *r, int m, int n, int k, const void *a, const void *b,
                         void *c, int step);
 
-/* Cholesky factor of an n x n matrix in place; the other triangle stays as it is. Returns LAPACK's
+/* Cholesky factor of an n x n matrix in place; the other triangle is unchanged. Returns LAPACK's
  * info: the order of the first minor that is not positive definite, or 0. */
 int blas_potrf(const blas_routines_t *r, bool lower, int n, void *a, int step);
 

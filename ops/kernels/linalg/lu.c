@@ -136,7 +136,7 @@ static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t c
   solve_columns(r, first + top, n - top, column, columns, space);
 }
 
-/* The right half's rows that the left half's triangle covers. */
+/* The rows of the right half that correspond to the left half's triangle. */
 typedef struct lu_right {
   const lu_run_t *run;
   int64_t first, n, column;

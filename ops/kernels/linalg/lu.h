@@ -1,6 +1,6 @@
 /* LU factorisation with partial pivoting, and triangular solves, for row-major matrices of f32,
- * f64, c64 and c128, by kernels of this tree. Most of the work is matrix products (gemm.h), which
- * workers share. Thread: any, with its own scratch memory. */
+ * f64, c64 and c128, without BLAS. Most of the work is matrix products (gemm.h), which workers
+ * share. Thread: any, with its own scratch memory. */
 #ifndef HLO_OPS_LU_H
 #define HLO_OPS_LU_H
 
@@ -16,7 +16,7 @@ typedef struct lu_matrix {
 
 /* Scratch bytes per worker for a matrix of at most m rows, to be aligned to 64 bytes. */
 size_t lu_space_bytes(hr_dtype_t dtype, int64_t m);
-/* P A = L U in place, as LAPACK's getrf.
+/* P A = L U in place, like LAPACK's getrf.
  * Memory:  space_bytes (lu_space_bytes) at `space` for each worker.
  * Cost:    2/3 n^3 flops for a square matrix.
  * Returns: 0, or the first i (from 1) whose pivot is zero; the factorisation is complete either
@@ -26,7 +26,8 @@ int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
 typedef enum lu_triangle { LU_LOWER, LU_UPPER } lu_triangle_t;
 
 /* x = a^-1 x for few right-hand sides, the columns of x; a is a triangle of n rows, with a unit
- * diagonal if `unit`. Strides in elements. Without BLAS: below its call overhead. */
+ * diagonal if `unit`. Strides in elements. For sizes whose work is less than the overhead of a BLAS
+ * call. */
 void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a,
                   int64_t a_step, int64_t columns, void *x, int64_t x_step);
 

@@ -6,7 +6,7 @@
  *   L21 = A21 L11^-H         rows of the panel below it over the workers (trsm)
  *   A22 = A22 - L21 L21^H    blocks of the trailing triangle over the workers (gemm)
  *
- * Cost: n^3 / 3 multiply-adds a matrix. Where the library lacks a routine the kernel declines, and
+ * Cost: n^3 / 3 multiply-adds per matrix. If the library lacks a routine the kernel declines, and
  * the reference kernel runs. */
 #include <math.h>
 #include <string.h>
@@ -22,23 +22,23 @@ static int min_int(int a, int b) { return (int)hr_min(a, b); }
 #define BLOCK 128
 #define PANEL_ROWS 64 /* rows of a panel that are solved in one call */
 
-/* One plan; `grain` is how many matrices of a batch make a task. */
+/* One plan; `grain` is the number of matrices per task. */
 typedef struct cholesky_native {
   blas_routines_t routines;
   int64_t batch;
   int n;
   bool lower, blocked;
   bool by_halves;
-  size_t space_bytes; /* scratch bytes of a worker, by halves */
-  int workers;        /* for which there is scratch memory */
-  bool reports;       /* potrf: info is a result, the other triangle is kept; cholesky zeroes it */
+  size_t space_bytes; /* scratch bytes of a worker in triangular_halves.h */
+  int workers;        /* workers that have scratch memory */
+  bool reports; /* potrf: info is a result, and the other triangle is kept; cholesky zeroes that */
   int64_t grain;
 } cholesky_native_t;
 
 typedef struct cholesky_run {
   const cholesky_native_t *plan;
   char *a;
-  const char *operand; /* the matrix before */
+  const char *operand; /* the unfactored matrix */
   char *spaces;
   int32_t *info;
   int first, last; /* columns of the current panel: [first, last) */
@@ -60,7 +60,8 @@ static void clear_other_triangle(const cholesky_run_t *r) {
   }
 }
 
-/* By halves, the other triangle becomes undefined; potrf's result has the operand's there. */
+/* triangular_halves.h leaves the other triangle undefined; potrf's result has the operand's
+ * elements there. */
 static void restore_upper_triangle(const cholesky_run_t *r) {
   int64_t n = r->plan->n, element_bytes = (int64_t)hr_dtype_bytes(r->plan->routines.dtype);
   for (int64_t i = 0; i + 1 < n; i++)
@@ -68,7 +69,7 @@ static void restore_upper_triangle(const cholesky_run_t *r) {
            (size_t)((n - 1 - i) * element_bytes));
 }
 
-/* The whole matrix becomes NaN where it is not positive definite, as in XLA. */
+/* The whole matrix becomes NaN if it is not positive definite, as in XLA. */
 static void fill_with_nan(const cholesky_run_t *r) {
   hr_dtype_t real = hr_dtype_real(r->plan->routines.dtype);
   int64_t reals =
@@ -99,7 +100,7 @@ static int factor_matrix(const cholesky_run_t *r, int worker) {
                       : blas_potrf(&p->routines, p->lower, p->n, r->a, p->n);
 }
 
-/* One matrix after the other, for batches that are distributed over the workers. */
+/* Factors one matrix after the other, for batches that are distributed over the workers. */
 static void factor_matrices(void *context, int64_t begin, int64_t end, int worker) {
   cholesky_run_t r = *(const cholesky_run_t *)context;
   int64_t bytes = (int64_t)r.plan->n * r.plan->n * (int64_t)hr_dtype_bytes(r.plan->routines.dtype);
@@ -112,8 +113,8 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* Panel rows of parts begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. The order in
- * which BLAS sums depends on the number of rows, so that parts have a fixed one. */
+/* Solves panel rows of parts begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. The order
+ * of BLAS's sums depends on the number of rows, so parts have a fixed number. */
 static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   const blas_routines_t *routines = &r->plan->routines;
@@ -128,8 +129,8 @@ static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Blocks of the trailing triangle, numbered row by row: block (row, column) is row (row + 1) / 2
- * + column. */
+/* Updates blocks of the trailing triangle, numbered row by row: block (row, column) is row (row +
+ * 1) / 2 + column. */
 static void update_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
   int n = r->plan->n, width = r->last - r->first;
@@ -143,8 +144,8 @@ static void update_blocks(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
-/* One large matrix by all workers. Returns 0, or the order of the first minor that is not
- * positive definite, as LAPACK counts it. */
+/* Factors one large matrix by all workers. Returns 0, or the order of the first minor that is not
+ * positive definite, like LAPACK. */
 static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   int n = r->plan->n;
   for (r->first = 0; r->first < n; r->first = r->last) {

@@ -2,7 +2,7 @@
  * reduction to tridiagonal form is tridiagonal.h, which uses all workers; eigenvalues and vectors
  * of the tridiagonal matrix come from LAPACK (stedc divide and conquer, sterf without vectors);
  * vectors are transformed back by reflectors.h. Matrices whose squares would overflow or underflow
- * are scaled by a power of two first. Small matrices with vectors go to LAPACK's syevd as a whole
+ * are scaled by a power of two first. LAPACK's syevd solves small matrices with vectors as a whole
  * (solve_whole). */
 #include <float.h>
 #include <math.h>
@@ -18,8 +18,8 @@ typedef struct eigen_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
   int64_t n;
-  bool vectors; /* eigenvectors wanted */
-  bool whole;   /* the whole problem by LAPACK's syevd */
+  bool vectors; /* compute eigenvectors */
+  bool whole;   /* LAPACK's syevd solves the whole problem */
   lapack_fn stedc, sterf, syevd;
   /* Byte offsets in a matrix's scratch memory; the reflectors come first. */
   size_t split_at, work_at, diagonal_at, off_diagonal_at, basis_at, reals_at, ints_at;
@@ -64,8 +64,8 @@ static void scale_rows(const eigen_native_t *p, split_matrix_t a, double factor)
   }
 }
 
-/* Eigenvalues, ascending, replace the diagonal; vectors go to `basis` by columns. Returns
- * LAPACK's info. */
+/* Eigenvalues, ascending, overwrite the diagonal; vectors are written to `basis` by columns.
+ * Returns LAPACK's info. */
 static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
   void *d = memory + p->diagonal_at, *e = memory + p->off_diagonal_at;
@@ -95,8 +95,8 @@ static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const
   if (p->kind.parts == 2) split_matrix_store(&p->kind, result, p->n, p->n, out, p->n);
 }
 
-/* Up to this size, with vectors, LAPACK solves the whole problem: rounding in another order
- * would now and then flip the sign of a vector against the one LAPACK gives. */
+/* Largest size for which LAPACK solves the whole problem with vectors: rounding in another order
+ * would sometimes flip the sign of a vector relative to LAPACK's. */
 #define WHOLE_SIZE 25
 
 static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory,
@@ -151,7 +151,7 @@ static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void 
   return NULL;
 }
 
-/* --- the reduction alone --- */
+/* --- reduction only --- */
 
 /* sytrd's output: vectors below the subdiagonal, the tridiagonal elements, and the input above. */
 static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
@@ -200,7 +200,7 @@ static size_t plan_whole_memory(eigen_native_t *plan) {
   return total;
 }
 
-/* Lays out a matrix's scratch memory. solves: syevd, else only the reduction. */
+/* Lays out a matrix's scratch memory. solves: true for syevd, false for the reduction only. */
 static size_t plan_memory(eigen_native_t *plan, bool solves) {
   size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
   if (plan->whole) return plan_whole_memory(plan);
@@ -216,8 +216,8 @@ static size_t plan_memory(eigen_native_t *plan, bool solves) {
   return total;
 }
 
-/* Only uplo L is native; the others call LAPACK as a whole (custom_eigen.c). Products: the
- * reduction takes 4/3 n^3 flops, vectors with their transformation about 4 n^3. */
+/* Only uplo L is native; custom_eigen.c calls LAPACK for other calls. Products: the reduction takes
+ * 4/3 n^3 flops, vectors with their transformation about 4 n^3. */
 static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t *step,
                               const op_kernel_t *kernel, int results, op_native_step_t *out) {
   const lapack_plan_t *lapack;

@@ -34,7 +34,7 @@ static bool has_lapack_layout(const hlo_layout_t *layout, const hlo_shape_t *sha
   return true;
 }
 
-/* Do all operands and results of a custom call have LAPACK's layout? */
+/* True if all operands and results of a custom call have LAPACK's layout. */
 static bool have_lapack_layouts(const op_step_t *step, int batch_rank) {
   for (int k = 0; k < step->instr->operand_count; k++)
     if (!has_lapack_layout(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank))
@@ -78,8 +78,9 @@ void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, in
 
 /* --- batches --- */
 
-/* Small problems, and batches of at least two matrices per worker, are one matrix per worker;
- * otherwise all workers share each matrix. Memory is rounded up to cache lines. */
+/* If problems are small, or there are at least two matrices per worker, each worker processes one
+ * matrix at a time; otherwise all workers share each matrix. Memory is rounded up to cache
+ * lines. */
 size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products,
                             size_t matrix_bytes, size_t worker_bytes, native_matrices_t *out) {
   *out = (native_matrices_t){.batch = batch, .workers = target->workers};

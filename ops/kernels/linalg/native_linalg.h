@@ -8,7 +8,7 @@
 
 /* Checks a custom call by the reference kernel's `prepare` and returns its plan. *out_plan is NULL
  * for another form: untyped scalars, or layouts other than column-major matrices with row-major
- * batch dimensions, which LAPACK sees as the program's row-major matrices. */
+ * batch dimensions, which LAPACK reads as the program's matrices. */
 hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step,
                                 const op_kernel_t *kernel, const lapack_plan_t **out_plan);
 
@@ -23,17 +23,17 @@ bool native_lapack_find(hr_dtype_t dtype, const char *prefix, const char *name, 
 
 /* Distribution of a batch: one matrix per worker at a time, or all workers on one matrix. */
 typedef struct native_matrices {
-  int64_t batch, grain; /* matrices; matrices per task, at least */
+  int64_t batch, grain; /* matrices; least matrices per task */
   bool one_per_worker;
   int workers;
   size_t matrix_bytes, worker_bytes; /* scratch bytes per matrix in progress, and per worker */
 } native_matrices_t;
 
-/* Plans the distribution. products: multiplications per matrix, roughly. Returns the scratch
- * bytes in all. */
+/* Plans the distribution. products: approximate multiplications per matrix. Returns the scratch
+ * bytes in total. */
 size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products,
                             size_t matrix_bytes, size_t worker_bytes, native_matrices_t *out);
-/* Handles matrix i of the batch. `workers` is NULL if the matrix belongs to one worker; `memory`
+/* Processes matrix i of the batch. `workers` is NULL if the matrix belongs to one worker; `memory`
  * has matrix_bytes, `space` worker_bytes for each of the workers. */
 typedef void (*native_matrix_fn)(const void *context, int64_t i, hr_workers_t *workers,
                                  char *memory, char *space);

@@ -42,8 +42,8 @@ static hr_status_t run_getrf(const op_native_run_t *run, const void *plan_, void
   return NULL;
 }
 
-/* flops: with f the smaller size, f^2 (m - n / 3) for m > n, 2/3 n^3 for square ones; the
- * operand's memory may become the result's. */
+/* flops: with f the smaller size, f^2 (m - n / 3) for m > n, 2/3 n^3 for square matrices; the
+ * operand's buffer may become the result's. */
 static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0, 0};

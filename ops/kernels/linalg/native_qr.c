@@ -102,7 +102,8 @@ static size_t batched_small_bytes(const qr_native_t *p) {
   return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
 }
 
-/* geqrf of `lanes` interleaved matrices; groups out of range one by one. */
+/* geqrf of `lanes` interleaved matrices; matrices of groups out of range are factored one by
+ * one. */
 static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
                          char *space) {
   const qr_run_t *run = context;

@@ -8,7 +8,7 @@
  *   transposed and factored: D is the transposed R of C
  *
  * Batches of small matrices without vectors are interleaved over vector lanes (batched_small.h);
- * small ones with vectors go to LAPACK's gesdd as a whole. */
+ * LAPACK's gesdd solves small ones with vectors as a whole. */
 #include <math.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ typedef struct svd_native {
   int64_t u_columns, vt_rows; /* sizes of the results */
   int64_t reduced_rows;       /* rows of D */
   bool transposed, factored;  /* C is the transposed matrix; C is QR-factored first */
-  bool vectors;               /* singular vectors wanted */
-  bool whole;                 /* the whole problem by LAPACK's gesdd */
+  bool vectors;               /* compute singular vectors */
+  bool whole;                 /* LAPACK's gesdd solves the whole problem */
   char mode;
   lapack_fn bdsdc, gesdd, lasq1;
   int64_t batch;
@@ -61,7 +61,7 @@ static void conjugate(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
                        0);
 }
 
-/* A split copy of the input as C: transposed and conjugated where it has more columns than rows. */
+/* A split copy of the input as C: transposed and conjugated if it has more columns than rows. */
 static split_matrix_t load_matrix(const svd_native_t *p, const char *data, char *memory) {
   split_matrix_t c = split_matrix_init(&p->kind, p->rows, p->columns, memory + p->c_at, true);
   split_matrix_load(&p->kind, data, p->n, p->m, p->n,
@@ -112,8 +112,8 @@ static svd_factors_t reduce_to_bidiagonal(const svd_native_t *p, hr_workers_t *w
   return f;
 }
 
-/* Singular values, descending, replace the diagonal; vectors go to `u` and `vt` by columns.
- * Returns LAPACK's info. */
+/* Singular values, descending, overwrite the diagonal; vectors are written to `u` and `vt` by
+ * columns. Returns LAPACK's info. */
 static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   int n = (int)p->columns, info = 0;
   const char *triangle = p->transposed && !p->factored ? "L" : "U";
@@ -189,8 +189,8 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
                    array_at(p, run->vt, i, p->vt_rows * p->n));
 }
 
-/* Up to this size, with vectors, LAPACK solves the whole problem: rounding in another order
- * would now and then flip the signs that it gives. */
+/* Largest size for which LAPACK solves the whole problem with vectors: rounding in another order
+ * would sometimes flip signs relative to LAPACK's. */
 #define WHOLE_SIZE 25
 
 static int64_t whole_work(const svd_native_t *p) {
@@ -253,7 +253,7 @@ static void load_lanes(const svd_native_t *p, const char *in, int64_t count, con
 }
 
 /* The singular values of `lanes` matrices at once: interleaved reduction, then LAPACK's dqds
- * (lasq1) per matrix. Groups with values out of range go through solve_matrix. */
+ * (lasq1) per matrix. Groups with values out of range are solved by solve_matrix. */
 static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
                         char *space) {
   const svd_run_t *run = context;
@@ -392,8 +392,7 @@ static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step
   out->flops = 2 * (double)lapack->batch * products;
   out->bytes =
       2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
-  out->nondeterministic_results =
-      1 | 1 << 2 | 1 << 3; /* what is left of the matrix, and the vectors */
+  out->nondeterministic_results = 1 | 1 << 2 | 1 << 3; /* the overwritten matrix, and the vectors */
   out->plan = plan;
   return NULL;
 }

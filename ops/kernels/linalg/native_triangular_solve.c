@@ -1,5 +1,5 @@
-/* triangular-solve, and trsm as JAX's custom call: triangles of at most FEW_ROWS, for which a call
- * of BLAS costs more than the work, by lu.h; real ones with several right-hand sides by
+/* triangular-solve, and trsm as JAX's custom call: triangles of at most FEW_ROWS, whose work is
+ * less than the overhead of a BLAS call, by lu.h; real ones with several right-hand sides by
  * triangular_halves.h; others by BLAS. The matrices of a batch are distributed over the workers; a
  * single solve is divided by right-hand sides, which are independent of each other. Where the
  * library lacks a routine the kernel declines, and the reference kernel runs. */
@@ -13,8 +13,8 @@
 
 /* Triangles of at most this size are solved by lu.h. */
 #define FEW_ROWS 32
-#define SIDES_UNIT 64 /* right-hand sides of a part: a multiple of it */
-#define FEW_SIDES 4   /* right-hand sides: fewer are left to BLAS */
+#define SIDES_UNIT 64 /* right-hand sides of a part are a multiple of this */
+#define FEW_SIDES 4   /* least right-hand sides; fewer are left to BLAS */
 
 typedef struct solve_native {
   blas_routines_t routines;
@@ -24,10 +24,10 @@ typedef struct solve_native {
   int side, uplo, transpose, diagonal;
   bool is_small; /* too small for BLAS: call overhead would dominate */
   bool by_halves;
-  size_t space_bytes; /* scratch bytes of a worker, by halves */
-  int workers;        /* for which there is scratch memory */
+  size_t space_bytes; /* scratch bytes of a worker in triangular_halves.h */
+  int workers;        /* workers that have scratch memory */
   bool split;         /* workers share right-hand sides, else the batch */
-  int part;           /* right-hand sides of a call where they are shared */
+  int part;           /* right-hand sides per call if they are divided */
   int64_t grain;
 } solve_native_t;
 
@@ -65,7 +65,7 @@ static void solve_sides_of(const solve_run_t *r, const char *a, char *x, int sid
   triangular_solve(&job, r->spaces + (size_t)worker * p->space_bytes);
 }
 
-/* One matrix after the other, for batches that are distributed over the workers. */
+/* Solves one matrix after the other, for batches that are distributed over the workers. */
 static void solve_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
@@ -110,8 +110,8 @@ static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void 
   return NULL;
 }
 
-/* Right-hand sides of a part. The order in which BLAS sums depends on their number, which is fixed
- * therefore. */
+/* Right-hand sides of a part. The order of BLAS's sums depends on their number, which is therefore
+ * fixed. */
 static int sides_of_part(const solve_native_t *plan, int64_t sides) {
   return (int)(plan->by_halves ? hr_round_up(hr_div_ceil(sides, plan->workers), SIDES_UNIT)
                                : hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT));

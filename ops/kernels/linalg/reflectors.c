@@ -5,7 +5,7 @@
  *
  * QR with one block of look-ahead: while the workers apply block b to the columns right of block
  * b + 1, task 0 updates and factors block b + 1. Columns, or rows, are processed LINES at a time,
- * which bounds the scratch memory and lets w and w' stay in the cache. */
+ * which bounds the scratch memory and keeps w and w' in the cache. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "cx-limited-range")
 #endif
@@ -267,8 +267,8 @@ static void form_columns(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* As many columns as reflectors, one reflector after the other; the columns are rows in `space`,
- * which makes every step contiguous. */
+/* As many columns as reflectors, one reflector after the other; the columns are rows in `space`, so
+ * that every step is contiguous. */
 static void form_small(const reflectors_t *r, split_matrix_t q, char *space) {
   const split_matrix_kind_t *kind = r->kind;
   block_numbers_t numbers;
@@ -288,7 +288,7 @@ static void form_small(const reflectors_t *r, split_matrix_t q, char *space) {
   split_matrix_copy(kind, split_matrix_transposed(columns), r->length, r->count, q);
 }
 
-#define SMALL_LENGTH 512 /* below it one worker is as quick */
+#define SMALL_LENGTH 512 /* length below which one worker is as fast */
 
 bool reflectors_are_few(const reflectors_t *r) {
   return r->count <= BLOCK && r->length <= SMALL_LENGTH &&
@@ -343,7 +343,7 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
 typedef struct factor_run {
   const reflectors_t *r;
   split_matrix_t a;
-  int64_t n, first; /* the block that is applied */
+  int64_t n, first; /* the block being applied */
   char *space;
 } factor_run_t;
 

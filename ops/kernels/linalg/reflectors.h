@@ -40,7 +40,7 @@ bool reflectors_are_few(const reflectors_t *r);
 /* Computes the triangles of all blocks from vectors and taus (LAPACK's larft). */
 void reflectors_compute_triangles(hr_workers_t *workers, const reflectors_t *r);
 
-/* A = Q R, as LAPACK's geqrf leaves it: R on and above the diagonal, the vectors below.
+/* A = Q R, in the form of LAPACK's geqrf: R on and above the diagonal, the vectors below.
  * Shape:   a is r->length x n; r->count = min(r->length, n). Vectors, taus and triangles are set,
  *          except the triangle of a last block that has no columns to its right.
  * Memory:  space: reflectors_space_bytes per worker.

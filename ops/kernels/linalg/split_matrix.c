@@ -208,7 +208,7 @@ void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t ro
 
 /* --- level 3 --- */
 
-/* One of the real products that make a complex one: c's part c from a's part a and b's part b. */
+/* One of the real products of a complex one: c's part c from a's part a and b's part b. */
 static void multiply_parts(const split_matrix_kind_t *kind, const split_matrix_product_t *p,
                            gemm_mode_t mode, int a, int b, int c, void *space) {
   gemm_job_t job = {.dtype = kind->real,

@@ -84,7 +84,8 @@ void split_matrix_store(const split_matrix_kind_t *kind, split_matrix_t from, in
 /* Copies between split matrices of any strides, so that a transposed view transposes. */
 void split_matrix_copy(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
                        int64_t columns, split_matrix_t to);
-/* The largest magnitude of `count` reals, or `least` if that is larger; NaN if one is. */
+/* The largest magnitude of `count` reals, or `least` if that is larger; NaN if some real is NaN or
+ * infinite. */
 double split_matrix_largest(const split_matrix_kind_t *kind, const void *reals, int64_t count,
                             double least);
 /* Power-of-two scale that keeps squares of values up to `largest` representable; 1 if none is
@@ -93,8 +94,8 @@ double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest
 void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
                         int64_t columns);
 
-/* BLAS level 2 on rows of split matrices. Vectors are single rows, of which elements [begin, end)
- * take part.
+/* BLAS level 2 on rows of split matrices. Vectors are single rows; only elements [begin, end) are
+ * used.
  *   split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
  *   split_gemv     y += sign * sum over i of factors[i] a[i]; a conjugated or not
  *   split_ger      a[i] += sign * factors[i] x */
@@ -118,8 +119,8 @@ void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
 void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t rows, int64_t count,
                               int64_t column, split_matrix_t factors);
 
-/* c = a b, c += a b or c -= a b (mode) on the calling thread; operands conjugated if asked; rows of
- * c are dense. A complex product is four real ones. */
+/* c = a b, c += a b or c -= a b (mode) on the calling thread; operands are conjugated if the flags
+ * say so; rows of c are dense. A complex product is four real ones. */
 typedef struct split_matrix_product {
   gemm_mode_t mode;
   int64_t m, n, k;

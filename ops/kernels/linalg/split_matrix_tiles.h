@@ -1,7 +1,7 @@
 /* The loops of split_matrix.c for one vector width. Included once per width and real type by
  * simd_foreach_real.h. Rows are `stride` reals apart and contiguous; counts are multiples of
  * SPLIT_MATRIX_UNIT, so that there is no remainder. Eight (or four) rows at a time share the loads
- * of the vector they have in common and hide the latency of fused multiply-adds. */
+ * of their common vector and hide the latency of fused multiply-adds. */
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
@@ -21,7 +21,7 @@ SIMD_INLINE SIMD_REAL SIMD_NAME(lane_sum)(SIMD_NAME(vec) v) {
   return LEFT == 4 ? (sum[0] + sum[1]) + (sum[2 % LEFT] + sum[3 % LEFT]) : sum[0] + sum[1];
 }
 
-/* Dot products of `rows` rows with x. `rows` is a constant where this is inlined. */
+/* Dot products of `rows` rows with x; `rows` is a constant at each call. */
 SIMD_INLINE void SIMD_NAME(dot_rows)(int rows, int64_t count, const SIMD_REAL *a, int64_t stride,
                                      const SIMD_REAL *x, SIMD_REAL scale, SIMD_REAL *out) {
   SIMD_NAME(vec) sums[8] = {0};

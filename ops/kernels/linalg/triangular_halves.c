@@ -16,9 +16,9 @@ NATIVE_OPTIMIZE
 #include "base/arith.h"
 #include "ops/kernels/move/native_transpose.h"
 
-#define LEAF 32 /* rows of a triangle done by loops */
+#define LEAF 32 /* largest triangle solved by loops, in rows */
 #define UNIT 16
-#define CHUNK_BYTES 256 /* size of a row of the right-hand sides that a leaf solves at a time */
+#define CHUNK_BYTES 256 /* bytes of a row of the right-hand sides that a leaf solves at a time */
 
 static int64_t half_of(int64_t size) { return hr_round_up(size / 2, UNIT); }
 
@@ -97,7 +97,8 @@ static void copy_rows(const char *from, int64_t from_bytes, int64_t rows, int64_
     memcpy(to + i * to_bytes, from + i * from_bytes, (size_t)bytes);
 }
 
-/* Right-hand sides first .. first + count - 1 of a leaf: to the columns of a chunk, or back. */
+/* Copies right-hand sides first .. first + count - 1 of a leaf to the columns of a chunk, or
+ * back. */
 static void move_chunk(const triangular_job_t *job, int64_t leaf, int64_t size, int64_t first,
                        int64_t count, char *chunk, bool back) {
   int bytes = (int)hr_dtype_bytes(job->dtype);
@@ -113,7 +114,7 @@ static void move_chunk(const triangular_job_t *job, int64_t leaf, int64_t size, 
     copy_rows(x, row_bytes, size, count * bytes, chunk, CHUNK_BYTES);
 }
 
-/* The triangle, or its transpose with the triangle on the right, with LEAF columns. */
+/* Loads the triangle, or its transpose if it is on the right, with LEAF columns. */
 static void load_triangle(const triangular_job_t *job, int64_t first, int64_t size,
                           double *triangle) {
   int64_t row = job->right ? job->t_col : job->t_row;
@@ -127,8 +128,8 @@ static void load_triangle(const triangular_job_t *job, int64_t first, int64_t si
         triangle[i * LEAF + j] = ((const double *)from)[i * row + j * col];
 }
 
-/* Chunks always have CHUNK_BYTES: a last one with fewer right-hand sides has zeros or those of the
- * chunk before in the others. */
+/* Chunks always have CHUNK_BYTES: the surplus right-hand sides of the last one are zeros or those
+ * of the previous chunk. */
 static void solve_leaf(const triangular_job_t *job, int64_t first, int64_t size) {
   double triangle[LEAF * LEAF], chunk[LEAF * CHUNK_BYTES / sizeof(double)] = {0};
   int64_t unit = CHUNK_BYTES / (int64_t)hr_dtype_bytes(job->dtype);
@@ -150,7 +151,7 @@ static void solve_leaf(const triangular_job_t *job, int64_t first, int64_t size)
 
 /* --- solves --- */
 
-/* The half that does not depend on the other comes first. */
+/* Solves the independent half first. */
 static void solve_part(const triangular_job_t *job, int64_t first, int64_t size, void *space) {
   if (size <= LEAF) {
     solve_leaf(job, first, size);
@@ -187,7 +188,7 @@ void triangular_solve(const triangular_job_t *job, void *space) {
 
 /* --- Cholesky --- */
 
-/* Column by column; the columns are rows of a transposed copy, which are contiguous. */
+/* Factors column by column; the columns are rows of a transposed copy, which are contiguous. */
 #define DEFINE_FACTOR(T, SQRT)                                                           \
   NATIVE_CLONES static int64_t factor_##T(int64_t n, T *a, int64_t a_row) {              \
     T columns[LEAF * LEAF];                                                              \

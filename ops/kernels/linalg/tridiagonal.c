@@ -1,7 +1,7 @@
 /* Blocked tridiagonalisation (LAPACK's sytrd with the panel factorisation latrd).
  *
- * Reflectors are found column by column; the trailing matrix is updated after a block of BLOCK of
- * them. Until then it is represented as A - v^T conj(w) - w^T conj(v), with v the reflectors'
+ * Reflectors are found column by column; the trailing matrix is updated after every block of BLOCK
+ * reflectors. Until then it is represented as A - v^T conj(w) - w^T conj(v), with v the reflectors'
  * vectors and w = tau A v - (tau^2 v^H A v / 2) v, one row per reflector. Half of the work is the
  * products A v, which read the trailing matrix once per column and are bound by memory
  * bandwidth; the workers share its rows. The matrix is mirrored to both triangles first, so that
@@ -11,7 +11,7 @@
 #include "base/arith.h"
 
 #define BLOCK REFLECTORS_BLOCK
-#define PRODUCT_SERIAL 65536 /* elements read by one worker before others are worth starting */
+#define PRODUCT_SERIAL 65536 /* elements that one worker reads before others pay */
 #define UPDATE_ROWS 64       /* rows per task of the trailing update */
 
 typedef struct tridiagonal_run {
@@ -78,7 +78,7 @@ typedef struct product_run {
   int64_t from;
 } product_run_t;
 
-/* A range of elements of y = A v. */
+/* Computes a range of elements of y = A v. */
 static void multiply_rows(void *context, int64_t begin, int64_t end, int worker) {
   const product_run_t *product = context;
   const tridiagonal_run_t *run = product->run;

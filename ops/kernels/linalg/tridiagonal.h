@@ -1,5 +1,5 @@
-/* Reduction of a Hermitian matrix to real tridiagonal form by reflectors, as LAPACK's sytrd (hetrd)
- * for the lower triangle: Q^H A Q = T. */
+/* Reduction of a Hermitian matrix to real tridiagonal form by reflectors, like LAPACK's sytrd
+ * (hetrd) for the lower triangle: Q^H A Q = T. */
 #ifndef HLO_OPS_TRIDIAGONAL_H
 #define HLO_OPS_TRIDIAGONAL_H
 

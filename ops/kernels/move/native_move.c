@@ -16,8 +16,8 @@
 #include "ops/kernels/common/native_copy.h"
 
 enum {
-  MIN_ROW_BYTES = 32,    /* shortest row that is copied as one */
-  SMALL_BYTES = 1 << 14, /* arrays up to this size are copied whatever their rows */
+  MIN_ROW_BYTES = 32,    /* shortest row that is copied as a row */
+  SMALL_BYTES = 1 << 14, /* arrays up to this size are copied with rows of any length */
   MAX_STARTS = HLO_MAX_RANK
 };
 
@@ -58,7 +58,7 @@ static hr_status_t new_move_plan(const op_native_target_t *target, const op_step
   return NULL;
 }
 
-/* Declines where some copy moves single elements: generated code is faster there. */
+/* Declines if some copy moves single elements: generated code is faster there. */
 static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
   bool all_rows = true;
   for (int k = 0; k < plan->source_count; k++) all_rows &= moves_rows(&plan->sources[k].copy);
@@ -155,7 +155,7 @@ const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 
 /* --- concatenate ------------------------------------------------------------------------------ */
 
-/* Source k goes to its offset along dimension d. */
+/* Source k is copied to its offset along dimension d. */
 static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step,
                                        op_native_step_t *out) {
   int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
@@ -225,8 +225,8 @@ static int64_t block_offset(const native_block_plan_t *plan, void *const *in) {
   return offset;
 }
 
-/* Plans the copy of a block. `updates`: the block is written into the array (operand 1), else
- * read from it. *out_plan stays NULL where the kernel does not apply. */
+/* Plans the copy of a block. `updates`: the block is written into the array (operand 1), else read
+ * from it. *out_plan stays NULL if the kernel does not apply. */
 static hr_status_t plan_block(const op_native_target_t *target, const op_step_t *step, bool updates,
                               native_block_plan_t **out_plan) {
   const hlo_shape_t *array = step->in_shapes[0],

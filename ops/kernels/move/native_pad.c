@@ -15,9 +15,9 @@
 #include "ops/query/pad_range.h"
 
 enum {
-  GRAIN = 1 << 18,       /* bytes per worker, at least */
+  GRAIN = 1 << 18,       /* least bytes per worker */
   MIN_ROW_BYTES = 32,    /* shortest copied row in a large result */
-  SMALL_BYTES = 1 << 14, /* results up to this size are accepted whatever their rows */
+  SMALL_BYTES = 1 << 14, /* results up to this size are accepted with rows of any length */
   MIN_STREAM_BYTES = 512 /* shortest row that is stored non-temporally */
 };
 
@@ -25,7 +25,7 @@ enum {
  * for k < count. */
 typedef struct pad_dim {
   int64_t size;                 /* size in the result */
-  int64_t start, stride, count; /* result indices that hold operand elements */
+  int64_t start, stride, count; /* result indices with operand elements */
   int64_t from_stride;          /* operand's stride, bytes */
 } pad_dim_t;
 
@@ -89,8 +89,8 @@ static void pad_index_next(const native_pad_plan_t *plan, int64_t *index) {
   }
 }
 
-/* The index of a row counts through the padded dimensions before the row's; row_operand is NULL
- * for rows that lie in padding altogether. */
+/* The index of a row counts through the padded dimensions before the row's; row_operand is NULL for
+ * rows of padding only. */
 static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
   const pad_job_t *job = context;
   const native_pad_plan_t *plan = job->plan;
@@ -120,8 +120,8 @@ static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* The first dimension that belongs to the rows: the last padded one, or the one after it if it
- * has interior padding. */
+/* The first dimension of the rows: the last padded one, or the one after it if it has interior
+ * padding. */
 static int first_row_dim(const hlo_padding_t *padding, int rank) {
   int d = rank - 1;
   while (d >= 0 && !padding->dims[d].low && !padding->dims[d].high && !padding->dims[d].interior)
@@ -130,8 +130,8 @@ static int first_row_dim(const hlo_padding_t *padding, int rank) {
   return padding->dims[d].interior ? d + 1 : d;
 }
 
-/* Adds dimension d to the rows (before row_dim), makes it the row's own, or lengthens the row by
- * it. */
+/* Adds dimension d to those outside of the rows (before row_dim), makes it the row's own, or
+ * lengthens the row by it. */
 static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, const pad_dim_t *dim,
                     int row_dim) {
   if (d < row_dim) {
@@ -164,7 +164,7 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   }
 }
 
-/* Declined where the operand's rows are of few bytes and the result is large. */
+/* Declines if the operand's rows are short and the result is large. */
 static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step,
                                op_native_step_t *out) {
   const hlo_shape_t *result = step->out_shape;

@@ -1,7 +1,7 @@
 /* Transpose of any rank.
  *
  * Dimensions that stay neighbours are merged first, and a dense run of 2, 4, 8 or 16 bytes becomes
- * one element. Four forms are left:
+ * one element. Four forms remain:
  *
  *   copy      nothing moves: one dense copy
  *   runs      the last dimension stays last: rows of bytes are copied
@@ -43,14 +43,14 @@ enum {
   LINES_BYTES = 128,           /* side along the result's rows with non-temporal stores */
   ROW_BYTES = SIDE_BYTES + 64, /* row of the buffer */
   MAX_ROWS = 128,              /* rows of the buffer */
-  SHORT_DIM = 4,               /* streams that are interleaved, at most */
-  LONG_STREAM = 16,            /* elements of a stream, at least */
+  SHORT_DIM = 4,               /* most streams that are interleaved */
+  LONG_STREAM = 16,            /* least elements of a stream */
   SHORT_RUN_BYTES = 64,        /* longest run copied by fixed-size moves */
   FAR_BYTES = 1 << 12,         /* stride whose rows map to the same sets of the L1 cache */
-  GRAIN = 1 << 15,             /* bytes per worker, at least */
-  LONG_SIDE = 8,          /* sides of planes for which tiles are made, at least; bytes: twice */
-  PLANE_ELEMENTS = 128,   /* elements of such a plane, at least */
-  MANY_ELEMENTS = 1 << 12 /* elements of an array that pay for the compilation of a kernel */
+  GRAIN = 1 << 15,             /* least bytes per worker */
+  LONG_SIDE = 8,               /* least side of planes in the form of tiles; twice this for bytes */
+  PLANE_ELEMENTS = 128,        /* least elements of such a plane */
+  MANY_ELEMENTS = 1 << 12      /* elements of an array that justify the compilation of a kernel */
 };
 
 struct native_transpose_plan {
@@ -63,7 +63,7 @@ struct native_transpose_plan {
   loop_nest_t outer;               /* loops around; operands: 0 result, 1 operand; bytes */
   int64_t units;                   /* units of work: runs, rows of short runs, or tiles */
   int64_t bytes;                   /* size of the array */
-  int64_t to_offset, from_offset;  /* where the first element is that is written, and read; bytes */
+  int64_t to_offset, from_offset;  /* offset of the first element written, and read; bytes */
   bool nontemporal;                /* stores bypass the caches */
   bool whole_lines;                /* rows are whole cache lines, provided the result is aligned */
   bool buffered;                   /* tiles pass through a buffer */
@@ -94,7 +94,7 @@ static void transpose_elements(int element_bytes, int64_t i_count, int64_t j_cou
              (size_t)element_bytes);
 }
 
-/* Picks the widest vectors that the tile has rows for. */
+/* Uses the widest vectors for which the tile has enough rows. */
 static void transpose_tile(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                            int64_t j_stride, char *to, int64_t i_stride) {
   int64_t vector_elements = 16 / element_bytes,
@@ -123,7 +123,8 @@ static void transpose_nontemporal(int element_bytes, int64_t i_count, int64_t j_
 #endif
 }
 
-/* One cache line's columns at a time: rows may be a page apart, and each needs a TLB entry. */
+/* Processes one cache line's columns at a time: rows may be a page apart, and each needs a TLB
+ * entry. */
 void native_transpose_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                             int64_t j_stride, char *to, int64_t i_stride) {
   int64_t unit = 64 / element_bytes;
@@ -155,8 +156,8 @@ NATIVE_INLINE void prefetch_tile(const char *from, int64_t stride, int64_t row_b
     for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }
 
-/* The bytes stored of one result row for the columns j to `end`. With non-temporal stores both
- * ends are rounded up to cache lines, so that the next tile's span begins at a line too. */
+/* The bytes stored of one result row for the columns j to `end`. With non-temporal stores both ends
+ * are rounded up to cache lines, so that the next tile's span begins at a line, too. */
 typedef struct span {
   int64_t begin, end;
 } span_t;
@@ -180,7 +181,7 @@ static void copy_tile_buffered(const transpose_job_t *job, char *to, const char 
   char buffer[MAX_ROWS * ROW_BYTES] __attribute__((aligned(64)));
   int64_t bytes = plan->element_bytes, j_end = hr_min(plan->j_count, j + plan->j_side);
   int64_t j_more = plan->nontemporal ? hr_min(plan->j_count, j_end + 64 / bytes) : j_end;
-  /* The result's cache lines are fetched for writing while the tile is transposed. */
+  /* Prefetches the result's cache lines for writing while the tile is transposed. */
   for (int64_t r = 0; r < i_count && !plan->nontemporal; r++)
     __builtin_prefetch(to + r * plan->i_stride + j * bytes, 1);
   transpose_tile((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
@@ -335,7 +336,7 @@ static void copy_stream_planes(void *context, int64_t begin, int64_t end, int wo
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* Non-temporal stores pay for runs of whole cache lines, or for long ones. */
+/* Non-temporal stores pay for runs of whole cache lines, and for long ones. */
 static void copy_run(char *to, const char *from, int64_t bytes, bool nontemporal) {
   if (nontemporal && (bytes >= 512 || (bytes | (int64_t)(uintptr_t)to) % 64 == 0))
     native_stream(to, from, bytes);
@@ -484,8 +485,8 @@ static void plan_outer(native_transpose_plan_t *plan, const transpose_dims_t *t,
   plan->units *= loop_row_total(&plan->outer) * plan->outer.row_count;
 }
 
-/* If the last dimension is dense in both arrays and its run is 2, 4, 8 or 16 bytes, the run
- * becomes the element that moves. Returns false if runs of another size are left. */
+/* If the last dimension is dense in both arrays and its run is 2, 4, 8 or 16 bytes, the run becomes
+ * the moved element. Returns false if runs of another size remain. */
 static bool merge_run_into_element(transpose_dims_t *t, int64_t *bytes) {
   int last = t->rank - 1;
   if (last < 0 || t->from[last] != 1) return true;
@@ -506,7 +507,8 @@ static int dense_dim(const transpose_dims_t *t) {
   return dense;
 }
 
-/* Reversed dimensions begin at their ends; see above for the one that is dense in the operand. */
+/* Reversed dimensions begin at their ends; the one that is dense in the operand is described
+ * above. */
 static void begin_at_ends(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
   for (int d = 0; d < t->rank; d++) {
     if (t->from[d] >= 0) continue;
@@ -601,7 +603,8 @@ static bool is_any_reversed(const transpose_dims_t *t) {
   return false;
 }
 
-/* Planes of few elements leave tiles half empty; elements of 16 bytes are moved singly anyway. */
+/* True for planes with enough elements: small ones leave tiles half empty; elements of 16 bytes are
+ * moved singly anyway. */
 static bool are_planes_large(const transpose_dims_t *t, int64_t bytes) {
   int64_t i_count = t->dims[dense_dim(t)], j_count = t->dims[t->rank - 1];
   int64_t side = bytes == 1 ? 2 * LONG_SIDE : LONG_SIDE;
@@ -609,8 +612,8 @@ static bool are_planes_large(const transpose_dims_t *t, int64_t bytes) {
   return hr_min(i_count, j_count) >= side && i_count * j_count >= PLANE_ELEMENTS;
 }
 
-/* Is one of the forms here faster than generated code? Runs are, unless all that happens is a
- * reversal; streams are where they are long and not reversed; tiles are where planes are large. */
+/* True if one of the forms here is faster than generated code: runs, unless the op only reverses;
+ * streams, if they are long and not reversed; tiles, if planes are large. */
 static bool is_faster_than_codegen(const transpose_dims_t *t, int64_t bytes, bool are_runs) {
   int last = t->rank - 1;
   if (are_runs) return !is_any_reversed(t) || (t->rank > 1 && t->from[last] == 1);
@@ -621,7 +624,7 @@ static bool is_faster_than_codegen(const transpose_dims_t *t, int64_t bytes, boo
   return dense != last && are_planes_large(t, bytes);
 }
 
-/* is_optional: *out_plan is NULL where generated code is faster. */
+/* is_optional: *out_plan is NULL if generated code is faster. */
 static hr_status_t make_plan(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
                              const int64_t *strides, bool is_optional,
                              const native_transpose_plan_t **out_plan) {
@@ -660,7 +663,7 @@ hr_status_t native_transpose_optional_plan_new(hr_arena_t *arena, int element_by
   return make_plan(arena, element_bytes, rank, dims, strides, true, out_plan);
 }
 
-/* Is there code to generate, and are there so many elements that its compilation pays? */
+/* True if code can be generated, for enough elements to justify its compilation. */
 static bool can_decline(const op_native_target_t *target, const op_step_t *step) {
   return target->generated && op_can_codegen(step->instr) &&
          fusion_count(step->out_shape) >= MANY_ELEMENTS;

@@ -1,5 +1,5 @@
 /* Transposition of dense arrays by all workers, for the op and for kernels that reorder an operand.
- * Thread: a plan never changes after it is made; any number of threads may run it. */
+ * Thread: a plan is immutable; any number of threads may run it. */
 #ifndef HLO_OPS_NATIVE_TRANSPOSE_H
 #define HLO_OPS_NATIVE_TRANSPOSE_H
 
@@ -14,13 +14,13 @@ typedef struct native_transpose_plan native_transpose_plan_t;
 hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank,
                                       const int64_t *dims, const int64_t *strides,
                                       const native_transpose_plan_t **out_plan);
-/* The same with negative strides where a dimension is reversed. *out_plan is NULL where generated
- * code is faster: where dimensions are only reversed, or planes are small. */
+/* The same with negative strides for reversed dimensions. *out_plan is NULL if generated code is
+ * faster: if dimensions are only reversed, or planes are small. */
 hr_status_t native_transpose_optional_plan_new(hr_arena_t *arena, int element_bytes, int rank,
                                                const int64_t *dims, const int64_t *strides,
                                                const native_transpose_plan_t **out_plan);
-/* Runs the plan. `to` and `from` have the planned size and do not overlap, except that they may
- * be equal where the permutation moves nothing. */
+/* Runs the plan. `to` and `from` have the planned size and do not overlap, except that they may be
+ * equal if the permutation moves nothing. */
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to,
                           const void *from);
 

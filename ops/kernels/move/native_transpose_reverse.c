@@ -1,5 +1,5 @@
-/* Fusions that transpose and reverse an array and nothing else, as rotations of images are: one
- * strided copy, by the loops of native_transpose.c.
+/* Fusions that only transpose and reverse an array, such as rotations of images: one strided copy,
+ * by the loops of native_transpose.c.
  *
  *     element i of the result  =  element  offset + sum i[d] * stride[d]  of the operand,
  *
@@ -8,7 +8,7 @@
 #include "ops/kernels/move/native_transpose.h"
 #include "ops/kernels/native.h"
 
-/* Which dimension of an array on the way each dimension of the result is, and which way round. */
+/* For each dimension of the result, the dimension of an intermediate array and its direction. */
 typedef struct dim_map {
   int rank;
   int at[HLO_MAX_RANK];
@@ -30,7 +30,7 @@ static void undo_reverse(const hlo_instr_t *instr, dim_map_t *map) {
   map->reverses |= dims.count > 0;
 }
 
-/* From the result of a body back to its only parameter; NULL: something else is done. */
+/* Follows a body from its result back to its only parameter; NULL: it does something else. */
 static const hlo_instr_t *find_source(const hlo_computation_t *body, dim_map_t *map) {
   const hlo_instr_t *instr = body->root;
   *map = (dim_map_t){.rank = hlo_shape_is_array(instr->shape) ? instr->shape->rank : 0};

@@ -93,7 +93,7 @@ TRANSPOSE_INLINE void SIMD_VECTOR_NAME(transpose_wide_element_t)(const char *fro
 
 /* Transposes i_count x j_count elements (at least one register tile). A register tile that would
  * cross an edge is moved back inside and overlaps its neighbour. Non-temporal stores write whole
- * cache lines, so that j_count must be a multiple of a line and the result aligned. */
+ * cache lines, so j_count must be a multiple of a line and the result aligned. */
 #define TRANSPOSE_ALL(T, N)                                                                    \
   do {                                                                                         \
     const int64_t each = sizeof(T), rows = N * LANES, line = nontemporal ? 64 / each : rows;   \

@@ -1,5 +1,5 @@
-/* Rng-bit-generator, both generators, some hundred blocks at a time in vectors; counters are dealt
- * out to the workers. The words lie as random.c says. */
+/* rng-bit-generator, both generators, some hundred blocks at a time in vectors; the counters are
+ * divided among the workers. The order of words is that of random.c. */
 #include <string.h>
 
 #include "ops/kernels/native.h"
@@ -9,17 +9,17 @@ NATIVE_OPTIMIZE
 
 enum {
   BLOCK = 256,
-  GRAIN = 1 << 12 /* blocks that are worth a worker */
+  GRAIN = 1 << 12 /* least blocks of a task */
 };
 
 typedef struct native_random_plan {
   bool threefry;
-  int64_t count; /* elements, or words where an element is two */
-  int bytes;     /* size of an element, or of a word where an element is two */
+  int64_t count; /* elements, or words if an element is two words */
+  int bytes;     /* size of an element, or of a word if an element is two words */
   size_t state_bytes;
-  int64_t blocks; /* blocks of the generator: pairs of words, or fours */
-  int64_t size, half,
-      inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
+  int64_t blocks;            /* blocks of the generator: pairs of words, or groups of four */
+  int64_t size, half, inner; /* Threefry: sizes around the dimension along which the words of a pair
+                                are neighbours */
 } native_random_plan_t;
 
 typedef struct random_job {
@@ -86,9 +86,8 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as
- * there are elements.
- */
+/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; up to the
+ * last element. */
 #define INTERLEAVE(T, WIDTH)                                                              \
   do {                                                                                    \
     int64_t whole = elements / WIDTH < count ? elements / WIDTH : count;                  \
@@ -100,7 +99,7 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
 
 NATIVE_CLONES
 /* Word w of block i, words[w * BLOCK + i], becomes element i * width + w; the last block may be
- * cut. The cases are 8 times the element's bytes, plus the width. */
+ * truncated. The cases are 8 times the element's bytes, plus the width. */
 static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count,
                              int64_t elements, char *to) {
   switch (bytes * 8 + width) {
@@ -125,12 +124,12 @@ static void interleave_words(int bytes, int width, const uint32_t *words, int64_
   }
 }
 
-/* A run of elements out of one word each. */
+/* A run of elements of one word each. */
 #define STORE(T) \
   for (int64_t i = 0; i < count; i++) ((T *)to)[i] = (T)words[i]
 
 NATIVE_CLONES
-/* The low bits of each word. */
+/* Stores the low bits of each word. */
 static void store_words(int bytes, const uint32_t *words, int64_t count, char *to) {
   switch (bytes) {
     case 1:
@@ -145,8 +144,8 @@ static void store_words(int bytes, const uint32_t *words, int64_t count, char *t
   }
 }
 
-/* Pairs `pair` .. of the counters, `count` of them in one run along the dimension of the pairs, or
- * beside it. */
+/* Stores pairs `pair` .. of the counters: `count` of them in one run along the dimension of the
+ * pairs, or beside it. */
 static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
                         const uint32_t *words) {
   const native_random_plan_t *plan = job->plan;
@@ -163,8 +162,8 @@ static void place_pairs(const random_job_t *job, int64_t pair, int64_t count,
 }
 
 /* The words of pair q are elements 2 q and 2 q + 1 along the dimension of the pairs, as in XLA. A
- * block of counters is stored run by run: a run ends with that dimension, or with those inside it.
- */
+ * block of counters is stored run by run: a run ends with that dimension, or with those inside
+ * it. */
 static void fill_threefry(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;
@@ -182,7 +181,7 @@ static void fill_threefry(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
-/* Elements 4 i to 4 i + 3 come from block i. */
+/* Elements 4 i to 4 i + 3 are the words of block i. */
 static void fill_philox(void *context, int64_t begin, int64_t end, int worker) {
   const random_job_t *job = context;
   const native_random_plan_t *plan = job->plan;
@@ -216,8 +215,8 @@ static hr_status_t run_random(const op_native_run_t *run, const void *plan_, voi
 /* --- planning --------------------------------------------------------------------------------- */
 
 /* The dimension along which the words of a pair are neighbours: the first of even size, else the
- * first of the largest.
- */
+ * first of the
+ * largest. */
 static void plan_split(native_random_plan_t *plan, const hlo_shape_t *bits) {
   int split = 0;
   for (int d = 1; d < bits->rank; d++)
@@ -229,7 +228,7 @@ static void plan_split(native_random_plan_t *plan, const hlo_shape_t *bits) {
   for (int d = split + 1; d < bits->rank; d++) plan->inner *= bits->dims[d];
 }
 
-/* 64-bit elements take both words of a block, smaller ones one each. */
+/* 64-bit elements use both words of a block, smaller ones one each. */
 static void plan_threefry(native_random_plan_t *plan, const hlo_shape_t *bits, bool pairs) {
   plan->size = plan->count;
   plan->inner = 1;

@@ -54,8 +54,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
                                  .real = HR_F64,
                                  .parts = 1,
                                  .element_bytes = sizeof(double)};
-  plan->epsilon =
-      (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
+  plan->epsilon = (float)hlo_attr_float(step->instr,
+                                        HLO_ATTR_EPSILON); /* an f32, whatever the operand's type */
   HR_TRY(hlo_shape_count(x, &plan->count));
   plan->outer = 1;
   plan->inner = 1;
@@ -218,7 +218,7 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
     for (int64_t f = 0; f < plan->features; f++) {
       double variance_eps = variance[f] + plan->epsilon;
       double slope =
-          products[f] / variance_eps / per_feature; /* in range where d products is not */
+          products[f] / variance_eps / per_feature; /* in range even if d * products[f] is not */
       for (int64_t i = 0; i < plan->inner; i++, at++)
         out[at] = scale[f] / sqrt(variance_eps) *
                   (g[at] - sums[f] / per_feature - (x[at] - mean[f]) * slope);

@@ -7,7 +7,7 @@
 #include "ops/kernels/kernel.h"
 #include "ops/rules/constraint.h"
 
-/* The low `bits` bits of a byte, extended as memory stores an element of that width. */
+/* The low `bits` bits of a byte, extended to the stored form of an element of that width. */
 static uint8_t extend(const hr_dtype_info_t *info, uint8_t byte) {
   uint8_t low = (uint8_t)(byte & (0xffu >> (8 - info->bits)));
   bool negative = info->class_ == HR_CLASS_SIGNED && low >> (info->bits - 1);

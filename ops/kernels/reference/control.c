@@ -52,7 +52,7 @@ static hr_status_t run_call(op_env_t *env, const op_step_t *step, hlo_value_t *c
 }
 const op_kernel_t kernel_call = {NULL, run_call};
 
-/* The state is retained for the call, as the body needs it afterwards. */
+/* The state is retained during the call, as the body needs it afterwards. */
 static hr_status_t evaluate_condition(op_env_t *env, const hlo_computation_t *condition,
                                       hlo_value_t *state, bool *out_met) {
   hlo_value_t *arg = hlo_value_retain(state), *met;
@@ -118,8 +118,8 @@ static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_va
   return st;
 }
 
-/* The wrapped computation runs at the start and the done op returns its result; only a
- * collective is started and completes later. */
+/* The wrapped computation runs at the start, and the done op returns its result; only a collective
+ * is just started and completes later. */
 static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   hlo_value_t *operands, *result;
@@ -136,8 +136,8 @@ static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_async_start = {NULL, run_async_start};
 
-/* A collective that is the computation's root provides the value itself; other roots were
- * computed from it. */
+/* A collective that is the computation's root is the value itself; other roots were computed from
+ * it. */
 static hr_status_t run_async_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
   const hlo_instr_t *start = step->instr->operands[0];

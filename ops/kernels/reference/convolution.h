@@ -34,7 +34,7 @@ typedef struct conv_plan {
  * C1-C27); UNSUPPORTED for sparse operands. */
 hr_status_t conv_plan_init(const op_step_t *step, conv_plan_t *out_plan);
 
-/* The input under the window of one result position: per dimension and window element the offset
+/* The input under the window of one result position: per dimension and window element, the offset
  * of the input element, or -1 for padding and dilation holes. */
 typedef struct conv_view {
   const conv_plan_t *plan;
@@ -43,8 +43,7 @@ typedef struct conv_view {
   int64_t unit;                   /* reals per window element: the features of a group */
   int real_bytes;
   bool rows_merge;         /* the innermost window dimension is a contiguous run of the input */
-  bool multiplies_padding; /* sums include 0 * weight at padding and holes, see depthwise and lines
-                            */
+  bool multiplies_padding; /* sums include 0 * weight at padding and holes (depthwise, lines) */
 } conv_view_t;
 
 /* The number of offsets of a view, and a view that stores them in the caller's memory. */

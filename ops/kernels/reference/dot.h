@@ -32,17 +32,18 @@ typedef struct dot_groups {
  * Errors: INVALID with the label of the specification (dot_general C3-C10). */
 hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                             const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups);
-/* Whether one stride (elements) walks all dimensions of a group, last dimension fastest; 0 if all
- * have size 1. `strides` are those of the shape's dimensions. */
+/* True if one stride (elements) walks all dimensions of a group, last dimension fastest; the stride
+ * is 0 if all have size 1. `strides` are those of the shape's dimensions. */
 bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
                       int64_t *out_stride);
-/* Plans an operand as the given groups, in this order. `dense`: always reordered to contiguous
- * groups; else used in place if each group has one stride. */
+/* Plans the order of an operand: the given groups, one after the other. `dense`: always reordered
+ * to contiguous groups; else used in place if each group has one stride. */
 hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
                           int element_bytes, bool dense, dot_side_t *out_side);
 /* Checks that the result has as many elements as the product (dot_general C12). */
 hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, int64_t n);
-/* Plans a plain dot of operands of these types and shapes, which need not be the instruction's. */
+/* Plans a plain dot of operands of these types and shapes, which may differ from the
+ * instruction's. */
 hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
                           const hlo_shape_t *lhs, const hlo_shape_t *rhs, dot_plan_t *out_plan);
 hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *lhs,

@@ -121,7 +121,7 @@ static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step,
 }
 const op_kernel_t kernel_get_dimension_size = {NULL, run_get_dimension_size};
 
-/* A copy with another size along d: cut, or extended by zeros. */
+/* A copy with another size along d: truncated, or extended by zeros. */
 hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size,
                                 hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
@@ -143,7 +143,7 @@ hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t siz
   return NULL;
 }
 
-/* The size must lie within the bound that the program declares. */
+/* The size must lie within the declared bound. */
 static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;

@@ -1,8 +1,8 @@
 /* fft by FFTW. The last one to three dimensions are transformed, the others are a batch. A real
  * transform of several dimensions is real along the last one and complex along the others: RFFT
- * does the real one first, IRFFT last. Inverses are scaled by one over the product of lengths.
- * Plans are made per execution (FFTW_ESTIMATE), under FFTW's planner lock. Source: StableHLO spec,
- * fft. */
+ * does the real dimension first, IRFFT last. Inverses are scaled by one over the product of
+ * lengths. Plans are created per execution (FFTW_ESTIMATE), with FFTW's planner lock held. Source:
+ * StableHLO spec, fft. */
 #include <string.h>
 
 #include "ops/kernels/kernel.h"
@@ -13,7 +13,7 @@
 typedef struct fft_plan {
   hlo_enum_FFT_TYPE_t type;
   bool is_double;
-  int rank; /* transformed dimensions */
+  int rank; /* number of transformed dimensions */
   int64_t lengths[FFT_MAX_DIMS];
   int64_t batch, in_last, out_last; /* sizes of the last dimension in operand and result */
   int64_t rows;                     /* lines along the last dimension */
@@ -159,8 +159,8 @@ static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library,
   return transform_real(library, plan, copy, out->data);
 }
 
-/* RFFT: real rows, then the other dimensions in place. IRFFT: the other way round, scaled. FFT
- * and IFFT work in place on a copy of the operand. */
+/* RFFT: real rows, then the other dimensions in place. IRFFT: in reverse order, scaled. FFT and
+ * IFFT work in place on a copy of the operand. */
 static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in,
                              hlo_value_t *out) {
   fftw_library_t library;

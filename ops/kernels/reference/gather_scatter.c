@@ -1,7 +1,7 @@
 /* Gather and scatter. Both iterate over an index array; each index vector gives the start of a
  * window of the operand (window_starts.h). Gather copies windows out, with starts clamped; scatter
- * combines updates into windows that fit, in index order. Source: StableHLO spec, gather, scatter.
- */
+ * combines updates into windows that fit, in index order. Source: StableHLO spec, gather,
+ * scatter. */
 #include "ops/kernels/common/outputs.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/common/window_starts.h"
@@ -15,7 +15,7 @@ typedef struct gather_plan {
   loop_copy_t copy; /* one window to the result */
 } gather_plan_t;
 
-/* One strided copy is planned for all windows, as they differ in their start only. */
+/* One strided copy is planned for all windows, as they differ only in their starts. */
 static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_shape_t *operand = step->in_shapes[0], *out = step->out_shape;
   op_gather_dims_t dims = op_gather_dims(step->instr);
@@ -45,7 +45,7 @@ static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
                   copy->element_bytes);
 }
 
-/* Windows of one row of the batch nest. */
+/* Gathers the windows of one row of the batch nest. */
 static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to,
                        const int64_t *indices, const char *from) {
   const loop_nest_t *batch = &plan->starts.batch;
@@ -74,8 +74,8 @@ static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t 
 }
 const op_kernel_t kernel_gather = {prepare_gather, run_gather};
 
-/* Scatter: windows in the order of the index array, so that a later update of an element sees
- * the earlier. Elements of one window are distinct: each of its rows is one call of the body. */
+/* Scatter: windows in the order of the index array, so that a later update of an element sees the
+ * earlier one. Elements of one window are distinct: each of its rows is one call of the body. */
 typedef struct scatter_plan {
   window_starts_t starts;
   loop_nest_t window; /* operands: 0 operand, 1 updates; elements */
@@ -86,7 +86,7 @@ typedef struct scatter_plan {
 } scatter_plan_t;
 
 /* A body that returns its second parameter overwrites and is a copy. Operands narrower than the
- * body's types are promoted first, as XLA allows it. */
+ * body's types are promoted first, as XLA allows. */
 static hr_status_t plan_scatter_body(hr_arena_t *arena, const op_step_t *step,
                                      scatter_plan_t *plan) {
   int parameter, count = (step->instr->operand_count - 1) / 2, *param_of;
@@ -124,7 +124,7 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step,
   return plan_scatter_body(arena, step, plan);
 }
 
-/* One row of a window: copied, or combined with what is there. */
+/* One row of a window: copied, or combined with the elements there. */
 static hr_status_t scatter_row(const scatter_plan_t *plan, accumulate_t *acc, int64_t to,
                                int64_t from) {
   const loop_nest_t *window = &plan->window;
@@ -164,7 +164,7 @@ static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc,
   return NULL;
 }
 
-/* In place of the operands at their last use, else in copies of them. */
+/* In place in the operands at their last use, else in copies of them. */
 static hr_status_t scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                            hlo_value_t **out_value) {
   const scatter_plan_t *plan = step->plan;

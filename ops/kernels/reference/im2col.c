@@ -3,8 +3,8 @@
  *
  * A patch is written in runs: one window element's features, or a whole window row where it is
  * contiguous in the input (rows_merge). view_move computes the offsets of a position's window; runs
- * of padding are zeros. All sums are in window order, so that results equal those of the products.
- */
+ * of padding are zeros. All sums are in window order, so that results equal those of the
+ * products. */
 #include "base/arith.h"
 #include "ops/kernels/reference/convolution.h"
 
@@ -12,7 +12,7 @@
 
 #include "ops/kernels/simd/simd_target.h"
 
-/* Room that conv_view_init needs: one offset per element of each window dimension. */
+/* Memory that conv_view_init needs: one offset per element of each window dimension. */
 int64_t conv_view_offsets(const conv_plan_t *plan) {
   int64_t count = 0;
   for (int d = 0; d < plan->spatial_rank; d++) count += plan->window[d].size;
@@ -112,9 +112,9 @@ static void copy_run(const conv_view_t *view, const conv_run_t *run, const char 
   memset(to + (size_t)(high - first) * bytes, 0, (size_t)(first + count - high) * bytes);
 }
 
-/* Writes reals [first, first + count) of the view's patch. `first` may lie within a run: the
- * first one is entered at `skip`, all others at 0. The window index `at` counts like an
- * odometer, last dimension fastest. */
+/* Writes reals [first, first + count) of the view's patch. `first` may lie within a run: the first
+ * run begins at `skip`, all others at 0. The window index `at` is incremented last dimension
+ * fastest. */
 static void write_patch(const conv_view_t *view, const char *input, int64_t first, int64_t count,
                         char *to) {
   const conv_plan_t *plan = view->plan;
@@ -170,8 +170,8 @@ DEFINE_DEPTHWISE(f64, double)
 DEFINE_DEPTHWISE(u32, uint32_t)
 DEFINE_DEPTHWISE(u64, uint64_t)
 
-/* The same where the input is padding or a hole: the zeros are multiplied, as a weight may be
- * infinite or NaN. Integers stay as they are. */
+/* The same for padding or holes of the input: the zeros are multiplied, as a weight may be infinite
+ * or NaN. Integer sums do not change. */
 #define DEFINE_PADDING(NAME, T)                                                   \
   static void NAME##_padding(const void *weights, void *sums, int64_t features) { \
     const T *w = weights;                                                         \
@@ -181,7 +181,7 @@ DEFINE_DEPTHWISE(u64, uint64_t)
 DEFINE_PADDING(f32, float)
 DEFINE_PADDING(f64, double)
 
-/* Integers and convolutions whose weights are all finite skip it. */
+/* Skipped for integers and if all weights are finite. */
 static void add_padding(const conv_view_t *view, const char *w, char *out, int64_t count) {
   hr_dtype_t real = view->plan->types.real;
   if (!view->multiplies_padding) return;
@@ -266,7 +266,7 @@ typedef struct conv_line {
   char *out;
 } conv_line_t;
 
-/* The positions at which this window element lies over the input. */
+/* The positions for which this window element lies over the input. */
 static void tap_positions(const conv_line_t *l, int64_t index, int64_t *out_low,
                           int64_t *out_high) {
   int last = l->view->plan->spatial_rank - 1;
@@ -292,14 +292,14 @@ static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low,
                                 high - low);
 }
 
-/* Adds 0 times the weight at positions [low, high), which see padding. */
+/* Adds 0 times the weight at positions [low, high), which lie over padding. */
 static void add_line_padding(const conv_line_t *l, int64_t index, int64_t low, int64_t high) {
   int64_t bytes = l->view->real_bytes;
   for (int64_t i = low; i < high; i++)
     add_padding(l->view, l->weights + index * bytes, l->out + (i - l->begin) * bytes, 1);
 }
 
-/* The padding that `inner` window elements meet; with is_outside all of them do. */
+/* Adds the padding of `inner` window elements; with is_outside all of them lie over padding. */
 static void add_line_paddings(const conv_line_t *l, int64_t inner, bool is_outside) {
   for (int64_t k = 0; k < inner; k++) {
     int64_t low = l->end, high = l->end;
@@ -310,7 +310,8 @@ static void add_line_paddings(const conv_line_t *l, int64_t inner, bool is_outsi
   }
 }
 
-/* Up to LINE_TAPS window elements: together where all have input, and one by one at both ends. */
+/* Up to LINE_TAPS window elements: together for positions at which all have input, and one by one
+ * at both ends. */
 static void add_group(const conv_line_t *l, int64_t index, int taps) {
   int64_t low = l->begin, high = l->end, first, limit;
   for (int k = 0; k < taps; k++) {

@@ -1,7 +1,7 @@
 /* cholesky and triangular-solve. All types are computed in double (complex) precision and rounded
- * once, so that two instances of each algorithm suffice. Unblocked: matrices of these ops are small
- * where the reference runs; inner loops are contiguous. A matrix that is not positive definite
- * gives NaN, as in XLA. Source: StableHLO spec, cholesky, triangular_solve. */
+ * once, so that two instances of each algorithm suffice. Unblocked: matrices are small in the
+ * reference engine; inner loops are contiguous. A matrix that is not positive definite gives NaN,
+ * as in XLA. Source: StableHLO spec, cholesky, triangular_solve. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,8 @@ typedef struct solve_plan {
   hlo_enum_TRANSPOSE_t transpose;
 } solve_plan_t;
 
-/* transpose: to = the transpose of the rows x columns matrix `from`, conjugated if asked.
+/* transpose: to = the transpose of the rows x columns matrix `from`, conjugated if
+ *            `conjugate` is set.
  * factor:    overwrites the lower triangle of a with its Cholesky factor, row by row:
  *            l[i][j] = (a[i][j] - sum over p < j of l[i][p] conj(l[j][p])) / l[j][j];
  *            false if a pivot is not positive. An upper factor is the adjoint of a lower one.
@@ -47,8 +48,8 @@ typedef struct solve_plan {
  *   cholesky:  an upper factor is computed from the transpose and transposed back; the other
  *              triangle becomes 0, or everything NaN if the matrix is not positive definite.
  *   solve:     a triangle on the right side is solved on transposed right-hand sides, so that
- *              eliminate always walks rows. `transposed` says whether t is the transpose of a,
- *              and elimination is forward if the triangle t is a lower one.
+ *              eliminate always walks rows. `transposed`: t is the transpose of a.
+ *              Elimination is forward if the triangle t is a lower one.
  *   Cost: n^3 / 3 multiply-adds for a factor, n^2 * width for a solve. */
 #define DEFINE_LINALG(NAME, T)                                                                     \
   static void NAME##_transpose(const T *from, int64_t rows, int64_t columns, bool conjugate,       \

@@ -1,5 +1,5 @@
-/* Ops that take paddings, limits or slice sizes as operands: when they run, each is lowered to its
- * static counterpart with these values as attributes (lower_dynamic.h). */
+/* Ops with paddings, limits or slice sizes as operands: at run time, each is lowered to its static
+ * counterpart with these values as attributes (lower_dynamic.h). */
 #include "ops/kernels/common/lower_dynamic.h"
 #include "ops/query/index_values.h"
 

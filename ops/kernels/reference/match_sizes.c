@@ -12,7 +12,7 @@ static bool has_sizes(const hlo_value_t *value, int rank) {
   return value->dtype != HR_TUPLE && value->rank == rank;
 }
 
-/* The common size along dimension d; false if sizes differ that must agree. */
+/* The common size along dimension d; false if sizes that must agree differ. */
 static bool common_size(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, int d,
                         int64_t *out_size) {
   int64_t size = -1;
@@ -43,8 +43,8 @@ static hr_status_t resize(const hlo_value_t *value, const int64_t *dims, hlo_val
   return NULL;
 }
 
-/* Copies of the operands whose sizes differ, cut to `dims`, or repeated along dimensions of size 1;
- * NULL where an operand fits. None is left after a failure. */
+/* Copies of the operands whose sizes differ, truncated to `dims`, or repeated along dimensions of
+ * size 1; NULL for operands that fit. None remains after a failure. */
 static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, int rank,
                               const int64_t *dims, hlo_value_t **matched) {
   hr_status_t st = NULL;
@@ -61,8 +61,8 @@ static hr_status_t resize_all(const hlo_instr_t *instr, hlo_value_t *const *in, 
   return st;
 }
 
-/* Dynamic operands of an elementwise op may come with different sizes: all are brought to a
- * common one. Nothing is done for scalars and where the sizes cannot be brought together. */
+/* Dynamic operands of an elementwise op may have different actual sizes: all are brought to a
+ * common size. Nothing is done for scalars, and if there is no common size. */
 hr_status_t op_match_sizes(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **matched,
                            bool *out_needed) {
   int64_t dims[HLO_MAX_RANK];

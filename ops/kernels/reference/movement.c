@@ -15,13 +15,13 @@ typedef struct move_plan {
   bool is_view;        /* the result is a contiguous part of the operand's buffer */
 } move_plan_t;
 
-/* A view keeps the whole buffer alive and prevents in-place updates, so that small parts are
- * copied. */
+/* True if the part is large enough: a view keeps the whole buffer alive and prevents in-place
+ * updates, so small parts are copied. */
 static bool worth_a_view(const loop_copy_t *copy, int64_t from_count) {
   return loop_copy_is_run(copy) && copy->nest.row_count >= from_count / 4;
 }
 
-/* 0 as soon as one size is 0, before a product of the others could overflow. */
+/* Returns 0 as soon as one size is 0, before a product of the others could overflow. */
 static int64_t dense_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++)
@@ -172,9 +172,8 @@ typedef struct pad_plan {
   bool fill;                      /* some elements are padding */
 } pad_plan_t;
 
-/* Interior padding is a larger stride in the result; negative edges cut off elements, so the
- * copy starts within the operand (pad_range.h). The fill is left out where every element is
- * written. */
+/* Interior padding is a larger stride in the result; negative edges drop elements, so the copy
+ * starts within the operand (pad_range.h). The fill is omitted if the copy writes every element. */
 static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_padding_t *padding = hlo_attr_padding(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -248,7 +247,7 @@ static bool is_permuted(const hlo_layout_t *layout) {
   return false;
 }
 
-/* Layouts that are no permutation of the row-major order need no copy. */
+/* Layouts that are no permutation count as row-major and need no copy. */
 static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step,
                                    const void **out_plan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -275,8 +274,8 @@ static hr_status_t prepare_bitcast(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
-/* Through the physical order of the bytes: the operand is brought into its layout, read as the
- * result's type, and brought out of that layout. */
+/* Goes through the physical order of the bytes: the operand is copied to its layout, read as the
+ * result's type, and copied out of the result's layout. */
 static hr_status_t run_bitcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                hlo_value_t **out_value) {
   const bitcast_plan_t *plan = step->plan;
@@ -388,7 +387,7 @@ static void fill_iota(hr_dtype_t dtype, void *line, int64_t count) {
   }
 }
 
-/* Along the only dimension of more than one element, the line is the result. */
+/* Along the only dimension with more than one element, the line is the result. */
 static hr_status_t run_iota(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   (void)in;

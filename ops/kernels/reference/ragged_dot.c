@@ -1,22 +1,22 @@
 /* ragged-dot and scaled-dot.
  *
  * ragged-dot: the ragged dimension r of lhs is divided into runs, one per group, of the lengths in
- * group_sizes; x and y are the dimensions of r's kind before and after it:
+ * group_sizes; x and y are the dimensions of r's group before and after it:
  *
  *   free          rows of a run times the group's matrix    [b,x,r,y,k] x [g,b,k,n] -> [b,x,r,y,n]
  *   contracting   each run is summed into its own result    [b,m,x,r,y] x [b,x,r,y,n] -> [g,b,m,n]
  *   batch         group sizes have no effect: a plain dot
  *
  * Rows outside all runs give 0; see ragged_masked.h for the attribute `masked`. scaled-dot: see
- * below. Source: chlo.ragged_dot; XLA's scaled-dot.
- */
+ * below. Source: chlo.ragged_dot; XLA's
+ * scaled-dot. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "ops/kernels/reference/dot.h"
 #include "ops/kernels/reference/ragged_masked.h"
 
-/* The group that the ragged dimension of lhs belongs to. */
+/* The group of dimensions that contains the ragged dimension of lhs. */
 typedef enum ragged_kind { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCH } ragged_kind_t;
 
 typedef struct ragged_plan {
@@ -24,7 +24,7 @@ typedef struct ragged_plan {
   ragged_kind_t kind;
   int64_t groups, outer, ragged, inner; /* sizes of g, x, r, y */
   bool sizes_per_run;                   /* group_sizes is [b, x, g], else [g] */
-  bool masked;                          /* rows are zeros for the groups that they are not in */
+  bool masked; /* rows are multiplied as zeros by the other groups' matrices */
 } ragged_plan_t;
 
 /* Splits the sizes of a group around dimension d; false if d is not in it. */
@@ -46,7 +46,7 @@ static bool split_group(const hlo_shape_t *shape, const dims_group_t *group, int
   return found;
 }
 
-/* Which of the left side's three groups of dimensions has the ragged one; splits its sizes. */
+/* Finds which of the left side's three groups contains the ragged dimension; splits its sizes. */
 static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                                const dot_groups_t *g, ragged_plan_t *plan) {
   hr_ints_t ragged = hlo_attr_ints(instr, HLO_ATTR_LHS_RAGGED_DIMS);
@@ -63,8 +63,8 @@ static hr_status_t ragged_kind(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return NULL;
 }
 
-/* One list for all, or one per batch and outer index. Their sum is not checked: what it leaves
- * of the ragged dimension is 0, what it exceeds is clipped. */
+/* One list for all, or one per batch and outer index. Their sum is not checked: the rest of the
+ * ragged dimension is 0, and excess is clipped. */
 static hr_status_t check_group_sizes(const op_step_t *step, ragged_plan_t *plan) {
   const hlo_shape_t *sizes = step->in_shapes[2];
   int64_t count;
@@ -188,15 +188,15 @@ static void multiply_run(const ragged_plan_t *plan, const ragged_run_t *run, con
 
 static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
-/* Groups follow each other along the ragged dimension; sizes that reach beyond it are clipped,
- * and rows behind the last group stay zero. */
+/* Groups follow each other along the ragged dimension; sizes that reach beyond it are clipped, and
+ * rows after the last group stay zero. */
 static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, const void *a,
                           const void *b, void *c, matmul_space_t *space) {
   ragged_run_t run;
   for (run.batch = 0; run.batch < plan->dot.batch; run.batch++)
     for (run.outer = 0; run.outer < plan->outer; run.outer++) {
       int64_t list = plan->sizes_per_run ? (run.batch * plan->outer + run.outer) * plan->groups : 0;
-      uint64_t end = 0; /* may wrap on invalid sizes; clipping makes that harmless */
+      uint64_t end = 0; /* may wrap on invalid sizes, which clipping makes harmless */
       for (run.group = 0; run.group < plan->groups; run.group++) {
         run.start = clip((int64_t)end, plan->ragged);
         end += (uint64_t)hlo_value_int_at(sizes, list + run.group);
@@ -206,7 +206,7 @@ static void multiply_runs(const ragged_plan_t *plan, const hlo_value_t *sizes, c
     }
 }
 
-/* The groups' matrices times the zeros of other groups' rows. */
+/* Multiplies the groups' matrices by the zeros of other groups' rows. */
 static void multiply_zeros(const ragged_plan_t *plan, const hlo_value_t *sizes, const char *b,
                            void *c) {
   const dot_plan_t *dot = &plan->dot;
@@ -226,7 +226,7 @@ static void multiply_zeros(const ragged_plan_t *plan, const hlo_value_t *sizes, 
   }
 }
 
-/* Operands are made dense and widened once; O(m k n) multiply-adds for each row's own group
+/* Operands are made dense and widened once; O(m k n) multiply-adds, for each row's own group
  * only. */
 static hr_status_t run_ragged(op_env_t *env, const ragged_plan_t *plan, hlo_value_t *const *in,
                               hlo_value_t *out) {
@@ -267,8 +267,8 @@ static hr_status_t run_ragged_dot(op_env_t *env, const op_step_t *step, hlo_valu
 const op_kernel_t kernel_ragged_dot = {prepare_ragged_dot, run_ragged_dot};
 
 /* scaled-dot (lhs, rhs, lhs_scale, rhs_scale): each scale multiplies a block of elements; a scale's
- * size divides the operand's in every dimension. As XLA does, elements, scales and their products
- * are rounded to bf16. */
+ * size divides the operand's in every dimension. As in XLA, elements, scales and their products are
+ * rounded to bf16. */
 typedef struct scaled_plan {
   dot_plan_t dot;
   loop_nest_t nests[2]; /* operand 0: elements, 1: scales; one pair per side */
@@ -334,7 +334,7 @@ static hr_status_t prepare_scaled_dot(hr_arena_t *arena, const op_step_t *step,
   return NULL;
 }
 
-/* Rounding to nearest even, as all conversions to bf16. */
+/* Rounding to nearest even, like all conversions to bf16. */
 static float to_bf16(float value) { return hr_bf16_to_f32(hr_f32_to_bf16(value)); }
 
 /* Elements of any float type as f32. */
@@ -345,7 +345,7 @@ static hr_status_t widen_to_floats(hr_arena_t *scratch, const hlo_value_t *value
   return NULL;
 }
 
-/* Each element times the scale of its block, rounded to bf16 as XLA does. */
+/* Each element times the scale of its block, rounded to bf16 as in XLA. */
 static hr_status_t scale_operand(op_env_t *env, const scaled_plan_t *plan, int side,
                                  hlo_value_t *const *in, const void **out_data) {
   float *elements, *scales;

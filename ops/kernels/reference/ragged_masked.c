@@ -1,6 +1,6 @@
-/* Zeros times a group's matrix, for ragged products that stand for masked ones: see
- * ragged_masked.h. Columns whose elements are all finite give 0 and are left as they are. Cost: one
- * read of the matrix, one write of each row for a column that has others. */
+/* Zeros times a group's matrix, for ragged products that replace masked ones: see ragged_masked.h.
+ * Columns whose elements are all finite give 0 and are skipped. Cost: one read of the matrix, and
+ * one write of each row for each column that is not finite. */
 #include "ops/kernels/reference/ragged_masked.h"
 
 #include <math.h>

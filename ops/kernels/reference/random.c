@@ -94,7 +94,7 @@ static void store_bits(hr_dtype_t type, void *data, int64_t i, uint64_t bits) {
 static bool is_64_bits(hr_dtype_t type) { return hr_dtype_table[type].bits == 64; }
 
 /* State {key, low, high}; with two words the key is also the high half of the counter, and the
- * carry out of the low half is lost. Elements of 64 bits take two words, all others one. */
+ * carry out of the low half is lost. Elements of 64 bits use two words, all others one. */
 static void fill_philox(hlo_value_t *bits, uint64_t state[3], bool has_high) {
   philox_stream_t stream = {
       .key = state[0], .low = state[1], .high = has_high ? state[2] : state[0], .used = 4};
@@ -117,8 +117,8 @@ static int split_dimension(const hlo_value_t *bits) {
 }
 
 /* Elements of up to 32 bits, seen as [outer, size, inner] around the split dimension: pairs are
- * counted row-major over [outer, (size + 1) / 2, inner], and of an odd size the last word is not
- * used. Returns how many pairs there are. */
+ * counted row-major over [outer, (size + 1) / 2, inner], and for an odd size the last word is not
+ * used. Returns the number of pairs. */
 static uint64_t fill_threefry_words(hlo_value_t *bits, uint64_t key, uint64_t counter) {
   int split = split_dimension(bits);
   int64_t outer = 1, size = bits->rank ? bits->dims[split] : 1, inner = 1, half = (size + 1) / 2;
@@ -134,7 +134,7 @@ static uint64_t fill_threefry_words(hlo_value_t *bits, uint64_t key, uint64_t co
   return (uint64_t)(outer * half * inner);
 }
 
-/* 64-bit results take one block each; narrower ones share blocks as XLA does. */
+/* 64-bit results use one block each; narrower ones share blocks as in XLA. */
 static void fill_threefry(hlo_value_t *bits, uint64_t state[2]) {
   if (!is_64_bits(bits->dtype)) {
     state[1] += fill_threefry_words(bits, state[0], state[1]);
@@ -199,8 +199,8 @@ const op_kernel_t kernel_rng_bit_generator = {NULL, rng_bit_generator_run};
 
 /* --- rng-get-and-update-state ----------------------------------------------------------------- */
 
-/* A 128-bit counter per instruction. State starts as zeros, so that the distance from XLA's
- * initial value is stored. */
+/* A 128-bit counter per instruction. State starts at zero, so the difference from XLA's initial
+ * value is stored. */
 static hr_status_t rng_get_and_update_state_run(op_env_t *env, const op_step_t *step,
                                                 hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)in;
@@ -223,10 +223,10 @@ const op_kernel_t kernel_rng_get_and_update_state = {NULL, rng_get_and_update_st
 
 /* --- rng -------------------------------------------------------------------------------------- */
 
-/* Uniform: integers are a + (64 random bits mod (b - a)); floats a + u (b - a) with u a multiple of
- * 2^-m, m the mantissa bits of f32 or, for f64, of f64, and what rounds up to b becomes the number
- * below it; pred is true or false with equal chances if a and b differ. An empty interval gives a.
- * Normal: Box-Muller in f64, two numbers from four words. */
+/* Uniform: integers are a + (64 random bits mod (b - a)). Floats are a + u (b - a), with u a
+ * multiple of 2^-m, m the mantissa bits of f32 or, for f64, of f64; a result that rounds up to b
+ * becomes the number below b. pred is true or false with equal probability if a and b differ. An
+ * empty interval gives a. Normal: Box-Muller in f64, two numbers from four words. */
 typedef struct rng_limits {
   double a, b;       /* floats: as f64 */
   int64_t low, high; /* integers and pred, as 64 bits */
@@ -328,14 +328,14 @@ static void fill_run(const rng_draw_t *draw, const rng_run_t *run) {
   (draw->normal ? fill_normal : fill_uniform)(run, &draw->limits, draw->stream);
 }
 
-/* Blocks of the counter that an array of so many elements takes. */
+/* Blocks of the counter that an array of so many elements uses. */
 static uint64_t blocks_of(const rng_draw_t *draw, hr_dtype_t type, int64_t elements) {
   uint64_t count = (uint64_t)elements;
   return draw->normal ? (count + 1) / 2 : (count * (uint64_t)words_of_uniform(type) + 3) / 4;
 }
 
-/* A part run by run: what lies together in the whole array, too. Elements of the part beyond the
- * array's ends are zeros. */
+/* Fills a part run by run: a run is contiguous in the whole array, too. Elements of the part beyond
+ * the array's ends are zeros. */
 static void fill_part(const rng_draw_t *draw, hlo_value_t *out, const int64_t *whole,
                       const int64_t *start) {
   int cut = out->rank - 1;

@@ -1,7 +1,7 @@
 /* Reduce: combines the elements along some dimensions by a body.
  *
  * Order. Row-major for each result, from the initial value on, with two exceptions that use
- * associativity, which the specification allows to assume:
+ * associativity, which the specification allows:
  *   - a body that is one commutative, associative op: pairwise summation (pairwise_sum.h), with the
  *     initial value last;
  *   - long runs under any other body that may be a tree (ops/query/reduce_order.h): cut into pieces
@@ -23,10 +23,10 @@
 #include "ops/kernels/elementwise/pairwise_sum.h"
 #include "ops/query/reduce_order.h"
 
-#define LANES 512           /* adjacent results reduced together */
-#define MIN_FOLD 64         /* run of reduced elements from which lanes are its elements */
+#define LANES 512           /* most adjacent results reduced together */
+#define MIN_FOLD 64         /* least run of reduced elements for which lanes are its elements */
 #define MIN_PIECES_RUN 1024 /* the same for bodies that are not one op */
-#define MAX_PIECES 256      /* pieces of a run */
+#define MAX_PIECES 256      /* most pieces of a run */
 
 typedef struct reduce_plan {
   accumulate_plan_t body;
@@ -183,7 +183,7 @@ static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lane
   return NULL;
 }
 
-/* Combines neighbouring pieces, in order, until one is left in run->pieces. */
+/* Combines neighbouring pieces, in order, until one remains in run->pieces. */
 static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
   accumulate_t *acc = &run->acc;
   int operands = run->plan->body.count;
@@ -288,7 +288,7 @@ static hr_status_t init_kernel(reduce_run_t *run) {
   return NULL;
 }
 
-/* Pieces of a long run have an accumulator each, for every result of the body. */
+/* Each piece of a long run has an accumulator, for every result of the body. */
 static hr_status_t init_body(reduce_run_t *run) {
   const accumulate_plan_t *body = &run->plan->body;
   hr_arena_t *arena = run->env->scratch;

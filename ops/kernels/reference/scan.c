@@ -1,7 +1,7 @@
 /* Scan: calls a computation for each slice along a dimension, passing carried values from call to
- * call. The body takes the slices (without that dimension), then the carries, and returns slices of
- * the outputs, then the new carries. Carries move into the call, so that the body can update them
- * in place; slices are copied. */
+ * call. The body's parameters are the slices (without that dimension), then the carries; it returns
+ * slices of the outputs, then the new carries. Carries move into the call, so that the body can
+ * update them in place; slices are copied. */
 #include <string.h>
 
 #include "ops/kernels/common/outputs.h"
@@ -90,7 +90,7 @@ static hr_status_t store_results(scan_run_t *run, int64_t t, hlo_value_t *result
   return NULL;
 }
 
-/* One call. Ownership of the carries passes to it. */
+/* One call, which takes ownership of the carries. */
 static hr_status_t scan_step(scan_run_t *run, int64_t t) {
   const scan_plan_t *plan = run->step->plan;
   hlo_value_t *result;

@@ -4,8 +4,8 @@
  * Comparators that compare keys are not called (sort_keys.h): keys are computed for whole arrays
  * and sorted as integers, the least significant key first. Any other comparator drives a merge sort
  * with many comparisons per call (sort_merge.h). Sorting is stable, except that ties of unstable
- * sorts are ordered as XLA's CPU backend orders them (sort_ties.h). Source: StableHLO spec, sort;
- * CHLO top_k. */
+ * sorts have the order of XLA's CPU backend (sort_ties.h). Source: StableHLO spec, sort; CHLO
+ * top_k. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -35,7 +35,7 @@ static void plan_lines(const hlo_shape_t *shape, int64_t d, sort_plan_t *plan) {
                  LOOP_PROGRAM_ORDER);
 }
 
-/* Whether the comparator compares keys is decided here, once per program. */
+/* Decides, once per program, whether the comparator compares keys. */
 static hr_status_t prepare_sort(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_computation_t *comparator = step->instr->called[0];
   sort_plan_t *plan;
@@ -113,7 +113,7 @@ static void encode_line(sort_run_t *run, int64_t line, int k) {
  * ties. Items are compared by all keys. Ranks ascend, so ties are the only equal ones. */
 static bool rank_items(sort_run_t *run, int64_t line, sort_item_t *items) {
   int64_t count = run->plan->count, rank = 0;
-  for (int64_t i = 0; i < count; i++) items[i].key = 0; /* 1: differs from the item before */
+  for (int64_t i = 0; i < count; i++) items[i].key = 0; /* 1: differs from the previous item */
   for (int k = 0; k < run->plan->keys.count; k++) {
     encode_line(run, line, k);
     for (int64_t i = 1; i < count; i++)
@@ -187,9 +187,9 @@ static hr_status_t list_lines(sort_run_t *run, int64_t **out_lines, int64_t *out
   return NULL;
 }
 
-#define BATCH 65536 /* elements of short lines that are sorted together */
+#define BATCH 65536 /* approximate number of elements of short lines that are sorted together */
 
-/* Short lines are sorted together, BATCH elements or so at a time, so that each call of the
+/* Short lines are sorted together, about BATCH elements at a time, so that each call of the
  * comparator compares many pairs. */
 static hr_status_t sort_by_merging(sort_run_t *run) {
   const sort_plan_t *plan = run->plan;
@@ -209,7 +209,7 @@ static hr_status_t sort_by_merging(sort_run_t *run) {
   return NULL;
 }
 
-/* Outputs start as arrays of their own; an empty operand leaves them empty. */
+/* Outputs start as new arrays; an empty operand leaves them empty. */
 static hr_status_t run_sort(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   sort_run_t run = {
@@ -246,15 +246,15 @@ static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const 
   return NULL;
 }
 
-/* Buffers for one line; best is cut to k entries whenever it is full. */
+/* Buffers for one line; `best` is reduced to k entries whenever it is full. */
 typedef struct topk_run {
   const topk_plan_t *plan;
   sort_item_t *line, *best, *spare;
-  int64_t capacity; /* entries of best: k and a reserve, so that it is rarely sorted */
+  int64_t capacity; /* entries of `best`: k and a reserve, so that it is rarely sorted */
 } topk_run_t;
 
 /* The k smallest keys of a line, sorted. Candidates are collected until the buffer is full, then
- * cut to the best k; later ones must be below the k-th, since ties go to the lower index. */
+ * reduced to the best k; later ones must be below the k-th, since ties go to the lower index. */
 static const sort_item_t *best_of_line(topk_run_t *run, const void *elements) {
   const topk_plan_t *plan = run->plan;
   int64_t filled = 0;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MAX_DEPTH 10 /* depth of a key's expression */
+#define MAX_DEPTH 10 /* greatest depth of a key's expression */
 
 /* The sides of the comparison that an expression reads: bit 0 the first (even parameters), bit 1
  * the second. */
@@ -20,7 +20,7 @@ static int sides_read(const hlo_instr_t *instr, int depth) {
   return sides;
 }
 
-/* Attributes of other kinds than numbers never match: the caller then takes the general path. */
+/* Attributes that are not numbers never match: the caller then uses the general path. */
 static bool same_attrs(const hlo_instr_t *a, const hlo_instr_t *b) {
   if (a->attr_count != b->attr_count) return false;
   for (int i = 0; i < a->attr_count; i++) {
@@ -211,7 +211,7 @@ void sort_few_items(sort_item_t *items, int64_t count) {
 
 #define SMALL_RUN 16
 
-/* Bottom-up merge sort over runs of SMALL_RUN; returns whichever buffer has the result. */
+/* Bottom-up merge sort over runs of SMALL_RUN; returns the buffer with the result. */
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count) {
   for (int64_t i = 0; i < count; i += SMALL_RUN)
     sort_few_items(items + i, hr_min(count - i, SMALL_RUN));

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define LANES 1024 /* merges in progress, at most */
+#define LANES 1024 /* most merges in progress */
 
-/* Two adjacent runs of order[] that are merged into next_order[]. */
+/* Two adjacent runs of order[] that are being merged into next_order[]. */
 struct sort_pending {
   int64_t line;                                 /* first element */
   int64_t left, left_end, right, right_end, to; /* indices of order[] */
 };
 
-/* Does anything read this parameter? */
+/* True if any instruction reads this parameter. */
 static bool is_operand(const hlo_computation_t *computation, const hlo_instr_t *instr) {
   if (computation->root == instr) return true;
   for (size_t i = 0; i < computation->instrs.count; i++)
@@ -139,7 +139,7 @@ static hr_status_t merge_level(sort_merge_t *merge, const int64_t *lines, int64_
   return NULL;
 }
 
-/* *out_order has, line by line, the operand positions in sorted order; valid until the next
+/* *out_order holds, line by line, the operand positions in sorted order; valid until the next
  * call. */
 hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count,
                            const int64_t **out_order) {

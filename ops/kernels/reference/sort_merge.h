@@ -11,7 +11,7 @@
 typedef struct sort_merge_plan {
   const op_body_t *comparator;
   int operands;
-  const bool *reads; /* per operand: whether the comparator reads it */
+  const bool *reads; /* per operand: true if the comparator reads it */
 } sort_merge_plan_t;
 
 hr_status_t sort_merge_prepare(hr_arena_t *arena, const hlo_computation_t *comparator, int operands,
@@ -24,7 +24,7 @@ typedef struct sort_merge {
   const sort_merge_plan_t *plan;
   hlo_value_t *const *in;
   int64_t count, stride;       /* length and stride of a line, elements */
-  int64_t *order, *next_order; /* permutation of each line of the batch; that of the next level */
+  int64_t *order, *next_order; /* permutations of all lines of the batch; those of the next level */
   sort_pending_t *pending;     /* merges in progress */
   void **pairs;                /* gathered elements, per parameter of the comparator */
   int64_t *strides;

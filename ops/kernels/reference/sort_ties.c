@@ -1,5 +1,5 @@
-/* Introsort whose every comparison and swap is fixed, since they define the order of ties. A depth
- * limit of 2 log2(count) bounds the cost on adversarial input by a merge sort. */
+/* Introsort with fixed comparisons and swaps, since they define the order of ties. A depth limit of
+ * 2 log2(count), beyond which pieces are merge sorted, bounds the cost on adversarial input. */
 #include "ops/kernels/reference/sort_ties.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ static void swap_items(sort_item_t *a, sort_item_t *b) {
   *b = item;
 }
 
-/* The one of three that holds the median key. Which of equal keys is returned matters for the
- * order of ties. */
+/* The item with the median key of three. Which of equal keys is returned affects the order of
+ * ties. */
 static sort_item_t *median(sort_item_t *a, sort_item_t *b, sort_item_t *c) {
   if (a->key < b->key) {
     if (b->key < c->key) return b;

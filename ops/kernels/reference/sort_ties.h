@@ -1,7 +1,8 @@
-/* The order of ties in unstable sorts. Any order conforms; XLA's CPU backend leaves them as the
- * quick sort of its C++ library does, and stored results of programs depend on it. The same
- * algorithm is followed here so that such results compare equal: quick sort about the median of the
- * second, middle and last element down to pieces of 16, then one insertion sort over everything. */
+/* The order of ties in unstable sorts. Any order conforms to the specification; in XLA's CPU
+ * backend it is that of the quick sort of its C++ library, and stored results of programs depend on
+ * it. The same algorithm is used here so that such results compare equal: quick sort about the
+ * median of the second, middle and last element down to pieces of 16, then one insertion sort over
+ * all. */
 #ifndef HLO_OPS_SORT_TIES_H
 #define HLO_OPS_SORT_TIES_H
 

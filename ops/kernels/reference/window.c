@@ -22,8 +22,8 @@
 #include "ops/kernels/reference/window_doubling.h"
 #include "ops/query/window_range.h"
 
-#define MAX_DIRECT 64 /* taps of a window that is reduced tap by tap, at most */
-#define MAX_COMBINATIONS ((double)(1 << 26)) /* the same, of bodies that are no trees */
+#define MAX_DIRECT 64                        /* most taps of a window that is reduced tap by tap */
+#define MAX_COMBINATIONS ((double)(1 << 26)) /* the same, for bodies that are no trees */
 
 /* The boxes of one tap: a nest over results (operand 0) and input elements (operand 1), and
  * their offsets. */
@@ -77,7 +77,7 @@ typedef struct reduce_window_plan {
   bool slides;
 } reduce_window_plan_t;
 
-/* The product of window sizes may overflow, which is large, too. */
+/* The product of window sizes may overflow, which also counts as large. */
 static bool is_large(const hlo_window_t *window) {
   int64_t count = 1;
   for (int d = 0; d < window->rank; d++)
@@ -86,7 +86,7 @@ static bool is_large(const hlo_window_t *window) {
   return false;
 }
 
-/* By doubling? */
+/* True if the windows are computed by doubling. */
 static bool slides(const op_step_t *step, const hlo_window_t *window) {
   double combinations = (double)hlo_shape_elements(op_outputs_shape(step, 0));
   if (!is_large(window)) return false;
@@ -161,7 +161,7 @@ static hr_status_t init_window_run(window_run_t *run, hlo_value_t *const *in,
   return widen(run, in, out);
 }
 
-/* result = body(result, element) for every result, tap after tap. */
+/* result = body(result, element) for every result, tap by tap. */
 static hr_status_t reduce_taps(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
   int64_t tap[HLO_MAX_RANK] = {0};
@@ -187,8 +187,8 @@ static bool covers_any_element(const window_run_t *run, const int64_t *index) {
   return true;
 }
 
-/* results = body(initial value, sum) where the window covers any element. Without dilation all
- * windows do if the first and last of each dimension do. */
+/* results = body(initial value, sum) if the window covers any element. Without dilation all windows
+ * do if the first and last of each dimension do. */
 static hr_status_t combine_with_init(window_run_t *run, char **sums) {
   const reduce_window_plan_t *plan = run->plan;
   int64_t index[HLO_MAX_RANK] = {0}, last[HLO_MAX_RANK];
@@ -208,7 +208,7 @@ static hr_status_t combine_with_init(window_run_t *run, char **sums) {
   return NULL;
 }
 
-/* All windows by doubling; the initial value is combined at the end. */
+/* Computes all windows by doubling; the initial value is combined at the end. */
 static hr_status_t reduce_sliding(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
   window_doubling_t sliding = {&plan->window, run->in_dims, run->out_dims, &run->acc, run->env};
@@ -304,7 +304,7 @@ static hr_status_t select_block(select_run_t *run, int64_t count, int64_t source
   return NULL;
 }
 
-/* Blocks bound the memory of the comparison's answers. */
+/* Blocks bound the memory of the comparisons' results. */
 static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_t source,
                               int64_t element) {
   for (int64_t i = 0; i < nest->row_count; i += SELECT_BLOCK) {
@@ -353,8 +353,8 @@ static hr_status_t select_and_scatter(select_run_t *run, hlo_value_t *const *in,
   return scatter_chosen(run, in[1], out);
 }
 
-/* Source and initial value are promoted where the scatter body's type is wider; the operand is
- * not, since select only compares it. */
+/* Source and initial value are promoted if the scatter body's type is wider; the operand is not,
+ * since select only compares it. */
 static hr_status_t run_select_and_scatter(op_env_t *env, const op_step_t *step,
                                           hlo_value_t *const *in, hlo_value_t **out_value) {
   select_run_t run = {.env = env, .plan = step->plan, .operand = in[0]->data};

@@ -1,14 +1,15 @@
-/* Windows by doubling, dimension by dimension, the last first, which keeps the order of elements.
+/* Windows by doubling, dimension by dimension, from the last to the first, which preserves the
+ * order of elements.
  *
  * For one dimension the array is transposed so that this dimension is outermost: table[i] is a row
  * of `lanes` elements, and the window of result o covers table[first], table[first + step], ...,
  * count(o) of them. Small windows are combined one element after the other. For large ones the
  * table is doubled repeatedly,
  *
- *     level j:  table[i] = elements i, i + step, ..., i + (2^j - 1) step combined
+ *   level j:  table[i] = elements i, i + step, ..., i + (2^j - 1) step combined
  *
- * and result o takes from level j, for each bit j of count(o), the part it still lacks, lowest bit
- * (leftmost part) first. Adjacent results that take adjacent rows do so in one call of the body. */
+ * and for each bit j of count(o), lowest bit (leftmost part) first, result o is combined with its
+ * next part of level j. Adjacent results that read adjacent rows share one call of the body. */
 #include "ops/kernels/reference/window_doubling.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "ops/kernels/common/strided_loops.h"
 #include "ops/query/window_range.h"
 
-#define MAX_UNARY 8 /* windows up to this size are combined element by element */
+#define MAX_UNARY 8 /* largest window that is combined element by element */
 
 typedef struct doubling_pass {
   window_doubling_t *doubling_run;
@@ -57,8 +58,8 @@ static void copy_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int6
   }
 }
 
-/* sums[o + r] = body(sums[o + r], table[offset + r * offset_step]). One call where the rows of
- * both are adjacent or are single elements, else one per row. */
+/* sums[o + r] = body(sums[o + r], table[offset + r * offset_step]). One call if the rows of both
+ * are adjacent or are single elements, else one per row. */
 static hr_status_t add_rows(const doubling_pass_t *pass, int64_t o, int64_t rows, int64_t offset,
                             int64_t offset_step) {
   accumulate_t *acc = pass->doubling_run->acc;
@@ -144,7 +145,7 @@ static void transpose_outer(char *to, const char *from, int64_t a, int64_t b, in
   loop_copy_run(&copy, to, from);
 }
 
-/* Elements of the largest intermediate array: after the windows of some of the last dimensions. */
+/* Elements of the largest intermediate array, after the windows of some of the last dimensions. */
 static hr_status_t largest_array(const window_doubling_t *window_doubling, hr_dtype_t dtype,
                                  int64_t *out_count) {
   int rank = window_doubling->window->rank;
@@ -169,8 +170,9 @@ static hr_status_t new_arrays(window_doubling_t *window_doubling, int64_t count,
   return NULL;
 }
 
-/* One dimension. Dimensions before d still have the input's sizes, those after it the result's,
- * since the last is done first. The pass's arrays have d outermost, hence the transposes. */
+/* Reduces one dimension. Dimensions before d still have the input's sizes, those after it the
+ * result's, since the last is done first. The pass's arrays have d outermost, hence the
+ * transposes. */
 static hr_status_t reduce_dim(doubling_pass_t *pass, int d, const char *const *in, char **results) {
   window_doubling_t *window_doubling = pass->doubling_run;
   const accumulate_t *acc = window_doubling->acc;

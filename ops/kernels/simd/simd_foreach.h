@@ -2,7 +2,7 @@
  *   SIMD_VECTOR_TARGET    attribute of its functions
  *   SIMD_VECTOR_BYTES     size of a vector
  *   SIMD_VECTOR_NAME(x)   v512_x, v256_x, v128_x: widths as in simd_width()
- *   SIMD_VECTOR_STREAM(to, v)  non-temporal store where the processor has one; aligned
+ *   SIMD_VECTOR_STREAM(to, v)  non-temporal store if the processor has one; aligned
  * SIMD_FOREACH(x) is the address of this processor's x. */
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* How native kernels are compiled for the machine that they will run on: functions marked
- * NATIVE_CLONES exist once for AVX-512, once for AVX2 and once for the least machine, and the
- * loader chooses. Loops in them are written plainly, for the compiler to make vector code of;
- * NATIVE_OPTIMIZE, at the head of a file, lets it try as hard as it can. */
+/* Compilation of native kernels for the machine at run time: functions marked NATIVE_CLONES exist
+ * once for AVX-512, once for AVX2 and once for the baseline, and the loader chooses. Their loops
+ * are written plainly, for the compiler to vectorise; NATIVE_OPTIMIZE, at the head of a file,
+ * selects the highest optimisation level. */
 #ifndef HLO_OPS_SIMD_TARGET_H
 #define HLO_OPS_SIMD_TARGET_H
 
@@ -18,8 +18,8 @@
 
 #define NATIVE_INLINE static inline __attribute__((always_inline))
 
-/* Target of functions with vectors of 64 bytes; Clang ignores a target whose every word it does not
- * know. */
+/* Target of functions with vectors of 64 bytes; Clang ignores a target string with an unknown
+ * word. */
 #ifdef __clang__
 #define SIMD_512_MACHINE "arch=x86-64-v4"
 #else
@@ -45,7 +45,7 @@
 #define SIMD_SHUFFLE_2(a, b, indices) __builtin_shuffle(a, b, indices)
 #endif
 
-/* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */
+/* Vectors of 64, 32 and 16 bytes, to choose among functions written for one width. */
 typedef enum simd_width { SIMD_128, SIMD_256, SIMD_512 } simd_width_t;
 
 #if defined(__x86_64__)

@@ -9,11 +9,10 @@
  *   items --radix passes--> sorted items --decode, or permute each operand--> results
  *
  * Keys that do not fit into 64 bits are sorted group by group, the least significant group
- * first; the sort is stable. Lines are distributed over the workers; a long one is sorted by all
- * of them, and of short ones several are sorted at once (sort_network.h). Lines whose elements are
- * strided are copied to contiguous ones first, a cache line of neighbouring lines at a time. Ties
- * are ordered as in the reference kernel. Comparators that
- * are no comparison of keys are left to the reference kernel. */
+ * first; the sort is stable. Lines are distributed over the workers; all workers share a long line,
+ * and several short lines are sorted at once (sort_network.h). Strided lines are first copied to
+ * contiguous ones, a cache line of neighbouring lines at a time. Ties are ordered as in the
+ * reference kernel. Comparators that do not compare keys are left to the reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -27,15 +26,15 @@ NATIVE_OPTIMIZE
 
 enum {
   BLOCK = 256,    /* keys encoded per call */
-  GRAIN = 1 << 13 /* elements per worker, at least */
+  GRAIN = 1 << 13 /* least elements per worker */
 };
 
-/* One line being sorted, or several that lie one behind the other: contiguous operands and results,
- * which may be the same arrays. */
+/* The line being sorted, or several consecutive lines: contiguous operands and results, which may
+ * be the same arrays. */
 typedef struct sort_line {
   const native_sort_plan_t *plan;
   int64_t lines;         /* lines of plan->count elements each */
-  int64_t count;         /* elements of all of them */
+  int64_t count;         /* elements of all these lines */
   hr_workers_t *workers; /* all workers; NULL: the line belongs to one worker */
   const char *const *from;
   char *const *to;
@@ -44,8 +43,8 @@ typedef struct sort_line {
   void *items;               /* radix items, sorted after sort_line_items */
   const uint32_t *order;     /* sorted position to index in the lines */
   int operand;               /* operand being permuted */
-  char *target;              /* its destination */
-  bool is_iota;              /* its elements are 0, 1, 2, ... */
+  char *target;              /* destination of the operand being permuted */
+  bool is_iota;              /* the operand's elements are 0, 1, 2, ... */
 } sort_line_t;
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -69,7 +68,7 @@ static void encode_keys(const sort_line_t *line, const sort_line_key_t *key, int
   }
   void *outs[] = {computed};
   hr_status_release(
-      op_body_run(NULL, key->body, count, ins, steps, outs)); /* bodies in lanes cannot fail */
+      op_body_run(NULL, key->body, count, ins, steps, outs)); /* vectorised bodies cannot fail */
   sort_encode_block(&key->encoding, computed, count, keys);
 }
 
@@ -85,7 +84,7 @@ static void encode_group_keys(const sort_line_t *line, int64_t first, int64_t co
   }
 }
 
-/* Writes keys, with their indices where the kind has them, as radix items. */
+/* Writes keys as radix items, with their indices if the kind has them. */
 static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t first,
                         int64_t count) {
   switch (line->plan->kind) {
@@ -106,7 +105,7 @@ static void store_items(const sort_line_t *line, const uint64_t *keys, int64_t f
   }
 }
 
-/* Keys of a block first, so that encoding runs over a short array in the cache. */
+/* Encodes the keys of a block first, so that encoding runs over a short array in the cache. */
 static void fill_items(void *context, int64_t begin, int64_t end, int worker) {
   const sort_line_t *line = context;
   (void)worker;
@@ -118,7 +117,7 @@ static void fill_items(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Radix passes swap between items and spare; a long line is shared among the workers. */
+/* Radix passes swap between items and spare; all workers share a long line. */
 static void sort_line_items(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   char *items = line->scratch + plan->items,
@@ -130,8 +129,8 @@ static void sort_line_items(sort_line_t *line) {
           : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
 }
 
-/* Sorts by one more group, of higher significance. Keys are encoded in the operands' order
- * first, then gathered by the items' indices. */
+/* Sorts by another group, of higher significance. Keys are encoded in the operands' order, then
+ * gathered by the items' indices. */
 static void sort_by_group(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   uint64_t *keys = (uint64_t *)(line->scratch + plan->group_keys);
@@ -144,7 +143,7 @@ static void sort_by_group(sort_line_t *line) {
 
 /* --- decoding results ------------------------------------------------------------------------ */
 
-/* Key i of items that are keys alone. */
+/* Key i of items that are only keys. */
 static uint64_t key_at(const sort_line_t *line, int64_t i) {
   return line->plan->kind == RADIX_KEY_32 ? ((const uint32_t *)line->items)[i]
                                           : ((const uint64_t *)line->items)[i];
@@ -164,7 +163,7 @@ static int64_t find_key(const sort_line_t *line, int64_t l, uint64_t key) {
 }
 
 /* Elements that differ but have equal keys (zeros, NaNs) are contiguous in the result: a run of
- * `count` from `first` on, whose originals are at `saved`. */
+ * `count` from `first` on, whose original elements are at `saved`. */
 typedef struct sort_tie {
   int64_t first, count;
   const char *saved;
@@ -185,7 +184,7 @@ static int64_t list_ties(const sort_line_t *line, int64_t l, bool nans, char *to
   return found;
 }
 
-/* The run of line l with this key. Its originals go to *next, which is moved on. */
+/* The run of line l with this key. Its original elements are stored at *next, which is advanced. */
 static sort_tie_t save_ties(const sort_line_t *line, int64_t l, bool nans, uint64_t key,
                             char **next) {
   int64_t first = find_key(line, l, key), last = (l + 1) * line->plan->count;
@@ -207,7 +206,7 @@ static void restore_ties(const sort_line_t *line, const sort_tie_t *tie) {
   } while (0)
 
 NATIVE_CLONES
-/* Is any key one of these two? */
+/* True if any key is one of these two. */
 static bool has_key(const sort_line_t *line, uint64_t a, uint64_t b) {
   int found = 0;
   if (line->plan->kind == RADIX_KEY_32)
@@ -229,8 +228,8 @@ static void decode_items(void *context, int64_t begin, int64_t end, int worker) 
     sort_decode_64(encoding, (const uint64_t *)line->items + begin, end - begin, to);
 }
 
-/* Decodes all keys, then overwrites zeros and NaNs by the originals, whose bits the keys have
- * lost. Few lines have any. */
+/* Decodes all keys, then overwrites zeros and NaNs by the original elements, whose bits the keys
+ * have lost. Few lines have any. */
 static void decode_lines(sort_line_t *line) {
   const sort_encoding_t *encoding = &line->plan->keys[0].encoding;
   sort_tie_t ties[2 * SORT_NETWORK_MOST_LINES];
@@ -273,8 +272,8 @@ static bool has_ties(const sort_line_t *line) {
   return false;
 }
 
-/* An unstable sort with ties: they are ordered as sort_ties.h defines, by sorting once more by
- * rank. */
+/* For an unstable sort with ties: sorts once more by rank, in the order that sort_ties.h
+ * defines. */
 static void extract_unstable_order(sort_line_t *line) {
   int64_t count = line->plan->count, rank = 0;
   sort_item_t *ties = (sort_item_t *)(line->scratch + line->plan->ties);
@@ -333,7 +332,7 @@ static void permute_items(void *context, int64_t begin, int64_t end, int worker)
   }
 }
 
-/* True for 0, 1, 2, ...: the indices that an arg-sort carries along, which need not be read. */
+/* True for 0, 1, 2, ...: the indices of an arg-sort, which need not be read. */
 static bool is_iota_sequence(const void *elements, int64_t bytes, int64_t count) {
   if (bytes != 4 && bytes != 8) return false;
   for (int64_t i = 0; i < count; i++)
@@ -343,8 +342,7 @@ static bool is_iota_sequence(const void *elements, int64_t bytes, int64_t count)
   return true;
 }
 
-/* An operand that counts 0, 1, 2, ... (an argsort) needs no reads: its result is the order
- * itself. */
+/* An operand 0, 1, 2, ... (of an arg-sort) need not be read: its result is the order itself. */
 static void permute_operands(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   for (int k = 0; k < plan->operands; k++) {
@@ -359,7 +357,7 @@ static void permute_operands(sort_line_t *line) {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* All groups of keys of one line; of several lines there is one group. */
+/* Sorts by all groups of keys of one line; several lines have one group. */
 static void sort_keys_of(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   if (line->lines > 1) {
@@ -374,7 +372,7 @@ static void sort_keys_of(sort_line_t *line) {
   }
 }
 
-/* Keys to items, sort, then either decode or permute. */
+/* Encodes keys to items, sorts, then decodes or permutes. */
 static void sort_together(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   line->count = line->lines * plan->count;
@@ -411,10 +409,10 @@ static void sort_lines(sort_line_t *line, int64_t lines) {
   }
 }
 
-/* One execution: workers belong to each line if the line is shared. */
+/* One execution: all workers share each line if the lines are shared. */
 typedef struct sort_job {
   const native_sort_plan_t *plan;
-  hr_workers_t *workers; /* for each line */
+  hr_workers_t *workers; /* workers of each line */
   void *const *in;
   void *const *out;
   char *scratch;
@@ -455,7 +453,7 @@ static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t elem
     copy_lines(plan, k, (char *)job->out[k] + element * plan->bytes[k], copied[k], lines, true);
 }
 
-/* Lines along the innermost dimension, sorted where they lie. */
+/* Sorts lines along the innermost dimension, in place. */
 static void sort_dense_lines(const sort_job_t *job, char *scratch, int64_t element, int64_t lines) {
   const native_sort_plan_t *plan = job->plan;
   const char *from[plan->operands];
@@ -469,8 +467,8 @@ static void sort_dense_lines(const sort_job_t *job, char *scratch, int64_t eleme
   sort_lines(&line, lines);
 }
 
-/* Lines that blocks are made of: the columns of each group, or, where there is but one in each, all
- * groups. */
+/* Number of lines in a row, which blocks divide: the columns of each group, or, if each group has
+ * one column, all groups. */
 static int64_t lines_in_row(const native_sort_plan_t *plan) {
   return plan->inner > 1 ? plan->inner : plan->outer;
 }
@@ -492,7 +490,7 @@ static void sort_blocks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Either each line is shared by the workers, or each worker sorts lines of its own. */
+/* Either the workers share each line, or each worker sorts its own lines. */
 static hr_status_t run_sort(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_sort_plan_t *plan = plan_;

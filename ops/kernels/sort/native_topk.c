@@ -2,10 +2,10 @@
  * a sort.
  *
  * Keys of a line are encoded a block at a time; a block whose smallest key is not below the current
- * k-th best is skipped. Others become candidates, which are sorted and cut to k when their buffer
- * is full; for k up to SMALL_K they are kept sorted by insertion. A long line is cut into parts,
- * one per worker, and the parts' best are sorted once more. Cost: one pass over the data, plus
- * about k log(n / k) candidates for random input. */
+ * k-th best is skipped. Other blocks' keys become candidates, which are sorted and reduced to k
+ * when their buffer is full; for k up to SMALL_K insertion keeps them sorted. A long line is
+ * divided into parts, one per worker, and the best items of all parts are sorted once more. Cost:
+ * one pass over the data, plus about k log(n / k) candidates for random input. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -18,13 +18,13 @@
 NATIVE_OPTIMIZE
 
 enum {
-  BLOCK = 64,         /* keys encoded per call */
-  SMALL_K = 32,       /* largest k for insertion */
-  RESERVE = 1024,     /* candidates in addition to the best k */
-  SLACK = 16,         /* candidates that are sorted with the best k rather than parted from them */
-  MOST_ROUNDS = 40,   /* partitions at most: bad pivots leave more to be sorted */
-  MIN_PART = 1 << 14, /* elements per part of a line, at least */
-  GRAIN = 1 << 13     /* elements per worker, at least */
+  BLOCK = 64,       /* keys encoded per call */
+  SMALL_K = 32,     /* largest k for insertion */
+  RESERVE = 1024,   /* candidates in addition to the best k */
+  SLACK = 16,       /* candidates that are sorted with the best k rather than separated from them */
+  MOST_ROUNDS = 40, /* most partitions: with bad pivots more items remain to be sorted */
+  MIN_PART = 1 << 14, /* least elements per part of a line */
+  GRAIN = 1 << 13     /* least elements per worker */
 };
 
 typedef struct native_topk_plan {
@@ -32,10 +32,11 @@ typedef struct native_topk_plan {
   sort_encoding_t encoding;
   radix_kind_t kind; /* RADIX_KEY_64: key above index in one word; or RADIX_PAIR */
   int workers;
-  int64_t parts;             /* parts per line */
-  int64_t capacity;          /* candidates per part */
-  size_t spare, radix;       /* byte offsets in a worker's scratch */
-  size_t worker_bytes, best; /* scratch per worker; offset of the parts' best after all of them */
+  int64_t parts;       /* parts per line */
+  int64_t capacity;    /* candidates per part */
+  size_t spare, radix; /* byte offsets in a worker's scratch */
+  size_t worker_bytes,
+      best; /* scratch per worker; offset of the parts' best items after all of them */
 } native_topk_plan_t;
 
 typedef struct topk_job {
@@ -74,8 +75,8 @@ static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c) {
   return c > high ? high : c;
 }
 
-/* Moves the k smallest items, all of which differ, to the front, and perhaps some of the next ones.
- * Returns the number of both. */
+/* Moves the k smallest items, which are all different, to the front, perhaps followed by some of
+ * the next ones. Returns the number of both. */
 static int64_t select_items(uint64_t *items, int64_t count, int64_t k) {
   int64_t begin = 0;
   for (int round = 0; round < MOST_ROUNDS && count > k + SLACK; round++) {
@@ -108,7 +109,7 @@ static void cut_to_best(topk_part_t *part) {
   part->limit = plan->kind == RADIX_KEY_64 ? *last >> 32 : *last;
 }
 
-/* Small k: inserts into the sorted best; the worst one drops out. */
+/* Small k: inserts into the sorted best; the worst is dropped. */
 static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   const native_topk_plan_t *plan = part->plan;
   int64_t at = part->filled < plan->k ? part->filled++ : plan->k - 1;
@@ -126,7 +127,7 @@ static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   part->has_limit = part->filled == plan->k;
 }
 
-/* Ignores keys that are not below the limit; cuts to the best k when the buffer is full. */
+/* Ignores keys that are not below the limit; reduces to the best k when the buffer is full. */
 static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   if (part->has_limit && key >= part->limit) return;
   if (part->plan->k <= SMALL_K) {
@@ -148,7 +149,7 @@ static uint32_t min_key(const uint32_t *keys, int64_t count) {
   return low;
 }
 
-/* All keys of a block become candidates, as long as there is room for more. */
+/* All keys of a block become candidates, as long as the buffer has room. */
 NATIVE_CLONES
 static void add_block(topk_part_t *part, const uint32_t *keys, int64_t count, int64_t first) {
   uint64_t *to = (uint64_t *)part->items + part->filled;
@@ -182,7 +183,7 @@ static void select_long(topk_part_t *part, const char *elements, int64_t begin, 
   }
 }
 
-/* The best of elements begin .. end - 1 of a line, sorted; part->filled of them. */
+/* The best of elements begin .. end - 1 of a line, sorted; part->filled is their number. */
 static void select_part(const topk_job_t *job, topk_part_t *part, int worker, const char *elements,
                         int64_t begin, int64_t end) {
   const native_topk_plan_t *plan = job->plan;
@@ -248,7 +249,7 @@ static void merge_parts(const topk_job_t *job) {
         radix_sort(plan->kind, best, spare, plan->parts * plan->k, job->scratch + plan->radix));
 }
 
-/* Few long lines are cut into parts, many lines are divided among the workers. */
+/* Few long lines are divided into parts, many lines among the workers. */
 static hr_status_t run_topk(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const native_topk_plan_t *plan = plan_;
@@ -282,7 +283,7 @@ static size_t plan_topk_scratch(native_topk_plan_t *plan) {
          (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);
 }
 
-/* A part must have several times k elements to be worth a worker. */
+/* A part needs several times k elements to be worth a worker. */
 static int64_t part_count(const native_topk_plan_t *plan) {
   int64_t most = plan->count / (MIN_PART + 4 * plan->k);
   if (plan->lines >= plan->workers || most < 2) return 1;
@@ -306,7 +307,8 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
   plan->parts = part_count(plan);
-  plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count + 1); /* a short line is cut once */
+  plan->capacity =
+      hr_min(2 * plan->k + RESERVE, plan->count + 1); /* a short line is reduced once */
   out->scratch_bytes = plan_topk_scratch(plan);
   out->bytes = (double)(plan->lines * plan->count * plan->bytes);
   out->plan = plan;
@@ -321,7 +323,7 @@ static hr_status_t prepare_topk(const op_native_target_t *target, const op_step_
 
 const op_native_t native_topk = {"top k", prepare_topk, run_topk};
 
-/* True if the results are those that the call promises; else the reference kernel reports the
+/* True if the call's results have the right form; otherwise the reference kernel reports the
  * error. */
 static bool has_top_k_results(const op_step_t *step) {
   const hlo_shape_t *out = step->out_shape;

@@ -3,7 +3,7 @@
  *   up to MAX_MERGE items   merge sort of runs, in which an item's rank is counted
  *   more                    LSD radix sort over the bits in which keys differ: digits of 8 bits, or
  *                           of 11 bits from MANY items on, where passes over memory dominate
- *   long, by all workers    one MSD split by the topmost digit, then each bucket by itself */
+ *   long, by all workers    one MSD split by the topmost digit, then each bucket separately */
 #include "ops/kernels/sort/radix_sort.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ NATIVE_OPTIMIZE
 
 enum {
   RANK_RUN = 32,    /* items that are compared with each other */
-  MAX_MERGE = 160,  /* items up to which merge sort is faster */
-  MANY = 1 << 15,   /* items from which wide digits pay: fewer passes over memory */
+  MAX_MERGE = 160,  /* most items for which merge sort is faster */
+  MANY = 1 << 15,   /* least items for which wide digits pay: fewer passes over memory */
   COUNTS = 6 << 11, /* counters of a radix sort: six passes of 11 bits */
   SPLIT_BITS = 11,  /* bits of the topmost digit of a long line */
   SPLIT_BUCKETS = 1 << SPLIT_BITS,
@@ -52,7 +52,7 @@ size_t radix_long_scratch_bytes(int workers) {
   return (parts * SPLIT_BUCKETS + SPLIT_BUCKETS + 16 + (size_t)workers * COUNTS) * sizeof(uint32_t);
 }
 
-/* Returns whichever of items and spare has the result. */
+/* Returns items or spare, whichever has the result. */
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch) {
   switch (kind) {
     case RADIX_KEY_32:

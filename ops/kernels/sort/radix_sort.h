@@ -13,7 +13,7 @@ typedef struct radix_pair {
 typedef enum radix_kind {
   RADIX_KEY_32,  /* uint32_t */
   RADIX_KEY_64,  /* uint64_t: all bits are the key; a 32-bit key above an index sorts by both */
-  RADIX_INDEXED, /* uint64_t: the key is the upper half, the index is carried along */
+  RADIX_INDEXED, /* uint64_t: the key is the upper half, the index the lower */
   RADIX_PAIR     /* radix_pair_t */
 } radix_kind_t;
 
@@ -31,8 +31,8 @@ size_t radix_long_scratch_bytes(int workers);
 /* Sorts `count` items, ascending. `spare` has room for as many. Returns whichever of the two
  * arrays holds the result. */
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch);
-/* The same by all workers together, which pays from some ten thousand items on. `parts`: the
- * number of workers that the scratch was sized for. */
+/* The same by all workers together, which pays from about ten thousand items. `parts`: the number
+ * of workers for which the scratch was sized. */
 void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare,
                       int64_t count, void *scratch);
 

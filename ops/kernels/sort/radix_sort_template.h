@@ -1,11 +1,11 @@
 /* Sorting of one kind of item by the bits of its key; included by radix_sort.c once per kind, with
  *   ITEM        the item type
- *   NAME(f)     the name of function f for it
+ *   NAME(f)     the name of function f for this type
  *   KEY_OF(x)   the key of an item, uint64_t
  * The significant digits are bits `low` .. `low + bits - 1`. All sorts are stable. */
 
-/* Up to RANK_RUN items: each goes to the place that the number of those before it says. Places
- * beyond the run have the greatest key, and come after all others. */
+/* Up to RANK_RUN items: each item's position is the number of items before it. Positions beyond the
+ * run have the greatest key, and are after all others. */
 NATIVE_CLONES
 static void NAME(sort_run)(ITEM *items, int64_t count) {
   uint64_t keys[RANK_RUN];
@@ -153,8 +153,8 @@ static void NAME(move_part)(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* After the split, buckets lie in `spare`; each sorted bucket ends there, copied back if need
- * be. */
+/* After the split, buckets lie in `spare`; each sorted bucket ends there, copied back if
+ * necessary. */
 static void NAME(sort_buckets)(void *context, int64_t begin, int64_t end, int worker) {
   NAME(split_t) *split = context;
   for (int64_t b = begin; b < end; b++) {

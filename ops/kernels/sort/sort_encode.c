@@ -44,9 +44,9 @@ static hr_status_t make_table(hr_arena_t *arena, hr_dtype_t dtype, bool descendi
   return NULL;
 }
 
-/* one_nan is the bit pattern of the NaN that stands for all of them where NaNs tie (nans not
- * ORDERED); nan_key is its key: the greatest where NaNs are last, else the place of that pattern
- * in total order. zeros_tie maps the key of -0 to that of +0. */
+/* one_nan is the bit pattern that represents all NaNs if NaNs tie (nans not ORDERED); nan_key is
+ * its key: the greatest if NaNs are last, else the position of that pattern in total order.
+ * zeros_tie maps the key of -0 to that of +0. */
 hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending,
                                sort_nans_t nans, bool zeros_tie, uint64_t one_nan,
                                sort_encoding_t *encoding) {

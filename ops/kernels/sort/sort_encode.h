@@ -1,6 +1,6 @@
-/* Sort keys as unsigned integers whose order is that of the elements; the native sort's counterpart
- * of sort_encode in sort_keys.h, with the same order. An encoding is a few masks, so that one
- * branch-free loop serves every order of a type. */
+/* Sort keys as unsigned integers in the order of the elements; the native sort's counterpart of
+ * sort_encode in sort_keys.h, with the same order. An encoding is a few masks, so that one
+ * branch-free loop handles every order of a type. */
 #ifndef HLO_OPS_SORT_ENCODE_H
 #define HLO_OPS_SORT_ENCODE_H
 
@@ -17,7 +17,7 @@ typedef struct sort_encoding {
   int element_bytes, bits; /* element size; bits of an encoded key, from bit 0 */
   bool is_float;
   bool ties; /* different elements may have equal keys */
-  /* Floats: -0 becomes +0 where `zero` is the bits of -0; magnitudes above `infinity` become
+  /* Floats: -0 becomes +0 if `zero` is the bits of -0; magnitudes above `infinity` become
    * `nan_key`. */
   uint64_t zero, infinity, nan_key;
   uint64_t flip;         /* final xor: signs of integers, descending orders */
@@ -28,13 +28,13 @@ typedef struct sort_encoding {
 hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending,
                                sort_nans_t nans, bool zeros_tie, uint64_t one_nan,
                                sort_encoding_t *encoding);
-/* keys[i] of `count` contiguous elements; the second for encodings of at most 32 bits. */
+/* keys[i] of `count` contiguous elements; sort_encode_block_32 for encodings of at most 32 bits. */
 void sort_encode_block(const sort_encoding_t *encoding, const void *elements, int64_t count,
                        uint64_t *keys);
 void sort_encode_block_32(const sort_encoding_t *encoding, const void *elements, int64_t count,
                           uint32_t *keys);
-/* The elements that keys were encoded from, provided encoding->ties is false or the key is none
- * of a zero or NaN. */
+/* The elements of the keys, provided encoding->ties is false or the key is not that of a zero or
+ * NaN. */
 void sort_decode_32(const sort_encoding_t *encoding, const uint32_t *keys, int64_t count,
                     void *elements);
 void sort_decode_64(const sort_encoding_t *encoding, const uint64_t *keys, int64_t count,

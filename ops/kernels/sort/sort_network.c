@@ -1,6 +1,6 @@
 /* Merge exchange (Knuth, The Art of Computer Programming, volume 3, 5.2.2, algorithm M): a sorting
- * network for any number of items. Which items are compared does not depend on their values, so
- * that vectors compare items of as many lines as they have lanes, without a branch:
+ * network for any number of items. The compared positions do not depend on the values, so that
+ * vectors compare items of as many lines as they have lanes, without a branch:
  *
  *     lane      0   1   2  ...          smaller(v[i], v[j]) -> v[i]
  *     v[i]     a_i b_i c_i ...          larger(v[i], v[j])  -> v[j]
@@ -14,7 +14,7 @@
 
 NATIVE_OPTIMIZE
 
-/* `lanes`: items of place i of all lines, then those of place i + 1. */
+/* `lanes`: items at position i of all lines, then those at position i + 1. */
 #define SORT_LANES(T, NAME)                                                                      \
   enum { NAME##_lanes = SORT_NETWORK_BYTES / sizeof(T) };                                        \
   NATIVE_INLINE void NAME##_exchange(T *low, T *high) {                                          \

@@ -1,7 +1,7 @@
 /* Planning of the native sort: recognition of the comparator's keys (sort_keys_recognise), their
  * encodings, packing of keys into radix items, and the division of lines among the workers.
  *
- *   RADIX_KEY_32/64   key alone; one operand, decoded from it
+ *   RADIX_KEY_32/64   only a key; one operand, decoded from it
  *   RADIX_INDEXED     key of up to 32 bits above a 32-bit index
  *   RADIX_PAIR        64-bit key and index; several groups of keys, if they exceed 64 bits */
 #include "ops/kernels/sort/sort_plan.h"
@@ -15,7 +15,7 @@
 enum {
   LONG_LINE = 1 << 15,     /* elements from which all workers share a line */
   BLOCK_LINES = 16,        /* adjacent lines copied together: a cache line of f32 */
-  BLOCK_ELEMENTS = 1 << 20 /* elements per block of lines, roughly */
+  BLOCK_ELEMENTS = 1 << 20 /* approximate elements per block of lines */
 };
 
 /* --- key expressions -------------------------------------------------------------------- */
@@ -36,8 +36,8 @@ static bool is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && instr->literal->count == 1;
 }
 
-/* Matches select(compare(x, y), constant, rest) for the parameter x of `operand`; y is x itself
- * if `itself`, else zero. */
+/* Matches select(compare(x, y), constant, rest) for the parameter x of `operand`; y is x itself if
+ * `itself`, else zero. */
 static bool matches_choice(const hlo_instr_t *select, int direction, bool itself, int operand,
                            const hlo_instr_t **out_constant, const hlo_instr_t **out_rest) {
   int compared;
@@ -57,7 +57,7 @@ static bool matches_choice(const hlo_instr_t *select, int direction, bool itself
   return true;
 }
 
-/* Matches x with all NaNs replaced by one and -0 by +0, as JAX writes it:
+/* Matches x with all NaNs replaced by one and -0 by +0, as in JAX:
  *   select(x != x, nan, select(x == 0, 0, x)) */
 static bool is_canonical(const hlo_instr_t *key, int *out_operand, uint64_t *out_nan) {
   const hlo_instr_t *nan, *zero, *rest;
@@ -128,8 +128,8 @@ static size_t reserve_scratch(native_sort_plan_t *plan, size_t bytes) {
   return at;
 }
 
-/* Short lines, of which there are several, are sorted at once where their order is that of their
- * items: keys alone, or above different indices. */
+/* Several short lines are sorted at once if their order is that of their items: keys only, or keys
+ * above different indices. */
 static void plan_network(native_sort_plan_t *plan) {
   int64_t lanes = SORT_NETWORK_BYTES / (int64_t)radix_item_bytes(plan->kind);
   bool has_order = plan->kind != RADIX_PAIR && (plan->stable || plan->decodes);
@@ -139,9 +139,9 @@ static void plan_network(native_sort_plan_t *plan) {
   if (plan->block > 1) plan->together = hr_min(lanes, plan->block);
 }
 
-/* Scratch of one worker: two arrays of items between which radix passes go back and forth, one
- * operand's line while it is permuted, and copies of `block` lines of all operands where lines
- * are not contiguous. */
+/* Scratch of one worker: two arrays of items between which radix passes alternate, one operand's
+ * line during its permutation, and copies of `block` lines of all operands if lines are not
+ * contiguous. */
 static void plan_sort_scratch(native_sort_plan_t *plan) {
   size_t count = (size_t)(plan->together * plan->count), item_bytes = radix_item_bytes(plan->kind),
          line_bytes = 0, most = 0;
@@ -163,8 +163,8 @@ static void plan_sort_scratch(native_sort_plan_t *plan) {
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* The array is outer x count x inner, lines running along count. Lines with stride inner are
- * copied in blocks of up to BLOCK_LINES neighbours, so that whole cache lines are used. */
+/* The array is outer x count x inner, with lines along count. Lines with stride inner are copied in
+ * blocks of up to BLOCK_LINES neighbours, so that whole cache lines are used. */
 static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t *step,
                               native_sort_plan_t *plan) {
   const hlo_shape_t *shape = step->in_shapes[0];
@@ -191,8 +191,8 @@ static hr_status_t plan_lines(const op_native_target_t *target, const op_step_t 
   return NULL;
 }
 
-/* No plan (NULL) where the comparator is not recognised, and for unstable sorts by several
- * groups of keys, which the tie handling does not cover. */
+/* *out_plan is NULL if the comparator is not recognised, and for unstable sorts by several groups
+ * of keys, which the tie handling does not cover. */
 hr_status_t sort_plan_make(const op_native_target_t *target, const op_step_t *step,
                            const native_sort_plan_t **out_plan) {
   native_sort_plan_t *plan;

@@ -1,5 +1,5 @@
-/* How the native sort encodes the keys of a line: shared by planning (sort_plan.c) and execution
- * (native_sort.c). */
+/* Plan of the native sort: encodings and packing of a line's keys. Shared by planning (sort_plan.c)
+ * and execution (native_sort.c). */
 #ifndef HLO_OPS_SORT_PLAN_H
 #define HLO_OPS_SORT_PLAN_H
 
@@ -26,8 +26,8 @@ typedef struct native_sort_plan {
   const int64_t *bytes; /* element size per operand */
   int64_t count;        /* elements per line */
   int64_t inner, outer; /* stride of a line's elements; groups of `inner` adjacent lines */
-  int64_t block;        /* adjacent lines that one worker takes at a time */
-  int64_t together;     /* lines that are sorted at once, by a network; else 1 */
+  int64_t block;        /* most adjacent lines that one worker sorts at a time */
+  int64_t together;     /* lines that a network sorts at once; else 1 */
   bool shared_line;     /* all workers sort one line */
   bool stable;
   bool decodes; /* single operand, decoded from its sorted keys */

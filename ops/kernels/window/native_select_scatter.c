@@ -1,11 +1,11 @@
 /* Select-and-scatter with a comparison and a sum: the gradient of max-pooling.
  *
- * Source elements are processed in their order, those of trailing dimensions without a window as
- * lanes side by side. For each, the input element of its window is selected as the reference kernel
- * does (the earlier one wins ties), and the source element is added there. Workers share planes
- * (leading dimensions without a window) and ranges of lanes, whose results do not overlap, so that
- * sums are taken in source order whatever the number of workers. Other bodies are left to the
- * reference kernel. */
+ * Source elements are processed in their order; those of trailing dimensions without a window are
+ * lanes side by side. For each, the input element of its window is selected as in the reference
+ * kernel (the earlier one wins ties), and the source element is added to the result there. Workers
+ * share planes (leading dimensions without a window) and ranges of lanes, whose results do not
+ * overlap, so that sums are taken in source order whatever the number of workers. Other bodies are
+ * left to the reference kernel. */
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/accumulate.h"
@@ -17,7 +17,7 @@ NATIVE_OPTIMIZE
 
 enum {
   LANES = 64,     /* lanes per call of a loop */
-  GRAIN = 1 << 13 /* source elements per worker, at least */
+  GRAIN = 1 << 13 /* least source elements per worker */
 };
 
 typedef struct select_block {
@@ -30,12 +30,12 @@ typedef struct select_block {
 typedef struct native_select_plan {
   window_cells_t cells;
   int64_t planes, per_plane; /* source elements before, and within, the windowed dimensions */
-  int64_t lanes, chunk;      /* source elements after them; lanes per unit of work */
-  int64_t bytes, out_count;  /* element size; elements of the result */
+  int64_t lanes, chunk; /* source elements after the windowed dimensions; lanes per unit of work */
+  int64_t bytes, out_count; /* element size; elements of the result */
   void (*select_loop)(const select_block_t *block);
 } native_select_plan_t;
 
-/* Per lane: the selected element stays as long as `keeps` holds between it and the next one. */
+/* Per lane: the selected element is kept as long as `keeps` holds between it and the next one. */
 #define DEFINE_SELECT(name, T, value, add, keeps)                      \
   NATIVE_CLONES static void pick_##name(const select_block_t *block) { \
     const T *operand = block->operand, *source = block->source;        \
@@ -164,7 +164,7 @@ static void find_select_loop(native_select_plan_t *plan, const hlo_computation_t
       plan->select_loop = table[i].select_loop;
 }
 
-/* A scatter body of one addition on the array's type. */
+/* True for a scatter body of one addition on the array's type. */
 static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computation, hr_dtype_t dtype,
                           bool *out_is_sum) {
   const op_body_t *body;
@@ -176,7 +176,7 @@ static hr_status_t is_sum(hr_arena_t *arena, const hlo_computation_t *computatio
   return NULL;
 }
 
-/* Splits the dimensions before `last` into planes without a window and the windowed ones. */
+/* Divides the dimensions before `last` into planes without a window and the windowed ones. */
 static void plan_units(native_select_plan_t *plan, const hlo_window_t *window,
                        const hlo_shape_t *source, int last) {
   int first = 0;

@@ -27,23 +27,23 @@
 #include "ops/query/reduce_order.h"
 
 enum {
-  GRAIN = 1 << 14 /* combinations per worker, at least */
+  GRAIN = 1 << 14 /* least combinations per worker */
 };
 
-/* One plan: a scan (scans), a scan under another body (rows NULL), or result by result. */
+/* One plan: a scan (scans), a scan with another body (rows NULL), or result by result. */
 typedef struct native_window_plan {
   const window_rows_t *rows;
-  hr_dtype_t dtype; /* operand's type; rows->dtype is f32 where it is narrower */
+  hr_dtype_t dtype; /* operand's type; rows->dtype is f32 if the type is narrower */
   int workers;
   int64_t in_count, out_count;
   bool scans;
   native_scan_t scan;
-  native_body_scan_t body_scan;   /* scan under another body; rows is NULL then */
+  native_body_scan_t body_scan;   /* scan with another body; rows is NULL then */
   window_cells_t cells;           /* dimensions iterated result by result */
   int64_t lanes;                  /* elements per row of results */
   int64_t in_row;                 /* elements per row of the operand */
-  const window_tap_range_t *taps; /* results per tap along the row; NULL: no window along it */
-  int64_t tap_count;              /* taps that meet any element */
+  const window_tap_range_t *taps; /* results per tap along the row; NULL: no window along the row */
+  int64_t tap_count;              /* taps that cover any element */
   size_t row_bytes;               /* scratch bytes per worker, at the start of the scratch */
   size_t wide_in, wide_out;       /* scratch offsets of the arrays converted to f32 */
 } native_window_plan_t;
@@ -82,7 +82,7 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
   memcpy(to, result, (size_t)(plan->lanes * bytes));
 }
 
-/* Results begin .. end - 1, each a row of lanes: the rows of its window combined. */
+/* Computes results begin .. end - 1, each a row of lanes: the combined rows of its window. */
 static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   const native_window_plan_t *plan = job->plan;
@@ -157,15 +157,15 @@ static hr_status_t run_window(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Does every window reach from its position to the start of the line, or to its end? */
+/* True if every window reaches from its position to the start of the line, or to its end. */
 static bool is_prefix_window(const hlo_window_dim_t *w, int64_t n, int64_t m) {
   if (w->stride != 1 || w->base_dilation != 1 || w->window_dilation != 1 || m != n || w->size < n)
     return false;
   return (w->pad_low >= n - 1 && w->pad_high == 0) || (w->pad_low == 0 && w->pad_high >= n - 1);
 }
 
-/* True for a single windowed dimension whose window makes prefix sums: the sizes before, of and
- * after it. */
+/* True for a single windowed dimension with prefix windows; gives the sizes before, of and after
+ * it. */
 static bool find_prefix_dim(const hlo_window_t *window, const hlo_shape_t *in,
                             const hlo_shape_t *out, int64_t *out_outer, int64_t *out_count,
                             int64_t *out_inner, bool *out_reverse) {
@@ -210,14 +210,14 @@ static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan,
   return NULL;
 }
 
-/* Each tap is one loop only if the results that it contributes to are adjacent. */
+/* True if the results of each tap are adjacent, so that a tap is one loop. */
 static bool taps_are_loops(const native_window_plan_t *plan) {
   for (int64_t k = 0; k < plan->tap_count; k++)
     if (plan->taps[k].count > 1 && plan->taps[k].out_step != 1) return false;
   return true;
 }
 
-/* *out_possible is false where the reference kernel is to run. */
+/* *out_possible is false if the reference kernel is to run. */
 static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
                                 const hlo_window_t *window, const hlo_shape_t *in,
                                 const hlo_shape_t *out, bool *out_possible) {
@@ -243,7 +243,8 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
   return window_rows_find(op, narrow_float ? HR_F32 : dtype);
 }
 
-/* Per worker: the combined input row and the row of results. Then the f32 copies of both arrays. */
+/* Per worker: the combined input row and the row of results. After them: the f32 copies of both
+ * arrays. */
 static size_t plan_window_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
   if (plan->taps) {
@@ -257,8 +258,8 @@ static size_t plan_window_scratch(native_window_plan_t *plan) {
   return plan->wide_out + (size_t)plan->out_count * sizeof(float);
 }
 
-/* A prefix scan under any other body whose types are those of the arrays. Floats of 16 bits and
- * fewer are excluded: rounding after each of so many steps would lose too much. */
+/* Plans a prefix scan with any other body whose types are those of the arrays. Floats of 16 bits
+ * and fewer are excluded: rounding after each of so many steps would lose too much. */
 static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body, int workers,
                            native_body_scan_t *scan) {
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -299,7 +300,7 @@ static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_
   return NULL;
 }
 
-/* Tries the usual ops as scan and by results, then any body as scan; otherwise declines. */
+/* Tries the usual ops as scan and result by result, then any body as scan; otherwise declines. */
 static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   static const uint64_t in_place[] = {1};

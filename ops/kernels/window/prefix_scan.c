@@ -1,13 +1,13 @@
 /* Parallel prefix sums (scans).
  *
- *   inner = 1   a line is contiguous. Lines are distributed over the workers; few and long ones are
- *               cut into pieces: all pieces are totalled, the totals are scanned, and then each
- *               piece is scanned from its carry. Two reads, one write; one worker takes piece after
- *               piece, so that the second read is from the cache.
+ *   inner = 1   a line is contiguous. Lines are distributed over the workers; a few long ones are
+ *               divided into pieces: the total of each piece is computed, the totals are scanned,
+ *               and then each piece is scanned from its carry. Two reads, one write; a single
+ *               worker processes piece after piece, so that the second read is from the cache.
  *   inner > 1   lines are columns of rows: blocks of WINDOW_SCAN_COLUMNS columns are scanned
  *               together, row after row.
  *
- * Pieces depend on sizes alone, so that sums have the same bits with any number of workers; sums of
+ * Pieces depend on sizes only, so that sums have the same bits with any number of workers; sums of
  * f32 are accumulated in f64. */
 #include "ops/kernels/window/prefix_scan.h"
 
@@ -16,13 +16,13 @@
 #include "ops/kernels/native.h"
 
 enum {
-  GRAIN = 1 << 14,                   /* elements per worker, at least */
+  GRAIN = 1 << 14,                   /* least elements per worker */
   PIECE = 1 << 15,                   /* elements per piece of a line */
   SHORT_BYTES = 4 * SCAN_LINES_ALIGN /* lines below this size are scanned without vectors */
 };
 
-/* One run over contiguous lines. `carries` has the value that each piece starts from; NULL if
- * lines are whole. */
+/* One run over contiguous lines. `carries` holds the value from which each piece starts; NULL if
+ * lines are not divided. */
 typedef struct scan_job {
   const native_scan_t *scan;
   const char *in;
@@ -68,7 +68,7 @@ static void total_pieces(void *context, int64_t begin, int64_t end, int worker) 
   }
 }
 
-/* Exclusive scan of the totals: each becomes the value that its piece starts from. */
+/* Exclusive scan of the totals: each total is replaced by the value from which its piece starts. */
 static void scan_carries(const scan_job_t *job) {
   const native_scan_t *scan = job->scan;
   for (int64_t line = 0; line < scan->outer; line++) {
@@ -116,7 +116,8 @@ static void scan_lines(void *context, int64_t begin, int64_t end, int worker) {
   if (scan->streams) native_stream_end();
 }
 
-/* Piece after piece by one worker, from `begin` to `end`, each totalled and then scanned. */
+/* Processes piece after piece on one worker, from `begin` to `end`: first the total of each, then
+ * its scan. */
 static void scan_pieces_in_order(scan_job_t *job, int64_t begin, int64_t end) {
   for (int64_t p = begin; p < end; p++) {
     if (p % job->scan->pieces == 0) job->carries[p] = job->init;
@@ -130,7 +131,7 @@ static void scan_pieces_in_order(scan_job_t *job, int64_t begin, int64_t end) {
   }
 }
 
-/* Consecutive lines of few elements, in one call. */
+/* Scans consecutive short lines in one call. */
 static void scan_short_lines(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   int64_t at = begin * job->scan->count * (int64_t)hr_dtype_bytes(job->scan->rows->dtype);
@@ -140,7 +141,7 @@ static void scan_short_lines(void *context, int64_t begin, int64_t end, int work
                         job->scan->reverse, &carry);
 }
 
-/* Blocks of columns, scanned down the rows. */
+/* Scans blocks of columns down the rows. */
 static void scan_column_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_scan_t *scan = job->scan;

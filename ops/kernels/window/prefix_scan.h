@@ -1,6 +1,6 @@
 /* Prefix sums (scans) along one dimension: reduce-window whose window extends from the start of the
  * line to the result, or from the result to the end; cumulative sums, products, maxima, minima.
- * Thread: a plan never changes; scratch belongs to one run. */
+ * Thread: a plan is immutable; scratch belongs to one run. */
 #ifndef HLO_OPS_PREFIX_SCAN_H
 #define HLO_OPS_PREFIX_SCAN_H
 
@@ -12,7 +12,7 @@ typedef struct native_scan {
   int64_t outer, count, inner; /* sizes before, of, and after the scanned dimension */
   bool reverse;                /* from the end of the line */
   int workers;
-  int64_t pieces;     /* pieces per line, so that every worker has one */
+  int64_t pieces;     /* pieces per line, at least one per worker */
   scan_lines_fn line; /* vector loop; NULL: element by element */
   bool streams;       /* non-temporal stores */
 } native_scan_t;

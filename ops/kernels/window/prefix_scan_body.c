@@ -1,10 +1,10 @@
-/* Parallel prefix sums under a general body.
+/* Parallel prefix sums with a general body.
  *
  * The body is called for a whole vector of lanes per step: lanes are lines side by side, or the
- * pieces of one line, so that lane l has element i at base + l * lane_step + i * stride. Pieces are
- * scanned independently first; then the carry into each piece is computed serially and combined
- * into all of its elements. The carry is the left operand of a forward scan and the right operand
- * of a backward one: the body need not be commutative. */
+ * pieces of one line; element i of lane l is at base + l * lane_step + i * stride. Pieces are first
+ * scanned independently; then the carry into each piece is computed serially and combined with all
+ * of its elements. The carry is the left operand of a forward scan and the right operand of a
+ * backward one: the body need not be commutative. */
 #include "ops/kernels/window/prefix_scan_body.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@
 
 enum {
   LANES = 128,      /* lanes per call of the body */
-  MAX_PIECES = 256, /* pieces per line */
-  MIN_LENGTH = 64,  /* elements per piece */
-  MAX_BYTES = 16,   /* bytes per element */
-  GRAIN = 1 << 12   /* elements per worker, at least */
+  MAX_PIECES = 256, /* most pieces per line */
+  MIN_LENGTH = 64,  /* least elements per piece */
+  MAX_BYTES = 16,   /* most bytes per element */
+  GRAIN = 1 << 12   /* least elements per worker */
 };
 
 /* A block of lanes; strides in elements. `strides` is the number of steps. */
@@ -30,11 +30,11 @@ typedef struct scan_job {
   void *const *in;
   void *const *out;
   char *scratch;
-  int64_t units, per_group; /* blocks of lanes in all; per group of equidistant lanes */
+  int64_t units, per_group; /* blocks of lanes in total; per group of equidistant lanes */
 } scan_job_t;
 
-/* Lines are cut into pieces only if they may be, and there are too few of them for the workers'
- * lanes. */
+/* Lines are divided into pieces only if that is allowed, and there are too few lines for the
+ * workers' lanes. */
 void native_body_scan_plan(native_body_scan_t *scan, int workers) {
   scan->workers = workers;
   scan->pieces = 1;
@@ -89,8 +89,9 @@ static void elements_at(const native_body_scan_t *scan, void *const *arrays, int
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-/* Forward scans of whole lines start from the initial value. With pieces it is part of the carry
- * into each piece; backward scans combine it with each result at the end, as the left operand. */
+/* True if scans start from the initial value: forward scans of whole lines. With pieces it is part
+ * of the carry into each piece; backward scans combine it with each result at the end, as the left
+ * operand. */
 static bool starts_from_init(const native_body_scan_t *scan) {
   return scan->pieces == 1 && !scan->reverse;
 }
@@ -133,7 +134,7 @@ static scan_lanes_t unit_lanes(const scan_job_t *job, int64_t unit) {
   return block;
 }
 
-/* Carries of a worker: LANES elements of up to MAX_BYTES for each array. */
+/* Scans units; a worker's carries are LANES elements of up to MAX_BYTES for each array. */
 static void scan_units(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   char *carries[NATIVE_SCAN_MAX_ARRAYS];
@@ -147,7 +148,7 @@ static void scan_units(void *context, int64_t begin, int64_t end, int worker) {
 
 /* --- pieces ----------------------------------------------------------------------------------- */
 
-/* Address of the carry into piece p of a line; the one after the last piece is the line's total. */
+/* Address of the carry into piece p of a line; that after the last piece is the line's total. */
 static void carry_address(const scan_job_t *job, int64_t line, int64_t p, char **out_elements) {
   const native_body_scan_t *scan = job->scan;
   char *offsets = job->scratch + scan->workers * scan->arrays * LANES * MAX_BYTES;
@@ -186,7 +187,7 @@ static void compute_carries(const scan_job_t *job) {
 }
 
 /* Combines each piece's carry with all of its scanned elements, in place; contiguous from the
- * one of the lowest address, which is the piece's last in reverse. */
+ * element at the lowest address, which is the piece's last in reverse. */
 static void combine_carries(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   const native_body_scan_t *scan = job->scan;
@@ -202,7 +203,7 @@ static void combine_carries(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* The remainder of each line after its pieces: fewer elements than pieces. */
+/* Scans the remainder of each line after its pieces: fewer elements than pieces. */
 static void scan_remainders(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
   char *carry[NATIVE_SCAN_MAX_ARRAYS], *from[NATIVE_SCAN_MAX_ARRAYS], *to[NATIVE_SCAN_MAX_ARRAYS];

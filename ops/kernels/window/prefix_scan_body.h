@@ -1,5 +1,5 @@
-/* Prefix sums along one dimension under any body that can be vectorised (op_body_is_flat), of
- * several arrays together; for ops that prefix_scan.h has no loops for. Bodies that may be trees
+/* Prefix sums along one dimension with any body that can be vectorised (op_body_is_flat), of
+ * several arrays together; for ops without loops in prefix_scan.h. Bodies that may be trees
  * (ops/query/reduce_order.h) count as associative, as the specification of reduce-window allows. */
 #ifndef HLO_OPS_PREFIX_SCAN_BODY_H
 #define HLO_OPS_PREFIX_SCAN_BODY_H
@@ -15,7 +15,7 @@ typedef struct native_body_scan {
   int64_t bytes[NATIVE_SCAN_MAX_ARRAYS]; /* element sizes */
   int64_t outer, count, inner;           /* sizes before, of, and after the scanned dimension */
   bool reverse;
-  bool is_tree; /* lines may be cut into pieces, and scanned from their ends */
+  bool is_tree; /* lines may be divided into pieces, and scanned from their ends */
   int workers;
   int64_t pieces, length; /* pieces per line; elements per piece */
 } native_body_scan_t;

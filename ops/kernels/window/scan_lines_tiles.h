@@ -4,7 +4,7 @@
  * 1, 2, 4, ... lanes before it. The carry from earlier vectors is combined last, so that only this
  * one step is a serial dependency:
  *
- *   a        b          c            d             each lane, and what it is the sum of
+ *   a        b          c            d             each lane, and the elements in its sum
  *   a        a b        b c          c d           round 1
  *   a        a b        a b c        a b c d       round 2 */
 #define SCAN_INLINE SIMD_VECTOR_TARGET static inline __attribute__((always_inline))
@@ -80,7 +80,7 @@
 #define SCAN_4(...) SCAN_JOIN(COUNT_4, __VA_ARGS__)
 #define SCAN_8(...) SCAN_JOIN(COUNT_8, __VA_ARGS__)
 
-/* As scalar.h defines them: NaN wins, and -0 is less than +0. */
+/* By the definitions of scalar.h: NaN wins, and -0 is less than +0. */
 #define MASK(x) ((__typeof__(a > b))(x))
 #define CHOOSE(m) ((MASK(a) & (m)) | (MASK(b) & ~(m)))
 #define FLOAT_MAXIMUM (CHOOSE((a > b) | (a != a)) & (MASK(a) | ~(a == b)))

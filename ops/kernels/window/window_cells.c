@@ -1,11 +1,11 @@
 /* The rows under a result are a Cartesian product of one range of input indices per dimension. The
- * ranges are tabulated when planned, since padding and dilation make them irregular; the list is
- * built dimension by dimension, in place. */
+ * plan tabulates the ranges, since padding and dilation make them irregular; the list is built
+ * dimension by dimension, in place. */
 #include "ops/kernels/window/window_cells.h"
 
 #include "ops/kernels/common/strided_loops.h"
 
-#define MAX_TABLE (1 << 20) /* results along a dimension, at most */
+#define MAX_TABLE (1 << 20) /* most results along a dimension */
 
 static hr_status_t plan_covers(hr_arena_t *arena, window_cells_t *cells, int d,
                                const hlo_window_dim_t *w, int64_t n) {

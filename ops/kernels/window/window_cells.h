@@ -1,6 +1,6 @@
 /* Enumeration of the results of a windowed op: for each result, the offsets of the input rows under
- * its window. Trailing dimensions may be left out, for callers that treat them as rows. Units:
- * elements. Thread: a plan never changes; index and offsets are the caller's. */
+ * its window. Trailing dimensions may be omitted, for callers that treat them as rows. Units:
+ * elements. Thread: a plan is immutable; index and offsets are the caller's. */
 #ifndef HLO_OPS_WINDOW_CELLS_H
 #define HLO_OPS_WINDOW_CELLS_H
 
@@ -8,7 +8,7 @@
 #include "ops/query/window_range.h"
 #include "ir/shape.h"
 
-#define WINDOW_MAX_RESULTS 1024 /* input rows under a result, at most */
+#define WINDOW_MAX_RESULTS 1024 /* most input rows under a result */
 
 typedef struct window_cells {
   int rank;

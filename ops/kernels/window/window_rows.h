@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "ops/table/opcode.h"
 
-#define WINDOW_SCAN_COLUMNS 64 /* adjacent columns scanned together, at most */
+#define WINDOW_SCAN_COLUMNS 64 /* most adjacent columns scanned together */
 
 /* The bits of an accumulator of any type. */
 typedef struct window_carry {

@@ -1,9 +1,8 @@
-/* Abstract interpretation of single instructions, over the domain of abstract_value.h. What is
- * known is computed: integer scalars directly, as they make up most control flow, and small
- * arrays (at most MAX_ARRAY_ELEMENTS) by the reference kernels. Everything else becomes a symbol:
- * a hash of the instruction and of its operands' symbols. Two processes that compute the same
- * instruction of equal symbols get equal symbols (value numbering across processes), which proves
- * equal decisions.
+/* Abstract interpretation of single instructions, over the domain of abstract_value.h. Known values
+ * are computed: integer scalars directly, as they make up most control flow, and small arrays (at
+ * most MAX_ARRAY_ELEMENTS) by the reference kernels. Everything else becomes a symbol: a hash of
+ * the instruction and of its operands' symbols. Two processes that compute the same instruction on
+ * equal symbols get equal symbols (value numbering across processes), which proves equal decisions.
  *
  * Random numbers, effects and parameters without a replication attribute get symbols private to a
  * rank. A kernel that fails makes its result unknown, not the proof wrong. */
@@ -14,7 +13,7 @@
 #include "ops/kernels/pure.h"
 
 #define MAX_ARRAY_ELEMENTS \
-  65536 /* larger arrays stay symbols: control flow rarely depends on them */
+  65536 /* elements; larger arrays stay symbols, as control flow rarely depends on them */
 
 void check_evaluator_init(check_evaluator_t *evaluator, hr_arena_t *arena, hr_map_t *plans) {
   *evaluator = (check_evaluator_t){.arena = arena, .plans = plans};
@@ -23,9 +22,9 @@ void check_evaluator_init(check_evaluator_t *evaluator, hr_arena_t *arena, hr_ma
 
 void check_evaluator_deinit(check_evaluator_t *evaluator) { hr_arena_deinit(&evaluator->scratch); }
 
-/* --- what is not known --- */
+/* --- unknown values --- */
 
-/* A symbol that no other rank or program has; with a single process nothing varies. */
+/* A symbol that no other rank or program has; a single process has no values that vary. */
 check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause,
                                   uint64_t symbol) {
   bool alone = evaluator->num_replicas * evaluator->num_partitions == 1;
@@ -34,8 +33,8 @@ check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_
   return (check_value_t){.kind = CHECK_UNKNOWN, .varies = !alone, .symbol = symbol, .cause = cause};
 }
 
-/* Does the sharding say that all partitions hold this leaf whole? Shardings with names of axes are
- * not looked into. */
+/* True if the sharding replicates this leaf on all partitions. Shardings with axis names are not
+ * analysed. */
 static bool is_replicated_sharding(const hlo_sharding_t *sharding, int leaf) {
   if (!sharding) return false;
   if (sharding->kind == HLO_TILE_KIND_TUPLE && leaf < sharding->element_count)
@@ -64,8 +63,8 @@ static check_value_t parameter_leaf(check_evaluator_t *evaluator, const hlo_inst
                          .cause = param};
 }
 
-/* Builds the parameter's value leaf by leaf; `leaf` counts in the order of hlo_shape's leaves. Out
- * of memory gives a private symbol, which is always sound. */
+/* Builds the parameter's value leaf by leaf; `leaf` counts leaves in the order of hlo_shape.
+ * Without memory the value is a private symbol, which is always sound. */
 static check_value_t parameter_tree(check_evaluator_t *evaluator, const hlo_instr_t *param,
                                     const hlo_shape_t *shape, int *leaf) {
   check_value_t value = {.kind = CHECK_UNKNOWN, .cause = param}, *elements;
@@ -85,8 +84,8 @@ check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_inst
   return parameter_tree(evaluator, param, param->shape, &leaf);
 }
 
-/* A symbol of the instruction and its operands' symbols. What is random or has an effect is
- * private to the rank, even if its operands are equal. */
+/* A symbol of the instruction and its operands' symbols. The results of random ops and of effects
+ * are private to the rank, even if operands are equal. */
 static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                                   const check_value_t *in, check_value_t *out_value) {
   bool is_private = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
@@ -119,7 +118,7 @@ static int compare_ints(hr_dtype_t dtype, int64_t a, int64_t b) {
   return ((uint64_t)a > (uint64_t)b) - ((uint64_t)a < (uint64_t)b);
 }
 
-/* False: an unknown direction, left to the kernel. */
+/* False: an unknown direction, which is left to the kernel. */
 static bool compare_scalars(const hlo_instr_t *instr, const check_value_t *in, int64_t *out) {
   int order = compare_ints(in[0].dtype, in[0].integer, in[1].integer);
   switch (hlo_attr_enum(instr, HLO_ATTR_DIRECTION)) {
@@ -146,7 +145,7 @@ static bool compare_scalars(const hlo_instr_t *instr, const check_value_t *in, i
   }
 }
 
-/* False for what is left to the kernels: divisions, shifts and all that is rare. */
+/* False for ops that are left to the kernels: divisions, shifts and rare ops. */
 static bool scalar_op(const hlo_instr_t *instr, const check_value_t *in, int64_t *out) {
   uint64_t a = (uint64_t)in[0].integer, b = instr->operand_count > 1 ? (uint64_t)in[1].integer : 0;
   bool pred = in[0].dtype == HR_PRED;
@@ -190,7 +189,7 @@ static bool scalar_op(const hlo_instr_t *instr, const check_value_t *in, int64_t
   }
 }
 
-/* Computes an integer scalar of known integer operands; false: something else. */
+/* Computes an integer scalar of known integer operands; false for any other instruction. */
 static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
                             check_value_t *out_value) {
   hr_dtype_t dtype = instr->shape->dtype;
@@ -205,7 +204,7 @@ static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in,
   return true;
 }
 
-/* --- anything else, by the kernels of the reference engine --- */
+/* --- other instructions, by reference kernels --- */
 
 /* An array of at most MAX_ARRAY_ELEMENTS elements; the product cannot overflow, as it is tested
  * after each factor. */
@@ -220,7 +219,8 @@ static bool is_small(const hlo_shape_t *shape) {
   return true;
 }
 
-/* Can the reference kernel compute it here? It must be pure, and its operands and result small. */
+/* True if the reference kernel can compute the instruction here: it is pure, and its operands and
+ * result are small. */
 static bool has_kernel(const hlo_instr_t *instr) {
   if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
@@ -263,7 +263,7 @@ static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *i
   return st;
 }
 
-/* What a kernel refuses is simply not known. */
+/* The result of a kernel that fails is unknown. */
 static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                                   const check_value_t *in, check_value_t *out_value) {
   hlo_value_t *array;
@@ -275,9 +275,10 @@ static hr_status_t evaluate_known(check_evaluator_t *evaluator, const hlo_instr_
   return unknown_result(evaluator, instr, in, out_value);
 }
 
-/* --- by op --- */
+/* --- ops --- */
 
-/* The id of the grid row or column: known, and a reason why the walk holds for this rank alone. */
+/* The id of the grid row or column: known, and a reason why the walk is valid for this rank
+ * only. */
 static check_value_t rank_id(check_evaluator_t *evaluator, const hlo_instr_t *instr) {
   int id = instr->op == HLO_REPLICA_ID ? evaluator->rank / evaluator->num_partitions
                                        : evaluator->rank % evaluator->num_partitions;
@@ -293,7 +294,7 @@ static hr_status_t constant_of(check_evaluator_t *evaluator, const hlo_instr_t *
   return check_value_from_array(hlo_value_retain(instr->literal), out_value);
 }
 
-/* A known scalar predicate chooses one value whole, tuples included. */
+/* A known scalar predicate chooses one whole value, tuples included. */
 static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                              const check_value_t *in, check_value_t *out_value) {
   if (in[0].kind != CHECK_INT) return unknown_result(evaluator, instr, in, out_value);
@@ -301,8 +302,8 @@ static hr_status_t select_of(check_evaluator_t *evaluator, const hlo_instr_t *in
   return NULL;
 }
 
-/* The order of the tests matters: ops that only move values about come first, as they work on
- * unknown and tuple values too. */
+/* The order of the tests matters: ops that only move values come first, as they also accept unknown
+ * values and tuples. */
 hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                            const check_value_t *in, check_value_t *out_value) {
   if (instr->op == HLO_CONSTANT) return constant_of(evaluator, instr, out_value);

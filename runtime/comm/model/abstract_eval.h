@@ -20,8 +20,7 @@ void check_evaluator_deinit(check_evaluator_t *evaluator);
  * reference. Errors: NO_MEMORY; a failing kernel gives an unknown value. */
 hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                            const check_value_t *in, check_value_t *out_value);
-/* The value of an entry parameter: equal on two ranks only as far as the program declares
- * replication. */
+/* The value of an entry parameter: equal on two ranks only if the program declares replication. */
 check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_instr_t *param);
 /* An unknown value private to this rank; `symbol` distinguishes it from others of the rank. */
 check_value_t check_private_value(check_evaluator_t *evaluator, const hlo_instr_t *cause,

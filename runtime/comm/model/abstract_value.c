@@ -1,6 +1,6 @@
 /* Values of the abstract interpreter: known integers, known arrays, tuples, and symbols. Symbols
- * are 64 bit hashes; the proofs assume that no two different values collide. Tuples are
- * refcounted and never change. Thread: one. */
+ * are 64-bit hashes; the proofs assume that no two different values collide. Tuples are refcounted
+ * and never change. Thread: one. */
 #include "comm/model/abstract_value.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ hr_status_t check_value_tuple(int count, const check_value_t *elements, check_va
   return NULL;
 }
 
-/* Equal symbols mean equal values: known ones are hashed, unknown ones carry the symbol of where
- * they came from. */
+/* Equal symbols mean equal values: known values are hashed, unknown ones have the symbol of their
+ * origin. */
 uint64_t check_value_symbol(const check_value_t *value) {
   switch (value->kind) {
     case CHECK_INT:
@@ -70,7 +70,7 @@ uint64_t check_value_deps(const check_value_t *value) {
 }
 
 /* Tuples are merged element by element. A cause that varies between processes replaces one that
- * does not, as reports name the reason for a difference. */
+ * does not, as reports name the reason of a difference. */
 void check_value_blame(check_value_t *into, const check_value_t *from) {
   into->deps |= from->deps;
   if (from->kind == CHECK_TUPLE) {
@@ -83,7 +83,7 @@ void check_value_blame(check_value_t *into, const check_value_t *from) {
   into->varies |= from->varies;
 }
 
-/* An element of an unknown tuple has a symbol of its own, made from the tuple's and the number. */
+/* An element of an unknown tuple has its own symbol, a hash of the tuple's and the index. */
 check_value_t check_value_element(const check_value_t *value, int k) {
   if (value->kind == CHECK_TUPLE && k < value->tuple->count)
     return check_value_retain(value->tuple->elements[k]);
@@ -110,12 +110,12 @@ hr_status_t check_value_to_array(const check_value_t *value, hlo_value_t **out_a
   }
   HR_TRY(hlo_value_array(value->dtype, 0, NULL, out_array));
   memcpy((*out_array)->data, &value->integer,
-         hr_dtype_bytes(value->dtype)); /* little-endian, as all of hlorun */
+         hr_dtype_bytes(value->dtype)); /* little-endian, like all of hlorun */
   return NULL;
 }
 
-/* Scalars become INT, so that most of control flow needs no arrays; tuples and tokens of kernels
- * are not looked into. */
+/* Scalars become INT, so that most control flow needs no arrays; tuples and tokens from kernels
+ * become unknown. */
 hr_status_t check_value_from_array(hlo_value_t *array, check_value_t *out_value) {
   bool scalar = array->rank == 0 && (hr_dtype_is_integer(array->dtype) || array->dtype == HR_PRED);
   if (array->dtype == HR_TUPLE || array->dtype == HR_TOKEN) {

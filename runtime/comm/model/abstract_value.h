@@ -33,7 +33,7 @@ typedef struct check_tuple {
 } check_tuple_t;
 
 check_value_t check_value_retain(check_value_t value);
-void check_value_release(check_value_t *value); /* leaves it UNKNOWN */
+void check_value_release(check_value_t *value); /* sets it to UNKNOWN */
 hr_status_t check_value_tuple(int count, const check_value_t *elements,
                               check_value_t *out_value); /* retains the elements */
 /* Hash that is equal for equal values. */
@@ -41,7 +41,7 @@ uint64_t check_value_symbol(const check_value_t *value);
 uint64_t check_value_deps(const check_value_t *value);
 /* Merges symbol, deps and cause of `from` into the unknown value `into`. */
 void check_value_blame(check_value_t *into, const check_value_t *from);
-/* Element k as a new reference; unknown if the value is. */
+/* Element k as a new reference; unknown if the value is unknown. */
 check_value_t check_value_element(const check_value_t *value, int k);
 bool check_value_is_known(const check_value_t *value); /* including all elements */
 /* Conversion to a kernel value, as a new reference. `value` must be an INT or an ARRAY. */

@@ -15,7 +15,7 @@
 
 /* --- ends without a named peer --- */
 
-/* By channel; within one the senders come first, then by rank. */
+/* Order by channel, then senders first, then by rank. */
 static int compare_ends(const void *a, const void *b) {
   const exec_channel_endpoint_t *x = a, *y = b;
   if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
@@ -32,7 +32,7 @@ static const char *channel_text(int64_t channel, char into[48]) {
   return into;
 }
 
-/* Refuses an end that nothing answers to, at its place in the program. */
+/* Reports an end without a counterpart, at its place in the program. */
 static hr_status_t report_missing_end(const exec_channel_endpoint_t *end) {
   char text[48];
   hr_status_t st = hr_error(
@@ -43,7 +43,7 @@ static hr_status_t report_missing_end(const exec_channel_endpoint_t *end) {
   return hr_status_note(st, "rank %d: %s", end->rank, end->location);
 }
 
-/* Refuses a channel where more than one process may be meant. */
+/* Reports a channel with several possible processes at the other end. */
 static hr_status_t report_ambiguous_ends(const exec_channel_endpoint_t *a,
                                          const exec_channel_endpoint_t *b) {
   char text[48];
@@ -55,7 +55,7 @@ static hr_status_t report_ambiguous_ends(const exec_channel_endpoint_t *a,
   return hr_status_note(st, "rank %d: %s", b->rank, b->location);
 }
 
-/* Among the ends of one channel, the one process on the other side that may be meant: its end. */
+/* Finds the only end of a channel that can be on the other side. */
 static hr_status_t find_partner(const plan_grid_t *grid, const exec_channel_endpoint_t *ends,
                                 size_t count, const exec_channel_endpoint_t *end,
                                 const exec_channel_endpoint_t **out_other) {
@@ -74,7 +74,7 @@ static hr_status_t find_partner(const plan_grid_t *grid, const exec_channel_endp
   return found ? NULL : report_missing_end(end);
 }
 
-/* All ends of one channel, senders first: those that do not name their peers get them. */
+/* Sets the peers of the ends of one channel, senders first, that do not name them. */
 static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends,
                               size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_endpoint_t *
   return NULL;
 }
 
-/* Sorts the ends, and gives those of each channel their peers. */
+/* Sorts the ends, and sets the peers of each channel. */
 static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint_t *ends,
                                   size_t count) {
   if (count) qsort(ends, count, sizeof *ends, compare_ends);
@@ -99,15 +99,15 @@ static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_endpoint
 
 /* --- routes --- */
 
-/* The route that an end belongs to; its peer is known by now. */
+/* The route of an end whose peer is known. */
 static exec_channel_route_t endpoint_route(const exec_channel_endpoint_t *end) {
   return (exec_channel_route_t){.channel = end->channel,
                                 .from = end->sends ? end->rank : end->peer,
                                 .to = end->sends ? end->peer : end->rank};
 }
 
-/* By pair of processes, then by channel: the channels between two processes are neighbours, and
- * their place in that order is the route's number. */
+/* Order by pair of processes, then by channel: the channels between two processes are neighbours,
+ * and the position among them is the route's number. */
 static int compare_routes(const void *a, const void *b) {
   const exec_channel_route_t *x = a, *y = b;
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
@@ -134,7 +134,7 @@ static hr_status_t report_shape_mismatch(const exec_channel_endpoint_t *a,
                         b->location);
 }
 
-/* All ends of one route, senders first. */
+/* Checks all ends of one route, senders first. */
 static hr_status_t check_route(const exec_channel_endpoint_t *ends, size_t count) {
   if (ends[0].sends == ends[count - 1].sends) return report_missing_end(&ends[0]);
   for (size_t i = 1; i < count; i++)
@@ -168,7 +168,7 @@ hr_status_t exec_channel_routes_find(hr_arena_t *arena, const plan_grid_t *grid,
   return NULL;
 }
 
-/* Binary search in the list, whose order is compare_routes. */
+/* Binary search in the list, sorted by compare_routes. */
 const exec_channel_route_t *exec_channel_routes_get(const exec_channel_routes_t *routes,
                                                     int64_t channel, int from, int to) {
   exec_channel_route_t key = {.channel = channel, .from = from, .to = to};

@@ -1,5 +1,5 @@
 /* Routes of channels, resolved at load from the ends of all processes, so that a channel without a
- * receiver is an error then and not a hang. */
+ * receiver is a load error and not a hang. */
 #ifndef EXEC_CHANNEL_ROUTES_H
 #define EXEC_CHANNEL_ROUTES_H
 
@@ -11,7 +11,7 @@
 
 /* A send or recv that process `rank` may execute. */
 typedef struct exec_channel_endpoint {
-  int64_t channel; /* 0: none given */
+  int64_t channel; /* 0: none */
   int rank, peer;
   bool sends;
   const char *shape;    /* shape of the data, as text */

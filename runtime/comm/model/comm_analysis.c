@@ -1,9 +1,9 @@
 /* Analysis of one module for the communication checker, independent of rank:
  *
- *   communicates  which computations reach a communication operation (callees come first)
+ *   communicates  computations that reach a communication operation (callees come first)
  *   order         the planned order of each computation (plan/plan_order.h)
- *   needs         backward slice from all decisions about control: which tuple elements of which
- *                 values have to be evaluated; a fixed point over calls and loop-carried state
+ *   needs         backward slice from all decisions about control: the tuple elements of values
+ *                 that have to be evaluated; a fixed point over calls and loop-carried state
  *   before        transitive closure of data and control dependencies between communicating
  *                 instructions, as rows of bits, iterated to a fixed point
  *
@@ -32,8 +32,9 @@ static bool check_is_transfer_done(const hlo_instr_t *instr) {
          check_is_communication(instr);
 }
 
-/* Does the instruction communicate, or call what does? Callees must have been looked at before. An
- * async-done does if its start wraps a collective; an update never does. */
+/* True if the instruction communicates, or calls a computation that does. Callees must have been
+ * analysed before. An async-done communicates if its start wraps a collective; an update never
+ * does. */
 bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr) {
   if (check_is_communication(instr)) return true;
   if (instr->op == HLO_ASYNC_DONE || instr->op == HLO_ASYNC_UPDATE) {
@@ -46,7 +47,7 @@ bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *inst
   return false;
 }
 
-/* One sweep: computations are in the order callees first. */
+/* One sweep over the computations, callees first. */
 static void find_communication(comm_analysis_t *analysis) {
   for (size_t c = 0; c < analysis->module->computations.count; c++) {
     const hlo_computation_t *computation = analysis->module->computations.data[c];
@@ -57,8 +58,8 @@ static void find_communication(comm_analysis_t *analysis) {
 
 /* --- order --- */
 
-/* Orders a computation and what it calls, and numbers its communicating instructions (items).
- * Computations that control does not reach, such as reducers, keep no order. */
+/* Orders a computation and its callees, and numbers its communicating instructions (items).
+ * Computations that control flow does not reach, such as reducers, have no order. */
 static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis,
                              const hlo_computation_t *computation) {
   check_body_t *body = &analysis->bodies[computation->id];
@@ -91,8 +92,8 @@ static void add_row(reach_t *reach, uint64_t *row, const hlo_instr_t *from) {
   }
 }
 
-/* Operands come before their users in the list, control predecessors may follow: sweeps to a fixed
- * point. */
+/* Operands precede their users in the list, control predecessors may follow them: sweeps up to a
+ * fixed point. */
 static void sweep_reach(reach_t *reach, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -127,7 +128,7 @@ static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *compu
   return NULL;
 }
 
-/* Does b depend on a, both items of one computation? Needs the rows of find_before. */
+/* True if b depends on a, both items of one computation. Needs the rows of find_before. */
 bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, const hlo_instr_t *b) {
   const check_body_t *body = &analysis->bodies[b->parent->id];
   int from = body->item[a->id], to = body->item[b->id];
@@ -141,7 +142,7 @@ typedef struct needs {
   bool changed;
 } needs_t;
 
-/* Adds elements (a mask by check_need_bit) of a value that decisions need. */
+/* Adds elements of a value (a mask of check_need_bit) that decisions need. */
 static void add_need(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   uint64_t *have = needs->analysis->bodies[instr->parent->id].needs;
   if (!have || !(mask & ~have[instr->id])) return;
@@ -157,9 +158,9 @@ static void need_argument(needs_t *needs, const hlo_computation_t *called, size_
     add_need(needs, argument, have[called->params.data[number]->id]);
 }
 
-/* What is needed of a call is needed of the callees' roots; what is needed of their parameters is
- * needed of the arguments. Branch c takes operand 1 + c; a selector is needed whole if the result
- * is, or if a branch communicates. */
+/* Needs of a call apply to the callees' roots; needs of their parameters apply to the arguments.
+ * Branch c takes operand 1 + c; the whole selector is needed if the result is, or if a branch
+ * communicates. */
 static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   bool is_conditional = instr->op == HLO_CONDITIONAL;
   if (instr->op == HLO_ASYNC_START && mask) mask = CHECK_NEED_ALL;
@@ -237,8 +238,8 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
 
 /* --- hashes of instructions and computations --- */
 
-/* A hash of op, shape, attributes and literal: equal for instructions that compute the same
- * function of their operands, in all processes. By their printed text, which lacks the parameter
+/* A hash of op, shape, attributes and literal: equal in all processes for instructions that compute
+ * the same function of their operands. Hashes the printed text, which lacks the parameter
  * number. */
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
   hr_strbuf_t text;
@@ -253,7 +254,7 @@ hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
   return st;
 }
 
-/* A hash of the root's expression tree, operands in order; names of instructions do not count. */
+/* A hash of the root's expression tree, operands in order, without names of instructions. */
 hr_status_t check_computation_hash(const hlo_computation_t *computation, uint64_t *out_hash) {
   hr_arena_t arena;
   uint64_t *hashes;

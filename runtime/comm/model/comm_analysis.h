@@ -6,12 +6,13 @@
 #include "ops/query/op_step.h"
 
 typedef struct check_body {
-  hlo_instr_t *const *order; /* as planned */
+  hlo_instr_t *const *order; /* planned order */
   int count;
   uint64_t *needs; /* per instruction: bit k: element k decides control flow; ~0: all */
-  int *item;       /* per instruction: index among communicating ones; -1: none */
+  int *item;       /* per instruction: index among communicating ones; -1: not one */
   int item_count, row_words;
-  uint64_t *before; /* per item a bit row of items that must precede it; any order only */
+  uint64_t
+      *before; /* per item, a bit row of the items that must precede it; NULL unless any_order */
 } check_body_t;
 
 typedef struct comm_analysis {
@@ -26,7 +27,7 @@ static inline uint64_t check_need_bit(int64_t element) {
   return element < 63 ? UINT64_C(1) << element : UINT64_C(1) << 63;
 }
 
-/* Analyses a module. `any_order`: also dependencies. Owner: lists live in `arena`. Errors:
+/* Analyses a module. `any_order`: computes dependencies, too. Owner: lists live in `arena`. Errors:
  * NO_MEMORY. */
 hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bool any_order,
                                comm_analysis_t *analysis);
@@ -34,8 +35,8 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
 bool check_is_communication(const hlo_instr_t *instr);
 /* The same, including callees. */
 bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr);
-/* Whether `a` must precede `b` by dependencies, both communicating instructions of one computation.
- */
+/* True if `a` must precede `b` by dependencies, both communicating instructions of one
+ * computation. */
 bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, const hlo_instr_t *b);
 
 /* Hash of op, shape and attributes, equal across modules. Errors: NO_MEMORY. */

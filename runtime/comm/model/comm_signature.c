@@ -29,7 +29,7 @@ static void print_shapes(hr_strbuf_t *text, const hlo_instr_t *instr) {
   }
 }
 
-/* "file:line: %name"; one that is too long loses its beginning, as the end says more. */
+/* "file:line: %name"; a text that is too long loses its beginning, as the end is more specific. */
 void comm_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
   const hr_source_t *source = &instr->parent->module->source;
   char text[512];
@@ -66,7 +66,7 @@ hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning,
   return st;
 }
 
-/* Adds a rank's half of the report; the count is shown where there is one. */
+/* Adds a rank's half of the report, with its count if there is one. */
 static hr_status_t note(hr_status_t st, int rank, const comm_signature_t *signature) {
   char count[32] = "";
   if (signature->count) snprintf(count, sizeof count, " (%ld)", (long)signature->count);

@@ -8,7 +8,7 @@
 typedef struct comm_signature {
   uint64_t meaning;     /* hash of op, operand shapes and reduction */
   uint64_t number;      /* number of the operation in its group or channel */
-  int64_t count;        /* elements or bytes, where they must agree; else 0 */
+  int64_t count;        /* elements or bytes if they must agree; else 0 */
   char what[112];       /* "all-reduce of f32[4] by add" */
   char source_loc[120]; /* "a.hlo:12: %name" */
 } comm_signature_t;

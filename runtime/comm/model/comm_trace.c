@@ -1,6 +1,6 @@
 /* Builds the communication trace of one process by walking its program in planned order with
- * abstract values. Calls are followed; instructions that neither communicate nor decide about
- * control are skipped (comm_analysis.c). comm_trace_events.c records events, comm_trace_control.c
+ * abstract values. Calls are followed; instructions that neither communicate nor decide control
+ * flow are skipped (comm_analysis.c). comm_trace_events.c records events, comm_trace_control.c
  * follows branches and loops. Frames form the tree of calls and iterations that each event
  * belongs to.
  *
@@ -51,13 +51,13 @@ static hr_status_t walk_async_start(check_invocation_t *in, const hlo_instr_t *i
   return st;
 }
 
-/* Climbs from a done or an update to the async-start that made its state. */
+/* Finds the async-start of a done or an update. */
 static const hlo_instr_t *async_start_of(const hlo_instr_t *instr) {
   while (instr->op != HLO_ASYNC_START) instr = instr->operands[0];
   return instr;
 }
 
-/* Follows an instruction that calls computations, or ends what an async-start began, and sets its
+/* Follows an instruction that calls computations, or that ends an async-start, and sets its
  * value. */
 static hr_status_t walk_control(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t *value = &in->values[instr->id];
@@ -79,8 +79,8 @@ static hr_status_t walk_control(check_invocation_t *in, const hlo_instr_t *instr
 
 /* --- computations --- */
 
-/* The value of an instruction that neither communicates nor calls: by check_evaluate, of the
- * operands' values. The list of operands is scratch, released at once. */
+/* The value of an instruction that neither communicates nor calls, computed by check_evaluate. The
+ * list of operands is scratch memory, released at once. */
 static hr_status_t evaluate(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t *operands;
   hr_arena_t *scratch = &in->walk->evaluator.scratch;
@@ -103,8 +103,8 @@ static bool is_elsewhere(check_invocation_t *in, const hlo_instr_t *instr) {
   return device != op_device_of_rank(walk->evaluator.rank, walk->evaluator.num_partitions);
 }
 
-/* Instructions are passed over whose value no decision needs (comm_analysis.c) and that are no
- * item: most of a program, so that a walk is cheap beside a run. Their values stay UNKNOWN with
+/* Skips instructions that are no item and whose value no decision needs (comm_analysis.c). These
+ * are most of a program, so that a walk is cheap compared to a run. Their values stay UNKNOWN with
  * symbol 0. `args`: the invocation's arguments; NULL: the entry, whose parameters are symbols. */
 static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr,
                               const check_value_t *args) {
@@ -123,7 +123,7 @@ static hr_status_t walk_instr(check_invocation_t *in, const hlo_instr_t *instr,
   return evaluate(in, instr);
 }
 
-/* The order is the planned one, in which the engine runs the computation. */
+/* Walks in the planned order, in which the engine runs the computation. */
 static hr_status_t walk_instrs(check_invocation_t *in, const hlo_computation_t *computation,
                                const check_value_t *args, check_value_t *out_root) {
   for (int i = 0; i < in->body->count && !in->walk->reason; i++) {
@@ -160,9 +160,10 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
   return st;
 }
 
-/* --- the whole --- */
+/* --- the entry point --- */
 
-/* Hashes what comm_trace_equal compares; only traces with equal hashes are compared at length. */
+/* Hashes the fields that comm_trace_equal compares; only traces with equal hashes are compared in
+ * full. */
 static void hash_trace(comm_trace_t *out) {
   uint64_t hash = hr_hash_bytes(out->events.data, out->events.count * sizeof *out->events.data, 1);
   for (size_t r = 0; r < out->regions.count; r++)
@@ -170,7 +171,7 @@ static void hash_trace(comm_trace_t *out) {
   out->hash = hr_hash_bytes(out->frames.data, out->frames.count * sizeof *out->frames.data, hash);
 }
 
-/* Frame 0 is the entry: it exists even where nothing communicates. */
+/* Frame 0 is the entry: it exists even if nothing communicates. */
 static hr_status_t walk_entry(check_walk_t *walk) {
   check_value_t root = {.kind = CHECK_UNKNOWN};
   check_frame_t entry = {.computation = walk->analysis->module->entry};
@@ -196,8 +197,8 @@ static hr_status_t walk_into(check_walk_t *walk, comm_trace_t **out_trace) {
   return st;
 }
 
-/* The entry point: one walk of one process. *out_by_rank tells whether anything depended on the
- * rank; if not, the trace holds for all ranks of the program, and the caller walks once. */
+/* The entry point: one walk of one process. *out_by_rank is true if anything depended on the rank;
+ * if not, the trace is valid for all ranks of the program, and the caller walks once. */
 hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
                        comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason) {
   check_walk_t walk = {.analysis = analysis, .options = *options};
@@ -253,14 +254,14 @@ typedef struct position {
   uint32_t frame, iteration;
 } position_t;
 
-/* One step up the tree of frames: the instruction that called, and in which iteration. */
+/* One step up the tree of frames: the calling instruction, and its iteration. */
 static position_t caller_of(const comm_trace_t *trace, position_t at) {
   const check_frame_t *frame = &trace->frames.data[at.frame];
   return (position_t){frame->caller, frame->parent, frame->iteration};
 }
 
 /* Climbs to the innermost common computation and compares the callers there: a callee runs as a
- * whole, in the position of its caller. */
+ * whole, at the position of its caller. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
   const check_event_t *first = &trace->events.data[a], *second = &trace->events.data[b];
   position_t x = {first->instr, first->frame, 0}, y = {second->instr, second->frame, 0};
@@ -272,6 +273,6 @@ bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
     y = caller_of(trace, y);
   }
   if (x.instr != y.instr) return check_is_before(trace->analysis, x.instr, y.instr);
-  /* Iterations of one loop, or start and done of one collective. */
+  /* Two iterations of one loop, or start and done of one collective. */
   return x.iteration != y.iteration ? x.iteration < y.iteration : a < b;
 }

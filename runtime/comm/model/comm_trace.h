@@ -1,5 +1,5 @@
-/* The communication trace of one process: its communication events in planned order, with calls,
- * branches and loops followed as far as constants, partition-id and replica-id decide them. Where
+/* The communication trace of one process: its communication events in planned order. Calls,
+ * branches and loops are followed as far as constants, partition-id and replica-id decide them. If
  * data decide, the trace has a region: the events of each branch, or of one iteration. Regions
  * carry a signature, equal in processes that provably decide alike. */
 #ifndef CHECK_COMM_TRACE_H
@@ -13,7 +13,7 @@ typedef enum check_event_kind {
   CHECK_SEND_DONE,
   CHECK_RECV_DONE,
   CHECK_JOIN,      /* the start of a collective */
-  CHECK_JOIN_DONE, /* the wait for one; of a synchronous collective right behind its start */
+  CHECK_JOIN_DONE, /* the wait for a collective; directly after its start if synchronous */
   CHECK_REGION,    /* start: number of the region; its alternatives follow, */
   CHECK_REGION_END /* each ended by one of these */
 } check_event_kind_t;
@@ -64,7 +64,7 @@ typedef struct check_walk_options {
 } check_walk_options_t;
 
 /* Walks the program of one rank. *out_by_rank: the trace may differ on other ranks. *out_reason (in
- * the arena of the participant sets) says why the walk stopped early; else NULL.
+ * the arena of the participant sets) is the reason why the walk stopped early; else NULL.
  * Owner:  the caller destroys the trace.
  * Errors: INVALID for misuse of groups; NO_MEMORY. */
 hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
@@ -79,7 +79,7 @@ static inline bool check_is_done(const check_event_t *event) {
   return event->kind == CHECK_SEND_DONE || event->kind == CHECK_RECV_DONE ||
          event->kind == CHECK_JOIN_DONE;
 }
-/* Whether event `a` precedes event `b` in every order that the dependencies allow. Needs an
+/* True if event `a` precedes event `b` in every order that the dependencies allow. Needs an
  * analysis with any_order. */
 bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b);
 

@@ -2,11 +2,11 @@
  * decision that depends on data opens a region: all branches, or one iteration of the loop, are
  * walked as alternatives.
  *
- * A region carries a signature, equal in two processes only if they provably decide alike. For a
- * loop that is an induction: processes that enter with equal symbols of the state elements that
- * matter, decide equally at first, and map equal elements to equal elements in each iteration,
- * decide equally always. To get the induction step, the body is walked once with placeholders for
- * the state; `deps` bits record which placeholders each value derives from. */
+ * A region carries a signature, equal in two processes only if they provably decide alike. The
+ * proof for a loop is an induction: two processes always decide equally if they enter with equal
+ * symbols of the relevant state elements, decide equally at first, and map equal elements to equal
+ * elements in each iteration. For the induction step, the body is walked once with placeholders for
+ * the state; `deps` bits record the placeholders that each value derives from. */
 #include "comm/model/comm_trace_walk.h"
 
 /* --- regions --- */
@@ -26,8 +26,8 @@ static hr_status_t open_region(check_invocation_t *in, const hlo_instr_t *instr,
   return check_walk_event(in, instr, NULL, CHECK_REGION, *out_region);
 }
 
-/* Ends the innermost region. `decision` gives what to blame in a report if the signatures of two
- * processes differ; 91 keeps signatures apart from other symbols. */
+/* Ends the innermost region. `decision` is the value to report as the cause if the signatures of
+ * two processes differ; 91 keeps signatures distinct from other symbols. */
 static void close_region(check_walk_t *walk, uint32_t number, uint64_t signature,
                          const check_value_t *decision) {
   check_region_t *region = &walk->out->regions.data[number];
@@ -50,13 +50,13 @@ static hr_status_t walk_branch(check_invocation_t *in, const hlo_instr_t *instr,
                                 frame, out_value);
 }
 
-/* As the op defines it: pred true is branch 0; an index out of range takes the last branch. */
+/* By the op's definition: pred true is branch 0; an index out of range selects the last branch. */
 static int branch_of(const check_value_t *selector, int count) {
   if (selector->dtype == HR_PRED) return selector->integer ? 0 : 1;
   return selector->integer < 0 || selector->integer >= count ? count - 1 : (int)selector->integer;
 }
 
-/* Walks all branches, each closed by REGION_END, and blames every result for the merged value. */
+/* Walks all branches, each ended by REGION_END, and merges their results into the value. */
 static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *instr,
                                    bool communicates, uint32_t region, check_value_t *result) {
   for (int branch = 0; branch < instr->called_count; branch++) {
@@ -70,8 +70,8 @@ static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *in
   return NULL;
 }
 
-/* Which branch is taken is not known: all of them are followed. The result stands for what the
- * decision makes of it. */
+/* The selected branch is unknown: all branches are followed. The result is a symbol of the decision
+ * and the branches. */
 static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *instr,
                                   check_value_t *out_value) {
   check_walk_t *walk = in->walk;
@@ -90,7 +90,7 @@ static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *ins
   return NULL;
 }
 
-/* A known selector is followed as in a run; all others open a region. */
+/* A known selector is followed as in a run; any other opens a region. */
 hr_status_t check_walk_conditional(check_invocation_t *in, const hlo_instr_t *instr,
                                    check_value_t *out_value) {
   const check_value_t *selector = &in->values[instr->operands[0]->id];
@@ -131,7 +131,7 @@ static hr_status_t run_body(loop_t *loop) {
   return NULL;
 }
 
-/* Does the body hand element k of the state on as it is? */
+/* True if the body returns element k of the state unchanged. */
 static bool is_loop_invariant(const hlo_computation_t *body, int k) {
   if (body->root->op != HLO_TUPLE) return body->root == body->params.data[0];
   if (k >= body->root->operand_count) return false;
@@ -140,8 +140,7 @@ static bool is_loop_invariant(const hlo_computation_t *body, int k) {
          hlo_attr_int(element, HLO_ATTR_INDEX) == k;
 }
 
-/* The state in some turn of which nothing more is known: what the body changes becomes "element k".
- */
+/* The state in any iteration: elements that the body changes become the placeholder "element k". */
 static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_state) {
   const hlo_shape_t *shape = loop->instr->shape;
   if (!hlo_shape_is_tuple(shape)) {
@@ -170,7 +169,7 @@ static hr_status_t make_placeholders(const loop_t *loop, check_value_t *out_stat
   return st;
 }
 
-/* Elements of the loop state; a state that is no tuple counts as one. */
+/* Elements of the loop state; a state that is no tuple is one element. */
 static int state_count(const loop_t *loop) {
   return hlo_shape_is_tuple(loop->instr->shape) ? loop->instr->shape->element_count : 1;
 }
@@ -180,9 +179,9 @@ static check_value_t state_element(const loop_t *loop, const check_value_t *stat
                                                 : check_value_retain(*state);
 }
 
-/* By induction: if two processes enter with equal values of the elements that matter, decide
- * equally at first, and make equal things of equal elements in each iteration, then they decide
- * equally for ever. Gathers all that into one number. `decision` gets what is to blame. */
+/* By induction, two processes always decide equally if they enter with equal values of the relevant
+ * elements, decide equally at first, and map equal elements to equal elements in each iteration.
+ * Hashes all of these. `decision` gets the value to report as the cause. */
 static uint64_t loop_signature(const loop_t *loop, const check_value_t *entered,
                                const check_value_t *first, uint64_t deps, check_value_t *decision) {
   uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->condition)),
@@ -211,7 +210,7 @@ static uint64_t loop_signature(const loop_t *loop, const check_value_t *entered,
   return signature;
 }
 
-/* What every element becomes depends on what all of them were. */
+/* Every element may depend on all elements of the previous iteration. */
 static void merge_state(const loop_t *loop, const check_value_t *state, check_value_t *into) {
   for (int k = 0; k < state_count(loop); k++) {
     check_value_t element = state_element(loop, state, k);
@@ -220,9 +219,9 @@ static void merge_state(const loop_t *loop, const check_value_t *state, check_va
   }
 }
 
-/* Walks the body and the condition once on placeholders. `region_deps` collects what decisions of
- * nested regions depend on, for this loop alone; what they derive from outside goes on to the
- * enclosing loop. */
+/* Walks the body and the condition once on placeholders. `region_deps` collects the dependencies of
+ * decisions in nested regions, for this loop only; dependencies on values from outside are passed
+ * to the enclosing loop. */
 static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *entered,
                                         const check_value_t *first, check_value_t *decision,
                                         uint64_t *out_signature) {
@@ -264,8 +263,8 @@ static hr_status_t walk_unknown_loop(loop_t *loop) {
   return st;
 }
 
-/* Follows turn by turn while the condition is known. From the first turn in which it is not, the
- * rest of the loop is one region: known turns before it stay as they are. */
+/* Follows iterations while the condition is known. From the first iteration with an unknown
+ * condition, the rest of the loop is one region; the known iterations before it stay. */
 static hr_status_t follow_iterations(loop_t *loop) {
   check_walk_t *walk = loop->in->walk;
   HR_TRY(test_condition(loop));

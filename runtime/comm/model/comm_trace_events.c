@@ -35,7 +35,8 @@ hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr,
   return check_walk_event(in, instr, site, kind, 0);
 }
 
-/* Records the end of what `start` began in the same invocation; both events name the same site. */
+/* Records the end of the operation that `start` began in the same invocation; both events name the
+ * same site. */
 hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,
                             const hlo_instr_t *start, check_event_kind_t kind) {
   if (in->walk->reason) return NULL;
@@ -58,7 +59,7 @@ hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *co
 /* --- results of communication --- */
 
 /* Counts the instances of one key in the walk, from 1. Keys and counters live in the evaluator's
- * scratch until the walk ends. */
+ * scratch memory until the walk ends. */
 static hr_status_t count_instance(check_walk_t *walk, uint64_t key, uint64_t *out_count) {
   uint64_t *counter = hr_map_get(&walk->instances, (hr_str_t){(const char *)&key, sizeof key}),
            *stored;
@@ -73,8 +74,8 @@ static hr_status_t count_instance(check_walk_t *walk, uint64_t key, uint64_t *ou
   return NULL;
 }
 
-/* Do all members get the same bytes? A reduce-scatter or an all-to-all gives each its own part; a
- * broadcast from a dynamic root depends on a value. */
+/* True if all members get the same bytes. A reduce-scatter or an all-to-all gives each its own
+ * part; a broadcast from a dynamic root depends on a value. */
 static bool is_equal_in_all_members(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_ALL_REDUCE:
@@ -89,8 +90,8 @@ static bool is_equal_in_all_members(const hlo_instr_t *instr) {
   }
 }
 
-/* The result of the n-th instance in this group stands for the same value in all members; of a
- * group of one it is a function of the operands, but that is not looked into. */
+/* The result of the n-th instance in this group is the same value in all members. The result of a
+ * group of one is a function of the operands, which is not analysed. */
 hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                               check_value_t *out_value) {
   check_walk_t *walk = in->walk;
@@ -114,8 +115,8 @@ hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, 
   return NULL;
 }
 
-/* The start of an all-gather has the value (operands, result); that of other starts is the result,
- * an unknown value. */
+/* The value of an all-gather-start is (operands, result); that of other starts is the result, an
+ * unknown value. */
 static hr_status_t start_value(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                                check_value_t *out_value) {
   check_value_t pair[2] = {{.kind = CHECK_UNKNOWN, .cause = instr}};
@@ -125,8 +126,7 @@ static hr_status_t start_value(check_invocation_t *in, const hlo_instr_t *instr,
   return check_value_tuple(2, pair, out_value);
 }
 
-/* A received value is a symbol of this rank: what the peer sent is not followed through the
- * message. */
+/* A received value is a symbol of this rank: sent values are not traced through messages. */
 static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *instr,
                                   check_value_t *out_value) {
   uint64_t count;
@@ -135,7 +135,7 @@ static hr_status_t received_value(check_invocation_t *in, const hlo_instr_t *ins
   return NULL;
 }
 
-/* A done takes its value out of its start's; a synchronous collective is a start and a done at one
+/* A done takes its value from its start's; a synchronous collective is a start and a done in one
  * place. */
 static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *instr, bool needed) {
   check_value_t *value = &in->values[instr->id];
@@ -152,8 +152,8 @@ static hr_status_t walk_collective(check_invocation_t *in, const hlo_instr_t *in
 
 /* --- transfers --- */
 
-/* The state between the halves, which may travel through tuples and loops: besides the data it
- * holds the position of the start and its region. */
+/* The state between start and done, which may be passed through tuples and loops: the data, the
+ * position of the start, and its region. */
 static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *instr) {
   check_value_t parts[3] = {{.kind = CHECK_UNKNOWN, .cause = instr},
                             {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->starts[instr->id]},
@@ -161,7 +161,7 @@ static hr_status_t transfer_state(check_invocation_t *in, const hlo_instr_t *ins
   return check_value_tuple(3, parts, &in->values[instr->id]);
 }
 
-/* A send or recv: the start event, and the state that its done will find it by. */
+/* A send or recv: the start event, and the state by which its done finds it. */
 static hr_status_t walk_transfer(check_invocation_t *in, const hlo_instr_t *instr, bool needed,
                                  check_event_kind_t kind) {
   if (in->walk->reason) return NULL;
@@ -169,7 +169,7 @@ static hr_status_t walk_transfer(check_invocation_t *in, const hlo_instr_t *inst
   return needed && !in->walk->reason ? transfer_state(in, instr) : NULL;
 }
 
-/* A part of a state that is known; false if it is not. */
+/* A known part of a state; false if it is unknown. */
 static bool state_part(const check_value_t *state, int k, uint32_t *out_number) {
   check_value_t part = check_value_element(state, k);
   bool known = part.kind == CHECK_INT && part.dtype == HR_U32;
@@ -178,14 +178,14 @@ static bool state_part(const check_value_t *state, int k, uint32_t *out_number) 
   return known;
 }
 
-/* The channel that an instruction names; 0: it names none. */
+/* The channel of an instruction; 0: none. */
 static int64_t named_channel(const hlo_instr_t *instr) {
   return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
 }
 
-/* The done of a send or recv finds its start through the state's value. Refused: a state whose
- * origin data decide, and a start outside of the innermost region, since a region's alternatives
- * may run or not. */
+/* The done of a send or recv finds its start through the state's value. Refused are a state whose
+ * origin depends on data, and a start outside of the innermost region, since a region's
+ * alternatives may run or not. */
 static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t *instr,
                                       check_event_kind_t kind) {
   check_walk_t *walk = in->walk;

@@ -16,12 +16,13 @@ typedef struct check_walk {
   check_evaluator_t evaluator;
   comm_trace_t *out;
   hr_map_t instances;   /* count of instances per collective, by key */
-  uint64_t region_deps; /* elements of the innermost loop state that decide nested regions */
+  uint64_t region_deps; /* elements of the innermost loop state on which decisions of nested regions
+                           depend */
   uint32_t region;      /* 1 + the innermost open region; 0: none */
   uint64_t steps;
   int depth;
   bool is_split;      /* instructions are placed on devices */
-  const char *reason; /* why the walk stopped; NULL: it has not */
+  const char *reason; /* reason why the walk stopped; NULL: it has not */
 } check_walk_t;
 
 typedef struct check_invocation { /* one invocation of a computation */
@@ -29,7 +30,7 @@ typedef struct check_invocation { /* one invocation of a computation */
   const check_body_t *body;
   check_value_t *values; /* by instruction */
   uint32_t *starts;      /* by instruction: position of its start event */
-  uint32_t frame;        /* CHECK_NO_FRAME: it does not communicate */
+  uint32_t frame;        /* CHECK_NO_FRAME: the computation does not communicate */
 } check_invocation_t;
 
 /* Counts an iteration or a call; false beyond the limit. */
@@ -37,7 +38,8 @@ static inline bool check_walk_step(check_walk_t *walk) {
   return ++walk->steps <=
          (walk->options.event_limit ? 4 * walk->options.event_limit : CHECK_MAX_STEPS);
 }
-/* Stops the walk with a reason; the first one counts. Not an error: the schedule is unproved. */
+/* Stops the walk with a reason; the first reason is kept. Not an error: the schedule is
+ * unproved. */
 hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, const char *why);
 
 /* --- comm_trace_events.c --- */
@@ -45,7 +47,7 @@ hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, con
 hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr,
                              const comm_participants_t *site, check_event_kind_t kind,
                              uint32_t start);
-/* Records a start by `instr` of `communicates`: itself, or the collective that it wraps. */
+/* Records a start by `instr`. `communicates`: `instr` itself, or the collective that it wraps. */
 hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr,
                              const hlo_instr_t *communicates, check_event_kind_t kind);
 hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr,

@@ -40,9 +40,9 @@ typedef struct pairs {
   int *to, *from;
 } pairs_t;
 
-/* The rank that an id means, as seen by `rank`: with PAIR_IDS_REPLICA the process of that replica
- * in the same partition, with PAIR_IDS_PARTITION that of the same replica. rank = replica *
- * partitions + partition. */
+/* The rank of an id, as seen by `rank`: with PAIR_IDS_REPLICA the process of that replica in the
+ * same partition, with PAIR_IDS_PARTITION the process of that partition in the same replica. rank =
+ * replica * partitions + partition. */
 static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int rank, int64_t id) {
   int partitions = sites->num_partitions;
   if (ids == PAIR_IDS_PROCESS) return (int)id;
@@ -50,7 +50,7 @@ static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int 
                                  : rank / partitions * partitions + (int)id;
 }
 
-/* The inverse: the id that `rank` has itself. */
+/* The inverse: the id of `rank` itself. */
 static int64_t id_of_rank(const comm_participant_sets_t *sites, pair_ids_t ids, int rank) {
   if (ids == PAIR_IDS_PROCESS) return rank;
   return ids == PAIR_IDS_REPLICA ? rank / sites->num_partitions : rank % sites->num_partitions;
@@ -81,8 +81,8 @@ static hr_status_t check_pair_ids(const comm_participant_sets_t *sites, const hl
   return NULL;
 }
 
-/* Expands pairs of ids to ranks: to[rank] and from[rank], -1: none. Each id is a source once and a
- * target once at most. */
+/* Expands pairs of ids to ranks: to[rank] and from[rank], -1: none. Each id is a source at most
+ * once and a target at most once. */
 static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                               const hlo_int_lists_t *lists, pair_ids_t ids, pairs_t *pairs) {
   int64_t limit = id_limit(sites, ids), *next, *previous;
@@ -116,7 +116,7 @@ static void print_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   }
 }
 
-/* What is stored under the text; or NULL, and the text becomes a key that lives on. */
+/* The value stored under the text; or NULL, and the text becomes a permanent key. */
 static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, hr_str_t *out_key,
                              void **out_found) {
   HR_TRY(hr_strbuf_finish(text));
@@ -125,7 +125,8 @@ static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, 
   return *out_found ? NULL : hr_arena_str(sites->arena, key, out_key);
 }
 
-/* The site's pairs: those of an earlier equal list and meaning of ids, or expanded now. */
+/* The site's pairs: those of an earlier equal list with the same meaning of ids, or a new
+ * expansion. */
 static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                               const hlo_int_lists_t *lists, pair_ids_t ids,
                               comm_participants_t *site) {
@@ -183,9 +184,9 @@ static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_s
   return NULL;
 }
 
-/* Ids of a channel's pairs mean what those of a collective-permute mean: partitions if there is a
- * channel id, else replicas; on a grid of one row or one column, or if some id is too large for
- * that, processes. */
+/* Ids of a channel's pairs have the meaning of those of a collective-permute: partitions if there
+ * is a channel id, else replicas. On a grid of one row or one column, or if an id is too large for
+ * that, they are processes. */
 static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t channel,
                               const hlo_int_lists_t *lists) {
   if (sites->num_replicas == 1 || sites->num_partitions == 1) return PAIR_IDS_PROCESS;
@@ -197,7 +198,7 @@ static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t chan
 }
 
 /* A send or recv: its pairs come from the attribute, or from the frontend attribute in which XLA's
- * passes leave them. None: the other end has to be found (channel_routes.c). */
+ * passes store them. Without pairs channel_routes.c searches for the other end. */
 static hr_status_t fill_channel(comm_participant_sets_t *sites, comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   const hlo_int_lists_t *attr = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
@@ -219,7 +220,7 @@ static hr_status_t fill_channel(comm_participant_sets_t *sites, comm_participant
 static int compare_ranks(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
 /* The set of ranks as a group; equal sets share an id, whatever their order. `order` hashes the
- * order, in which gathers concatenate. */
+ * order, which gathers use for concatenation. */
 static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members_t *members,
                                 const check_group_t **out_group) {
   check_group_t *group, *same;
@@ -237,8 +238,8 @@ static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members
   return NULL;
 }
 
-/* The group of each rank; a group is looked up once, by its first rank, and noted for all its
- * members. NULL stays for ranks in no group. */
+/* The group of each rank; a group is looked up once, by its first rank, and stored for all its
+ * members. NULL remains for ranks in no group. */
 static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                const check_group_t **groups) {
   for (int rank = 0; rank < sites->world; rank++) {
@@ -269,8 +270,8 @@ static hlo_opcode_t without_start(hlo_opcode_t op) {
   return op == HLO_ALL_GATHER_START ? HLO_ALL_GATHER : op;
 }
 
-/* What all members must agree on: the op, the reduction, the dimensions. Operands are compared by
- * themselves. */
+/* Hashes the properties that all members must agree on: op, reduction, dimensions. Operands are
+ * compared separately. */
 static hr_status_t fill_meaning(comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -324,7 +325,7 @@ static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *
                     cross_partition ? PAIR_IDS_PARTITION : PAIR_IDS_REPLICA, site);
 }
 
-/* Sites are made once per instruction and live as long as the sets' arena. */
+/* Sites are created once per instruction and live as long as the sets' arena. */
 hr_status_t comm_participants_of(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                  const comm_participants_t **out_site) {
   comm_participants_t *site =

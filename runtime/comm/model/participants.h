@@ -19,8 +19,9 @@ typedef enum comm_kind {
   COMM_GROUP    /* other collectives */
 } comm_kind_t;
 
-/* Whether ranks a and b can be the ends of a channel that does not name them. On a grid of several
- * replicas and partitions a channel joins partitions of one replica, or without an id replicas. */
+/* True if ranks a and b can be the ends of a channel that does not name them. On a grid of several
+ * replicas and partitions a channel with an id joins partitions of one replica, a channel without
+ * an id joins replicas. */
 static inline bool check_can_match(int num_replicas, int num_partitions, int64_t channel, int a,
                                    int b) {
   if (num_partitions == 1 || num_replicas == 1) return true;

@@ -12,14 +12,15 @@
 #include "ops/query/custom_call_table.h"
 #include "ops/query/device_assignment.h"
 
-#define WALK_EVENTS 1000000 /* in all, before the text alone decides */
+#define WALK_EVENTS \
+  1000000 /* most events of all walks; if they need more, ends are taken from the text alone */
 
 /* --- reachable ends ---
  * Where the program does not say who is at the other end of a channel, branches that ask for the
  * rank decide. Each process is followed as far as that can be done; where it cannot, it may come to
  * everything. */
 
-typedef struct passed { /* the key of what is noted */
+typedef struct passed { /* key of a reachable end */
   const hlo_instr_t *instr;
   int64_t rank;
 } passed_t;
@@ -70,7 +71,7 @@ static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) 
   return st;
 }
 
-/* Is there an end that does not name its peer? */
+/* Finds an end that does not name its peer. */
 static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *module,
                                  bool *out_found) {
   const comm_participants_t *site;
@@ -85,7 +86,7 @@ static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *
   return NULL;
 }
 
-/* --- the ends that a program has --- */
+/* --- ends of channels of a program --- */
 
 bool exec_endpoints_run_on(const endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   int64_t device = search->is_split ? op_device_of(instr) : -1;
@@ -131,8 +132,8 @@ static hr_status_t add_end(endpoint_search_t *search, const hlo_instr_t *instr) 
   return NULL;
 }
 
-/* Those of what the entry reaches; processes that a step starts (interpreter.run_parallel) have
- * channels of their own. */
+/* Adds the ends in computations that the entry reaches; processes that a step starts
+ * (interpreter.run_parallel) have channels of their own. */
 static hr_status_t add_ends(endpoint_search_t *search, const hlo_computation_t *computation) {
   int replicas, partitions;
   if (search->visited[computation->id]) return NULL;

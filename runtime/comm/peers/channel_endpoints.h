@@ -1,4 +1,4 @@
-/* The ends of channels of all processes, as far as they are known before the programs run. */
+/* The ends of channels of all processes, as known before the programs run. */
 #ifndef EXEC_CHANNEL_ENDPOINTS_H
 #define EXEC_CHANNEL_ENDPOINTS_H
 
@@ -24,7 +24,7 @@ void exec_endpoints_deinit(endpoint_search_t *search);
 /* Finds the ends. Collective with `mpmd`. Errors: UNSUPPORTED for data of dynamic sizes; NO_MEMORY;
  * failures of the exchange. */
 hr_status_t exec_endpoints_find(endpoint_search_t *search, exec_comm_t *comm, bool mpmd);
-/* Whether this rank runs the instruction, in a program placed on devices. */
+/* True if this rank runs the instruction, in a program placed on devices. */
 bool exec_endpoints_run_on(const endpoint_search_t *search, const hlo_instr_t *instr, int rank);
 
 #endif

@@ -18,7 +18,7 @@
 #include "transport/core/progress.h"
 #include "transport/core/tp_channel.h"
 
-#define INLINE_BLOCKS 8 /* lists up to this length live on the C stack */
+#define INLINE_BLOCKS 8 /* longest list that lives on the C stack */
 
 struct exec_channels {
   exec_comm_t *comm;
@@ -126,7 +126,7 @@ static hr_status_t list_blocks(op_env_t *env, const hlo_value_t *value,
   return NULL;
 }
 
-/* A transfer with the host is over when this returns: its done has nothing to wait for. */
+/* A transfer with the host has ended when this returns: its done waits for nothing. */
 static hr_status_t transfer_with_host(const hlo_instr_t *instr, hlo_value_t *value) {
   const host_transfers_t *host = host_transfers_current();
   if (!host)
@@ -142,8 +142,8 @@ static hr_status_t transfer_with_host(const hlo_instr_t *instr, hlo_value_t *val
 }
 
 /* Starts the transfer of a send or recv; `value` is its source or its destination, held by the
- * caller until transfer_done. *out_handle 0: no process is at the other end, nothing was started.
- */
+ * caller until transfer_done. *out_handle 0: there is no process at the other end, and nothing was
+ * started. */
 static hr_status_t start_transfer(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value,
                                   uint32_t *out_handle) {
   exec_channels_t *channels = env->channels;
@@ -213,7 +213,7 @@ hr_status_t exec_channels_end(exec_channels_t *channels, hr_status_t st) {
   return st;
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 hr_status_t exec_channels_create(const exec_channels_options_t *options,
                                  exec_channels_t **out_channels) {

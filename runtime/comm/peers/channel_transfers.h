@@ -1,7 +1,6 @@
 /* Channels between processes: send, recv and transfer_done of op_env_t over the transport, for one
  * program in one process. A start posts its transfer and returns; data is not buffered: a send
- * completes once its recv has started (rendezvous).
- * Thread: that of the machine. */
+ * completes once its recv has started (rendezvous). Thread: that of the execution. */
 #ifndef EXEC_CHANNEL_TRANSFERS_H
 #define EXEC_CHANNEL_TRANSFERS_H
 
@@ -16,9 +15,9 @@ typedef struct exec_channels_options {
   bool mpmd; /* ranks may run different programs: they exchange their ends */
 } exec_channels_options_t;
 
-/* Finds the other ends of all channels. Comm and plan must outlive the channels.
- * Errors: DISAGREE as exec_channel_routes_find, on all ranks alike; INVALID for pairs that do not
- *         fit the grid; UNSUPPORTED for data whose size is not known ahead. */
+/* Finds the other ends of all channels. Comm and plan must outlive the channels. Errors: DISAGREE
+ * as exec_channel_routes_find, on all ranks alike; INVALID for pairs that do not fit the grid;
+ * UNSUPPORTED for data of dynamic sizes. */
 hr_status_t exec_channels_create(const exec_channels_options_t *options,
                                  exec_channels_t **out_channels);
 void exec_channels_destroy(
@@ -27,8 +26,8 @@ void exec_channels_destroy(
 bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer,
                         uint32_t *out_number);
 void exec_channels_attach(op_env_t *env, exec_channels_t *channels);
-/* After each execution, with its status: waits for transfers without a done, or cancels them after
- * a failure. Returns `st` joined with new failures. */
+/* To be called after each execution, with its status: waits for transfers without a done, or
+ * cancels them after a failure. Returns `st` joined with new failures. */
 hr_status_t exec_channels_end(exec_channels_t *channels, hr_status_t st);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct desc {
 } collective_desc_t;
 typedef HR_VEC(collective_desc_t) collective_descs_t;
 
-/* --- what this process has --- */
+/* --- collectives of this process --- */
 
 typedef struct desc_writer {
   hr_strbuf_t *text;
@@ -46,8 +46,8 @@ static hr_status_t write_group(desc_writer_t *writer, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Is it an exchange by groups? Only those have members that must all be there; permutes and
- * messages have peers. */
+/* True for an exchange within groups: all members must take part. Permutes and messages have peers
+ * instead. */
 static bool has_group(const hlo_instr_t *instr) {
   return hlo_op_is(instr->op, OP_COLLECTIVE) && instr->op != HLO_COLLECTIVE_PERMUTE &&
          instr->op != HLO_COLLECTIVE_PERMUTE_START;

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 
 /* Collective. Every member of a group must have each collective of the other members: same op,
- * operand shapes, reduction and channel; how often is not compared.
- * Errors: DISAGREE on all ranks alike, with both source locations; also for different grids. */
+ * operand shapes, reduction and channel; the number of executions is not compared. Errors: DISAGREE
+ * on all ranks alike, with both source locations; also for different grids. */
 hr_status_t group_consensus(exec_comm_t *comm, const plan_t *plan);
 
 #endif

@@ -1,6 +1,6 @@
-/* Transfers in flight between a start and its done, which a handle connects. Handles travel
- * through loops and tuples as numbers; a handle that was used is stale and finds nothing.
- * Thread: that of the machine. */
+/* Transfers in flight between a start and its done, which a handle connects. Handles are numbers
+ * that pass through loops and tuples; a used handle is stale and finds nothing. Thread: that of the
+ * machine. */
 #ifndef EXEC_PENDING_TRANSFERS_H
 #define EXEC_PENDING_TRANSFERS_H
 
@@ -28,7 +28,7 @@ hr_status_t exec_pending_reserve(exec_pending_t *pending);
 /* Stores a started transfer in the reserved slot and retains its value. Returns its handle, never
  * 0. */
 uint32_t exec_pending_keep(exec_pending_t *pending, exec_transfer_t transfer);
-/* The transfer of this handle; NULL for an unknown or stale one. */
+/* The transfer of this handle; NULL for an unknown or stale handle. */
 exec_transfer_t *exec_pending_find(exec_pending_t *pending, uint32_t handle);
 /* Any transfer in flight; NULL: none. */
 exec_transfer_t *exec_pending_any(exec_pending_t *pending);

@@ -26,8 +26,8 @@ static summary_t summary_of(const char *const *texts, int count) {
   return (summary_t){hr_digest_end(&state), count};
 }
 
-/* First line whose digest is not rank 0's; `count` lines if there are as many and all are equal:
- * -1. */
+/* First line whose digest differs from rank 0's; the lower count if only the numbers of lines
+ * differ; -1: none. */
 static int64_t first_difference(const char *const *texts, int64_t count, const hr_digest_t *theirs,
                                 int64_t their_count) {
   int64_t common = count < their_count ? count : their_count;
@@ -36,7 +36,8 @@ static int64_t first_difference(const char *const *texts, int64_t count, const h
   return count == their_count ? -1 : common;
 }
 
-/* Tells everybody the digests of rank 0's lines; *out_line is where this rank differs, or -1. */
+/* Broadcasts the digests of rank 0's lines; *out_line is the first difference of this rank, or
+ * -1. */
 static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *texts, int count,
                                       int64_t first_count, int64_t *out_line) {
   void *memory;
@@ -66,7 +67,7 @@ static hr_status_t share_line(exec_comm_t *comm, int root, const char *const *te
   return NULL;
 }
 
-/* The first rank that differs from rank 0, and where. */
+/* The first rank that differs from rank 0, and its first line that differs. */
 static hr_status_t find_difference(exec_comm_t *comm, const char *const *texts, int count,
                                    int64_t first_count, hr_arena_t *arena, int *out_rank,
                                    int64_t *out_line) {

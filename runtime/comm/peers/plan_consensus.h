@@ -5,9 +5,9 @@
 
 #include "comm/peers/process_comm.h"
 
-/* Collective. `texts`: `count` lines that must be equal on all ranks. `title`: what a message calls
- * this rank's program; may be "", and need not be equal.
- * Cost:   one all-gather of a digest if they are.
+/* Collective. `texts`: `count` lines that must be equal on all ranks. `title`: name of this rank's
+ * program in messages; may be "", and may differ between ranks.
+ * Cost:   one all-gather of a digest if they are equal.
  * Errors: DISAGREE on all ranks alike, with the first line that differs from rank 0's. */
 hr_status_t plan_consensus(exec_comm_t *comm, const char *title, const char *const *texts,
                            int count);

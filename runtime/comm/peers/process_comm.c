@@ -89,7 +89,7 @@ static hr_status_t wait_request(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-/* Starts a progress thread if it gets a processor to itself. Otherwise it would compete with
+/* Starts a progress thread if it gets a processor of its own. Otherwise it would compete with
  * computing processes, and the engines' polls between steps suffice. */
 static hr_status_t enable_async_progress(op_env_t *env) {
   exec_comm_t *comm = env->comm;
@@ -176,15 +176,15 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
 
 /* --- for clients --- */
 
-/* After a transfer that failed here, peers may wait for it: whatever this process sent them would be
- * taken for that, and what it waits for may never come. */
+/* After a failed transfer of this process, peers may still wait for it: they would take a later
+ * message for it, and this process may wait for a message that never comes. */
 static hr_status_t check_in_step(const exec_comm_t *comm) {
   if (!comm->groups->endpoint->desynchronized) return NULL;
   return hr_error(HR_CANCELLED, "an earlier transfer of this process failed");
 }
 
-/* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised.
- */
+/* A transfer whose start failed here leaves peers waiting: the endpoint is marked
+ * desynchronised. */
 static hr_status_t await_request(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
   if (!st) st = tp_request_wait(*request);
   if (st) comm->groups->endpoint->desynchronized = true;

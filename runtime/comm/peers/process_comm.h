@@ -1,6 +1,6 @@
-/* The collectives of op_env_t over the transport: one per client, on its endpoint. This layer
- * stands below observe/, which extends it by the hooks of exec_comm_t.
- * Errors: UNAVAILABLE if a peer is lost; CANCELLED; DEADLINE. */
+/* The collectives of op_env_t over the transport: one per client, on its endpoint. This layer is
+ * below observe/, which extends it by the hooks of exec_comm_t. Errors: UNAVAILABLE if a peer is
+ * lost; CANCELLED; DEADLINE. */
 #ifndef EXEC_PROCESS_COMM_H
 #define EXEC_PROCESS_COMM_H
 
@@ -38,11 +38,11 @@ void exec_comm_deinit(exec_comm_t *comm);
 hr_status_t exec_comm_attach(op_env_t *env, void *comm);
 
 /* Allocates memory shared with the processes of this host. *out_buffer is NULL if there is none, or
- * if the size is too small to gain. Thread: any. */
+ * if the size is too small for a gain. Thread: any. */
 hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer);
-/* Do all processes share memory, and may all-gathers use it as they like? */
+/* True if all processes share memory and no algorithm is forced for all-gathers. */
 bool exec_comm_shares_world(const exec_comm_t *comm);
-bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* is it shared? */
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* true if it is shared */
 
 /* Blocking operations for clients, outside of programs. Buffers are borrowed until the return.
  * Collective: */
@@ -56,8 +56,8 @@ hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t
 /* Called by the two ends only: */
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes);
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes);
-/* Sends to rank `to` and receives as much from rank `from`, at once. Called by all ranks of a ring.
- */
+/* Sends to rank `to` and receives as many bytes from rank `from`, at the same time. Called by all
+ * ranks of a ring. */
 hr_status_t exec_comm_shift(exec_comm_t *comm, int to, const void *bytes, int from, void *out,
                             size_t size_bytes);
 
