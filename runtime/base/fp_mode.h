@@ -29,4 +29,11 @@ static inline hr_fp_mode_t hr_fp_mode(void) { return 0; }
 static inline void hr_fp_mode_set(hr_fp_mode_t mode) { (void)mode; }
 #endif
 
+/* Denormal numbers are zeros from here on; the mode before, for hr_fp_mode_set, is returned. */
+static inline hr_fp_mode_t hr_fp_mode_flush(void) {
+  hr_fp_mode_t mode = hr_fp_mode();
+  if ((mode & HR_FP_FLUSH) != HR_FP_FLUSH) hr_fp_mode_set(mode | HR_FP_FLUSH);
+  return mode;
+}
+
 #endif

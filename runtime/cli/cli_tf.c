@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "read/read.h"
 #include "tf/tf_read.h"
+#include "transport/core/transport.h"
 
 /* One per process, as the command line is. */
 static struct {
@@ -35,18 +36,21 @@ bool cli_tf_has_data_feed(const hr_options_t *options) {
 
 hr_status_t cli_tf_choose(const hr_options_t *options) {
   const hr_option_given_t *given;
+  int64_t processes = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  if (!processes) processes = tp_launcher_world_size();
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
     if (cli_tf_names_tensor(given->text)) HR_VEC_PUSH(&chosen.feeds, given->text);
   for (size_t from = 0; (given = hr_option_next(options, HR_OPTION_FETCH, &from));)
     HR_VEC_PUSH(&chosen.fetches, given->text);
-  chosen.options = (tf_read_options_t){
-      .feed_count = (int)chosen.feeds.count,
-      .feeds = chosen.feeds.data,
-      .fetch_count = (int)chosen.fetches.count,
-      .fetches = chosen.fetches.data,
-      .signature = hr_option_text(options, HR_OPTION_SIGNATURE),
-      .config = hr_option_text(options, HR_OPTION_CONFIG),
-      .data_parallel = hr_option_text(options, HR_OPTION_DATA_PARALLEL)};
+  chosen.options =
+      (tf_read_options_t){.feed_count = (int)chosen.feeds.count,
+                          .feeds = chosen.feeds.data,
+                          .fetch_count = (int)chosen.fetches.count,
+                          .fetches = chosen.fetches.data,
+                          .signature = hr_option_text(options, HR_OPTION_SIGNATURE),
+                          .config = hr_option_text(options, HR_OPTION_CONFIG),
+                          .data_parallel = hr_option_text(options, HR_OPTION_DATA_PARALLEL),
+                          .processes = processes};
   read_set_graph_options(&chosen.options);
   return NULL;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/fp_mode.h"
 #include "plan/flat_build.h"
 
 /* Profitability. Producers of 10 to 200 microseconds gain one start of all workers, and the
@@ -38,13 +39,17 @@ typedef struct tile_fusion_plan {
 typedef struct tile_context {
   const tile_fusion_plan_t *plan;
   op_native_run_t run;
+  hr_fp_mode_t mode; /* the consumer's: a producer may compute in another one */
 } tile_context_t;
 
 static void run_consumer_tile(const op_native_epilogue_t *epilogue, const op_native_part_t *part,
                               int worker) {
   const tile_context_t *tile_context = epilogue->context;
   const tile_fusion_plan_t *plan = tile_context->plan;
+  hr_fp_mode_t producer = hr_fp_mode();
+  hr_fp_mode_set(tile_context->mode);
   plan->consumer->part(&tile_context->run, plan->second_plan, part, worker);
+  hr_fp_mode_set(producer);
 }
 
 /* in: operands of the producer, then of the consumer without the product. out: results of the
@@ -53,7 +58,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
                        void *const *out) {
   const tile_fusion_plan_t *plan = opaque;
   void **operands = (void **)((char *)env->scratch + plan->operands_at);
-  tile_context_t tile_context = {plan, *env};
+  tile_context_t tile_context = {plan, *env, hr_fp_mode()};
   op_native_epilogue_t epilogue = {run_consumer_tile, &tile_context};
   op_native_run_t first = *env;
   memcpy(operands, in + plan->first_in, (size_t)plan->leaf * sizeof *operands);

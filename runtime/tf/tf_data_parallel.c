@@ -35,7 +35,7 @@ typedef struct parallel {
   tf_rows_t r;    /* what instructions are, before anything is added */
   bool *bad;      /* a sum of rows whose mean is not that of one process */
   expr_t *copies; /* what stands for it in the optimizer */
-  hlo_computation_t *add;
+  bool is_strict; /* as in tf_data_parallel_t */
 } parallel_t;
 
 /* --- what differs between replicas --- */
@@ -330,6 +330,24 @@ static bool hides_optimizer(const hlo_instr_t *instr) {
   return instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
 }
 
+/* What the backward pass and an optimizer both do: rows that are added may be clipped before, and
+ * gradients sorted or factored. */
+static bool may_hide_optimizer(const hlo_instr_t *instr) {
+  while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
+  switch (instr->op) {
+    case HLO_SCATTER:
+    case HLO_SORT:
+    case HLO_TOPK:
+    case HLO_FFT:
+    case HLO_CHOLESKY:
+    case HLO_TRIANGULAR_SOLVE:
+    case HLO_CUSTOM_CALL:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /* The update itself is a result of a loop: the training loop is in the program. */
 static bool is_loop_result(const parallel_t *p, const hlo_instr_t *root) {
   if (!p->r.leaf[root->id]) return false;
@@ -350,6 +368,7 @@ static hr_status_t check_update(parallel_t *p, expr_t root, bool *out_good) {
     if (p->r.leaf[i]) forms[i] = (form_t){true, true, (int64_t)tf_gradient_of(&p->r, i), raw};
     if (p->r.leaf[i]) HR_TRY(scales_by_norm(p, instr, &bad[i]));
     bad[i] |= p->bad[i] || (p->r.leaf[i] && hides_optimizer(instr));
+    bad[i] |= p->r.leaf[i] && p->is_strict && may_hide_optimizer(instr);
     if (p->r.leaf[i] && tf_is_row_sum(instr)) {
       const uint32_t base = instr->operands[0]->id;
       forms[i] = join_forms(forms[base], forms[i]);
@@ -500,7 +519,8 @@ static hr_status_t find_region(parallel_t *p, const tf_data_parallel_t *what) {
     if (good) continue;
     return hr_error(HR_UNSUPPORTED,
                     "--data-parallel: the new value of variable %.*s is no function of means over "
-                    "the replicas; sum its gradient in the graph (CrossReplicaSum)",
+                    "the replicas; sum its gradient in the graph (CrossReplicaSum), or leave the "
+                    "first size of every input open, so that -n cuts the examples of all",
                     HR_STR_ARGS(what->names[k]));
   }
   return NULL;
@@ -526,6 +546,7 @@ hr_status_t tf_make_data_parallel(hlo_module_t *module, const tf_data_parallel_t
   parallel_t p;
   expr_t root = module->entry->root, *elements;
   HR_TRY(begin(&p, module));
+  p.is_strict = what->is_strict;
   mark_local(&p, what->parameter_count, what->is_variable);
   if (what->loss < 0 || what->loss >= what->first_update ||
       root->operands[what->loss]->shape->rank ||

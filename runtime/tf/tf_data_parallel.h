@@ -12,7 +12,8 @@ typedef struct tf_data_parallel {
   int loss;                /* result that is averaged over the replicas, too */
   int first_update;        /* result that is the first new value of a variable */
   int update_count;
-  const hr_str_t *names; /* of the variables, by update */
+  const hr_str_t *names; /* variables, by update */
+  bool is_strict;        /* refuses leaves that may hide a part of the optimizer: sums of rows */
 } tf_data_parallel_t;
 
 /* Changes the entry computation. Errors: USAGE for a loss that is none; UNSUPPORTED with the

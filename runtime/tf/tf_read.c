@@ -15,6 +15,7 @@
 #include "tf/tf_objects.h"
 #include "tf/tf_ops.h"
 #include "tf/tf_select.h"
+#include "tf/tf_whole_batch.h"
 
 /* --- recognition --- */
 
@@ -351,9 +352,15 @@ static int find_result(const tf_selection_t *selection, const char *name) {
   return -1;
 }
 
+/* Whether the partitioner can take the place of means over the replicas. */
+static bool may_cut(const tf_file_t *file, const tf_selection_t *selection) {
+  const tf_read_options_t *options = file->options;
+  return options && options->data_parallel && options->processes > 1 && tf_batch_is_open(selection);
+}
+
 /* --data-parallel. Results are not resolved at compile time, so that fetch k is result k. */
 static hr_status_t make_parallel(tf_file_t *file, const tf_selection_t *selection,
-                                 const xla_compilation_result_t *result) {
+                                 const xla_compilation_result_t *result, hlo_module_t *module) {
   tf_data_parallel_t what = {.parameter_count = result->parameter_count,
                              .first_update = result->output_count,
                              .update_count = result->update_count};
@@ -371,7 +378,38 @@ static hr_status_t make_parallel(tf_file_t *file, const tf_selection_t *selectio
     names[k] = selection->arguments[result->updates[k].input_index].name;
   what.is_variable = is_variable;
   what.names = names;
-  return tf_make_data_parallel(file->module, &what);
+  what.is_strict = may_cut(file, selection);
+  return tf_make_data_parallel(module, &what);
+}
+
+/* Means over the replicas take the fewest bytes, where they are known to be what one process with
+ * all examples computes. A module that is dropped says whether they are. */
+static hr_status_t has_means(tf_file_t *file, const tf_selection_t *selection, bool *out_has) {
+  hlo_module_t *trial;
+  xla_compilation_result_t result;
+  *out_has = true;
+  if (!may_cut(file, selection)) return NULL;
+  HR_TRY(hlo_module_create(HR_STR("trial"), &trial));
+  trial->source = file->module->source;
+  hr_status_t st = compile(file, selection, trial, &result);
+  if (!st) {
+    st = make_parallel(file, selection, &result, trial);
+    *out_has = hr_status_code(st) != HR_UNSUPPORTED;
+  }
+  if (!*out_has) hr_status_release(st);
+  hlo_module_destroy(trial);
+  return *out_has ? st : NULL;
+}
+
+/* Else the graph is compiled for all examples, which the partitioner cuts. */
+static hr_status_t compile_parallel(tf_file_t *file, tf_selection_t *selection,
+                                    xla_compilation_result_t *out_result) {
+  bool has;
+  HR_TRY(has_means(file, selection, &has));
+  if (!has) HR_TRY(tf_batch_widen(selection, file->options->processes));
+  HR_TRY(compile(file, selection, file->module, out_result));
+  if (has) return make_parallel(file, selection, out_result, file->module);
+  return tf_batch_cut(selection, out_result, file->options->processes, file->module);
 }
 
 static hr_status_t select_and_compile(tf_file_t *file) {
@@ -385,8 +423,7 @@ static hr_status_t select_and_compile(tf_file_t *file) {
   HR_TRY(xla_writes_variables(&file->graph, &selection.signature, &writes));
   for (int more = file->restore.bundle && writes; more;)
     HR_TRY(select_written(file, &selection, &more));
-  HR_TRY(compile(file, &selection, file->module, &result));
-  HR_TRY(make_parallel(file, &selection, &result));
+  HR_TRY(compile_parallel(file, &selection, &result));
   HR_TRY(alias_updates(file, &result));
   if (file->json) tf_describe(&selection, &result, file->json);
   return keep_defaults(file, &selection, &result);

@@ -18,6 +18,7 @@ typedef struct tf_read_options {
   const char *signature;      /* name in a SavedModel; NULL: serving_default, or the only one */
   const char *config;         /* path of a tf2xla Config that says what is fed and fetched */
   const char *data_parallel;  /* result whose mean over the replicas is minimised; NULL: none */
+  int64_t processes;          /* replicas of data_parallel; 0: not known */
   bool structure;             /* large constants stay in the source, at any alignment */
 } tf_read_options_t;
 

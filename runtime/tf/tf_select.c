@@ -76,10 +76,12 @@ static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, cons
   hr_status_t st = hr_strbuf_finish(&known);
   if (!st) st = hr_strbuf_finish(&option);
   if (!st)
-    st = hr_error(HR_USAGE,
-                  "the shape of %.*s is not known%s; give it as --feed %.*s=%s, with its type and "
-                  "sizes",
-                  HR_STR_ARGS(name), known.data, HR_STR_ARGS(name), option.data);
+    st =
+        hr_error(HR_USAGE,
+                 "the shape of %.*s is not known%.*s; give it as --feed %.*s=%s, with its type and "
+                 "sizes",
+                 HR_STR_ARGS(name), (int)known.size, known.size ? known.data : "",
+                 HR_STR_ARGS(name), option.data);
   hr_strbuf_deinit(&known);
   hr_strbuf_deinit(&option);
   return st;
@@ -96,6 +98,10 @@ static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t d
 
 static bool is_argument(const tf_node_t *node) { return hr_str_is(node->op, "_Arg"); }
 
+static bool is_placeholder(const tf_node_t *node) {
+  return hr_str_is(node->op, "Placeholder") || hr_str_is(node->op, "PlaceholderV2");
+}
+
 /* Type and sizes of a placeholder, variable or _Arg by its attributes. */
 static hr_status_t declared_sizes(const selection_t *s, const tf_node_t *node,
                                   hr_dtype_t *out_dtype, int *out_rank,
@@ -106,6 +112,9 @@ static hr_status_t declared_sizes(const selection_t *s, const tf_node_t *node,
   if (!argument || *out_rank >= 0) return NULL;
   return tf_attr_shape_at(s->arena, node, "_output_shapes", 0, out_rank, dims);
 }
+
+/* Whether a shape of this rank, -1 if it is unknown, leaves the first size open. */
+static bool is_open(int rank, const int64_t *dims) { return rank < 0 || (rank && dims[0] < 0); }
 
 static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
                                   const hlo_shape_t **out_shape) {
@@ -174,6 +183,7 @@ static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input
   hr_dtype_t dtype = input->dtype;
   if (shape) {
     HR_TRY(parse_shape(s, shape, &argument->shape));
+    s->is_open[s->signature.feed_count - 1] = is_open(input->rank, input->dims);
     return check_feed(input, option, argument->shape);
   }
   if (dtype == HR_TUPLE) HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
@@ -203,6 +213,7 @@ static void add_fetch(selection_t *s, tf_input_t fetch, hr_str_t name) {
 static hr_status_t grow(selection_t *s, int more) {
   s->capacity = s->graph->main.node_count + more;
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->feeds));
+  HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->is_open));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->fetches));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->fetch_names));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->variables));
@@ -282,11 +293,17 @@ static hr_status_t fetch_sinks(selection_t *s) {
 static hr_status_t set_fed_shape(const selection_t *s, const tf_node_t *node, const char *shape,
                                  xla_argument_t *argument) {
   hr_dtype_t dtype = HR_F32;
+  int64_t dims[HLO_MAX_RANK];
+  int rank;
   if (is_argument(node)) HR_TRY(tf_attr_dtype(s->arena, node, "T", &dtype));
   if (dtype == HR_TUPLE) argument->kind = XLA_ARGUMENT_RESOURCE;
   argument->initialized = dtype == HR_TUPLE;
-  if (shape) return parse_shape(s, shape, &argument->shape);
-  return declared_shape(s, node, &argument->shape);
+  if (!shape) return declared_shape(s, node, &argument->shape);
+  if (is_argument(node) || is_placeholder(node)) {
+    HR_TRY(declared_sizes(s, node, &dtype, &rank, dims));
+    s->is_open[argument - s->arguments] = is_open(rank, dims);
+  }
+  return parse_shape(s, shape, &argument->shape);
 }
 
 static bool is_fed(const selection_t *s, int node) {
@@ -307,10 +324,6 @@ static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options
     HR_TRY(set_fed_shape(s, node, shape, add_feed(s, feed, node->name)));
   }
   return NULL;
-}
-
-static bool is_placeholder(const tf_node_t *node) {
-  return hr_str_is(node->op, "Placeholder") || hr_str_is(node->op, "PlaceholderV2");
 }
 
 /* Placeholders that the fetches need and nobody feeds become feeds, in the order of the nodes. */

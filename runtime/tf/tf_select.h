@@ -18,6 +18,7 @@ typedef struct tf_selection {
   tf_input_t *fetches;
   hr_str_t *fetch_names; /* in the signature or config, or of the node */
   hr_str_t *variables;
+  bool *is_open;             /* by feed: the graph leaves its first size open */
   xla_argument_t *arguments; /* feeds, then variables */
   int argument_count;
   int capacity; /* most entries of each list */

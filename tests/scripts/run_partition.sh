@@ -537,8 +537,56 @@ PROGRAM
 refuse "partition-id" "want it inside of a manual computation" "ROOT p = u32[] partition-id()"
 refuse "a rule without a comma" 'the sharding rule has "custom>", want ">"' 'ROOT r = f32[8] custom-call(x), custom_call_target="f", '\
 'frontend_attributes={xla.sdy.sharding_rule="#sdy.op_sharding_rule<([i])->([i]) {i=8} custom>"}'
-refuse "a dynamic dimension" "its size is known only at run time" \
+refuse "a dynamic result" "its size is known only at run time, and results of sharded programs need static sizes" \
   "ROOT d = f32[<=8] set-dimension-size(x, n), dimensions={0}"
+refuse "a dynamic dimension that is cut" "its size is known only at run time, so that it cannot be cut" \
+  'd = f32[<=8] set-dimension-size(x, n), dimensions={0}, frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\"d\"}]>"}
+  ROOT size = s32[] get-dimension-size(d), dimensions={0}'
+
+# What depends on data is whole on every process: its size, sums over it, branches that give it.
+cat >"$work/dynamic.hlo" <<'PROGRAM'
+HloModule dynamic
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+some {
+  p = (f32[8], s32[]) parameter(0)
+  x = f32[8] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  ROOT d = f32[<=8] set-dimension-size(x, n), dimensions={0}
+}
+
+few {
+  p = (f32[8], s32[]) parameter(0)
+  x = f32[8] get-tuple-element(p), index=0
+  one = s32[] constant(1)
+  ROOT d = f32[<=8] set-dimension-size(x, one), dimensions={0}
+}
+
+ENTRY main {
+  x = f32[8] parameter(0), sharding={devices=[4]<=[4]}
+  n = s32[] parameter(1)
+  zero = f32[] constant(0)
+  three = s32[] constant(3)
+  doubled = f32[8] add(x, x)
+  pair = (f32[8], s32[]) tuple(doubled, n)
+  is_large = pred[] compare(n, three), direction=GT
+  d = f32[<=8] conditional(is_large, pair, pair), true_computation=some, false_computation=few
+  sum = f32[] reduce(d, zero), dimensions={0}, to_apply=add
+  size = s32[] get-dimension-size(d), dimensions={0}
+  scale = f32[8] broadcast(sum), dimensions={}
+  scaled = f32[8] multiply(x, scale)
+  ROOT all = (f32[], s32[], f32[8]) tuple(sum, size, scaled)
+}
+PROGRAM
+expect_exit "sizes that depend on data" 0 "$hlorun" -n 4 --input '0={1,2,3,4,5,6,7,8}' --input 1=5 "$work/dynamic.hlo"
+expect_text "a sum over five" 'out0 = f32[] 30'
+expect_text "the size" 'out1 = s32[] 5'
+expect_text "what is cut beside it" '30, 60, 90, 120, 150, 180, 210, 240'
 
 first=${TEST_PARTITION_SEEDS:-1} count=${TEST_PARTITION_COUNT:-25}
 search() { # FIRST COUNT KINDS [--wild]: random programs

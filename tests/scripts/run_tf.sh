@@ -391,6 +391,55 @@ timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --signature step --feed x='s
 code=$?
 if [ $code -eq 0 ] && grep -q '^out0@1 ' "$work/out"; then pass; else fail "Adagrad on an Embedding: exit code $code" "$work/out"; fi
 
+# Where the inputs leave the number of examples open, -n cuts the examples of all processes: signs of rows, and an update
+# within a branch, are then those of one process. A graph that numbers its replicas is refused.
+branch() { # name, op
+  echo "function { signature { name: \"$1\" input_arg { name: \"w\" type: DT_FLOAT } input_arg { name: \"g\" type: DT_FLOAT }
+    output_arg { name: \"next\" type: DT_FLOAT } } node_def { name: \"step\" op: \"$2\" input: \"w\" input: \"g\"
+    attr { key: \"T\" value { type: DT_FLOAT } } } ret { key: \"next\" value: \"step:z:0\" } }"
+}
+open_graph() { # input that chooses the branch
+  training_graph 'dim { size: 3 }' | sed '/name: "step"/d; /name: "loss"/d'
+  echo 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "shape" value { shape { dim { size: -1 } } } } }
+  node { name: "rows" op: "Cast" input: "x" attr { key: "SrcT" value { type: DT_FLOAT } } attr { key: "DstT" value { type: DT_INT32 } } }
+  node { name: "old" op: "ReadVariableOp" input: "w" attr { key: "dtype" value { type: DT_FLOAT } } }'
+  scalar three DT_INT32 "int_val: 3"
+  scalar middle DT_FLOAT "float_val: 1"
+  node less Sub x middle
+  node numbered AddV2 x number
+  node mean Mean x axis
+  node signs Sign less
+  rows signs sum
+  node first Mean "$1" axis
+  node large Greater first middle
+  echo 'node { name: "new" op: "If" input: "large" input: "old" input: "sum" attr { key: "Tcond" value { type: DT_BOOL } }
+    attr { key: "Tin" value { list { type: DT_FLOAT type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } }
+    attr { key: "then_branch" value { func { name: "then" } } } attr { key: "else_branch" value { func { name: "otherwise" } } } }
+  node { name: "step" op: "AssignVariableOp" input: "w" input: "new" attr { key: "dtype" value { type: DT_FLOAT } } }'
+  node loss Identity mean ^step
+  echo "library {"
+  branch then Sub
+  branch otherwise Mul
+  echo "}"
+}
+open_graph x >"$work/open.pbtxt"
+timeout -k 5 60 "$hlorun" -n 2 --data-parallel loss --fetch loss --feed 'x=f32[3]' --input '1={5,6,7}' \
+  --input '0={0,2,2,2,0,1}' "$work/open.pbtxt" >"$work/out" 2>&1
+if grep -q '^out0 = f32\[\] 1.1666' "$work/out" && grep -q '^out1 = f32\[3\] {7, 6, 4}' "$work/out"; then pass
+else fail "examples of all processes" "$work/out"; fi
+if "$hlorun" --fetch loss --feed 'less=f32[2]' --feed 'first=f32[]' --feed 'x=f32[2]' --input '0={1,-1}' --input 1=0 \
+  --input '2={1,2}' --input '3={1,2,3}' "$work/open.pbtxt" 2>"$work/err" | grep -q '^out1 = f32\[3\] {0, 2, -3}'
+then pass; else fail "nodes that are no placeholders are fed" "$work/err"; fi
+open_graph numbered >"$work/numbered.pbtxt"
+expect_exit "a graph that numbers its replicas" 3 "$hlorun" check -n 2 --data-parallel loss --fetch loss --feed 'x=f32[3]' \
+  "$work/numbered.pbtxt"
+expect_text "a graph that numbers its replicas" "beside replica-id of the graph's own"
+
+sed 's/dim { size: -1 }/unknown_rank: true/' "$work/open.pbtxt" >"$work/rank.pbtxt"
+expect_exit "an input of unknown rank" 2 "$hlorun" check --fetch loss "$work/rank.pbtxt"
+expect_text "an input of unknown rank" 'the shape of x:0 is not known; give it as --feed x:0='
+
 # Rows that a branch gives, as many as the data say, are not those of all replicas.
 {
   training_graph 'dim { size: 1 }'

@@ -69,4 +69,36 @@ for engine in compiled reference; do
   expect_exit "--flush-denormals, $engine" 0 "${run[@]}" --flush-denormals -e "$work/flushed.npz" "$work/denormal.hlo"
   expect_exit "denormal numbers, $engine" 0 "${run[@]}" -e "$work/kept.npz" "$work/denormal.hlo"
 done
+
+# In products of matrices and convolutions they are zeros in both engines; what is fused with a product keeps them.
+cat >"$work/products.hlo" <<'PROGRAM'
+HloModule products
+ENTRY e {
+  x = f32[512,256] parameter(0)
+  image = f32[8,16,16,8] parameter(1)
+  taps = f32[3,3,8,8] parameter(2)
+  w = f32[512,256] parameter(3)
+  small = f32[3,4] slice(x), slice={[0:3],[0:4]}
+  large = f32[3,4] slice(w), slice={[0:3],[0:4]}
+  product = f32[512,512] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  twice = f32[512,512] add(product, product)
+  tiny = f32[3,3] dot(small, large), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  windows = f32[8,14,14,8] convolution(image, taps), window={size=3x3}, dim_labels=b01f_01io->b01f
+  least = f32[] constant(1e-40)
+  leasts = f32[512,512] broadcast(least), dimensions={}
+  more = f32[512,512] add(twice, leasts)
+  first = f32[1,1] slice(more), slice={[0:1],[0:1]}
+  one = f32[1,1] slice(tiny), slice={[0:1],[0:1]}
+  window = f32[1,1,1,1] slice(windows), slice={[0:1],[0:1],[0:1],[0:1]}
+  ROOT all = (f32[1,1], f32[1,1], f32[1,1,1,1]) tuple(first, one, window)
+}
+PROGRAM
+echo 'HloModule want
+  ENTRY e { a = f32[1,1] constant({{1e-40}}) b = f32[1,1] constant({{0}}) c = f32[1,1,1,1] constant({{{{0}}}})
+  ROOT r = (f32[1,1], f32[1,1], f32[1,1,1,1]) tuple(a, b, c) }' >"$work/want.hlo"
+expect_exit "what products give" 0 "$hlorun" -o "$work/want.npz" "$work/want.hlo"
+for engine in compiled reference; do
+  run=("$hlorun" --engine $engine -i 0=1e-40 -i 1=1e-40 -i 2=1e30 -i 3=1e30 --ulp 0)
+  expect_exit "denormal numbers in products, $engine" 0 "${run[@]}" -e "$work/want.npz" "$work/products.hlo"
+done
 finish

@@ -6,6 +6,7 @@
  * weights that are not finite: see conv_nonfinite.c. */
 #include "ops/kernels/conv/native_convolution.h"
 
+#include "base/fp_mode.h"
 #include "ops/kernels/conv/conv_nonfinite.h"
 
 /* One of the kernels, with its plan. */
@@ -90,14 +91,22 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target,
   return NULL;
 }
 
-static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan,
-                                          void *const *in, void *const *out) {
-  const conv_strategy_t *strategy = plan;
+static hr_status_t run_strategy(const op_native_run_t *run, const conv_strategy_t *strategy,
+                                void *const *in, void *const *out) {
   bool is_done;
   HR_TRY(conv_nonfinite_before(strategy->nonfinite, run, in, out, &is_done));
   if (is_done) return NULL;
   HR_TRY(strategy->run(run, strategy->plan, in, out));
   return conv_nonfinite_after(strategy->nonfinite, run, in, out);
+}
+
+/* Denormal numbers are zeros, as in products (dot.c). */
+static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan,
+                                          void *const *in, void *const *out) {
+  hr_fp_mode_t mode = hr_fp_mode_flush();
+  hr_status_t st = run_strategy(run, plan, in, out);
+  hr_fp_mode_set(mode);
+  return st;
 }
 
 const op_native_t native_convolution = {"convolution", prepare_native_convolution,

@@ -7,11 +7,14 @@
  * contiguous. Floating-point sums therefore depend on the operands' layout, but not on the number
  * of workers that convert them.
  *
+ * Denormal numbers are zeros in products (dot.c).
+ *
  * Not handled, and left to the reference: sparse operands, and products without terms. */
 #include "ops/kernels/dot/native_dot.h"
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "base/log.h"
 
 /* Product of the sizes of a group; 1 for an empty one. */
@@ -254,7 +257,10 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
 static hr_status_t run_native_dot(const op_native_run_t *run, const void *plan, void *const *in,
                                   void *const *out) {
   const dot_strategy_t *strategy = plan;
-  return strategy->run(run, strategy, in, out);
+  hr_fp_mode_t mode = hr_fp_mode_flush();
+  hr_status_t st = strategy->run(run, strategy, in, out);
+  hr_fp_mode_set(mode);
+  return st;
 }
 
 const op_native_t native_dot = {"dot", prepare_native_dot, run_native_dot};

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/fp_mode.h"
 #include "ops/kernels/conv/conv_nonfinite.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/reference/ragged_masked.h"
@@ -185,7 +186,7 @@ static void run_masked(const ragged_run_t *r, const void *sizes) {
 
 /* Group sizes are data, so tasks are listed at every call; scratch memory has room for the most
  * that any sizes can give (plan_scratch). */
-static hr_status_t run_ragged(const op_native_run_t *run, const void *plan_, void *const *in,
+static hr_status_t run_groups(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const ragged_plan_t *plan = plan_;
   char *scratch = run->scratch;
@@ -204,6 +205,14 @@ static hr_status_t run_ragged(const op_native_run_t *run, const void *plan_, voi
   if (plan->masked && !are_plain_groups(run, &r, in[2], in[1])) run_masked(&r, in[2]);
   if (plan->narrowed) native_narrow(run->workers, &plan->types, r.c, plan->c_count, out[0]);
   return NULL;
+}
+
+static hr_status_t run_ragged(const op_native_run_t *run, const void *plan, void *const *in,
+                              void *const *out) {
+  hr_fp_mode_t mode = hr_fp_mode_flush();
+  hr_status_t st = run_groups(run, plan, in, out);
+  hr_fp_mode_set(mode);
+  return st;
 }
 
 /* --- planning --- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/fp_mode.h"
 #include "ops/kernels/dot/tiled_products.h"
 
 typedef struct tiled_run {
@@ -135,7 +136,9 @@ static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
   job.mode = adds ? GEMM_ADD : GEMM_SET;
   int64_t before = tile->matrix * step->problem->m * step->problem->n + skipped;
   job.c = array_of(tile, step->out[0]) + before * bytes;
+  hr_fp_mode_t mode = hr_fp_mode_flush();
   gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
+  hr_fp_mode_set(mode);
 }
 
 static void run_tile(const tiled_tile_t *tile) {

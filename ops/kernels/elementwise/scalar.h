@@ -9,7 +9,7 @@
  *
  * Source: StableHLO specification; where it leaves a case open, what XLA:CPU does. Where XLA:CPU
  * departs from it, the specification is followed:
- *   - denormal numbers are kept; XLA:CPU flushes them to zero in every f32 and f64 computation;
+ *   - denormal numbers are kept; XLA:CPU flushes them to zero, as both do in products of matrices;
  *   - a product and a sum are two operations, each rounded; XLA:CPU contracts them to a fused one;
  *   - conversions to 16 bits and fewer round once; XLA:CPU rounds f64 and 64-bit integers to f32 on
  * the way;

@@ -5,6 +5,7 @@
 
 #include "base/arith.h"
 #include "base/clones.h"
+#include "base/fp_mode.h"
 
 /* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a
  * BLOCK_M x BLOCK_K piece of a in the inner one. Both are packed into panels of TILE_M rows and of
@@ -182,6 +183,7 @@ static matmul_job_t exchanged(const matmul_job_t *job) {
 
 void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
   const product_row_t *row = product_of(job->real);
+  hr_fp_mode_t mode = hr_fp_mode_flush();
   if (job->k == 0) {
     if (!job->accumulate) row->clear(job);
   } else if (!job->fill && job->n < TILE_M && job->m > job->n) {
@@ -190,6 +192,7 @@ void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
   } else {
     row->product(job, space);
   }
+  hr_fp_mode_set(mode);
 }
 
 /* to[i * parts] = from[i] for every pair of types that C converts as wanted. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/fp_mode.h"
 #include "ops/rules/constraint.h"
 
 /* An operand's dimensions in the order batch, spatial, feature (or spatial, input, output
@@ -241,7 +242,9 @@ static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const 
   conv_view_t view;
   HR_TRY(view_new(env->scratch, plan, &view));
   view.multiplies_padding = true;
+  hr_fp_mode_t mode = hr_fp_mode_flush();
   conv_depthwise_rows(&view, 0, plan->out_batch * plan->positions, lhs, rhs, out);
+  hr_fp_mode_set(mode);
   return NULL;
 }
 

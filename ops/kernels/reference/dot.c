@@ -1,7 +1,10 @@
 /* dot by the reference engine: matrix products of operands whose dimensions are grouped as batch,
  * free and contracting. An operand whose groups each have one stride is used in place, others are
  * reordered first. Sums follow the order of the contracting dimensions, in blocks (matmul.c).
- * Complex products are real ones of twice the size. Source: StableHLO spec, dot_general. */
+ * Complex products are real ones of twice the size. Denormal numbers are zeros in products of
+ * matrices and convolutions, in both engines and as XLA:CPU has it: sums of many terms hardly
+ * depend on them, and processors take a hundred times as long for them, as behind a softmax whose
+ * masked scores are -100. Source: StableHLO spec, dot_general. */
 #include "ops/kernels/reference/dot.h"
 
 /* True if the dimensions of a group can be walked as one, with one stride: each is the one

@@ -260,12 +260,28 @@ static bool is_filled(const hlo_instr_t *instr) {
   return instr->op == HLO_BROADCAST && hlo_shape_is_scalar(instr->operands[0]->shape);
 }
 
-/* Dynamic sizes are refused before anything is asked of them. */
+/* Whether a size of an operand or of the result depends on data: every process has all of it. */
+static bool is_dynamic(const hlo_instr_t *instr) {
+  bool found = hlo_shape_is_dynamic(instr->shape);
+  for (int k = 0; k < instr->operand_count; k++)
+    found |= hlo_shape_is_dynamic(instr->operands[k]->shape);
+  return found;
+}
+
+/* Only annotations say that a value whose size depends on data is cut: no rule has its dimensions.
+ */
+static hr_status_t check_sizes(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
+  const spmd_sharding_t **shardings = spmd_preferred_leaves(lower, instr);
+  for (int i = 0; shardings && i < hlo_shape_leaf_count(instr->shape); i++)
+    if (hlo_shape_is_dynamic(hlo_shape_leaf(instr->shape, i)) &&
+        !spmd_sharding_is_replicated(shardings[i]))
+      return hlo_unsupported(instr, "its size is known only at run time, so that it cannot be cut");
+  return NULL;
+}
+
 static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
-  if (hlo_shape_is_dynamic(instr->shape))
-    return hlo_unsupported(instr,
-                           "its size is known only at run time, and a sharded program needs "
-                           "static sizes");
+  HR_TRY(check_sizes(lower, instr));
   switch (instr->op) {
     case HLO_PARAMETER:
       return NULL;
@@ -292,10 +308,11 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
     case HLO_RESHAPE:
     case HLO_SLICE:
     case HLO_CONCATENATE:
-      if (!same_as(instr)) break;
+      if (is_dynamic(instr) || !same_as(instr)) break;
       spmd_alias(lower, instr, lower->values[same_as(instr)->id][0]);
       return NULL;
     case HLO_GET_DIMENSION_SIZE:
+      if (is_dynamic(instr)) break;
       lower_size(lower, instr);
       return NULL;
     case HLO_WHILE:
@@ -307,6 +324,7 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
       break;
   }
   if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
+  if (is_dynamic(instr)) return lower_operation(lower, instr);
   if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (value) value->recipe = instr;

@@ -168,6 +168,14 @@ hlo_instr_t *spmd_lower_pad(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return x;
 }
 
+/* Part j of x becomes part n - 1 - j along d. */
+static hlo_instr_t *mirror_parts(spmd_lower_t *lower, hlo_instr_t *x, spmd_axes_t axes) {
+  int64_t parts = spmd_axes_parts(axes), *sources;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, parts, &sources))) return NULL;
+  for (int64_t j = 0; j < parts; j++) sources[j] = parts - 1 - j;
+  return spmd_send_round(lower, axes, &(spmd_round_t){.sources = sources}, x);
+}
+
 /* Part j of the result is part n - 1 - j, turned round. Uneven sizes shift it by the padding, so
  * that its elements may come from two parts. */
 hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice) {
@@ -176,7 +184,9 @@ hlo_instr_t *spmd_lower_reverse(spmd_lower_t *lower, const spmd_choice_t *choice
   for (int64_t i = 0; i < dims.count && x; i++) {
     int d = (int)dims.data[i];
     if (!is_cut(choice, d)) continue;
-    x = window_along(lower, choice, x, d, NULL);
+    bool even = choice->instr->shape->dims[d] % spmd_chosen_parts(choice, 0, d) == 0;
+    x = even ? mirror_parts(lower, x, choice->tensors[0]->dims[d].axes)
+             : window_along(lower, choice, x, d, NULL);
   }
   return x ? spmd_emit_like(&lower->emit, choice->instr, &x, x->shape) : NULL;
 }

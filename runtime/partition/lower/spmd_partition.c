@@ -64,6 +64,10 @@ static hr_status_t entry_shardings(const spmd_program_t *program,
     count += hlo_shape_leaf_count(shape);
   }
   HR_TRY(clean_all(program, entry->root->shape, program->result_shardings, *out_results));
+  if (hlo_shape_is_dynamic(entry->root->shape))
+    return hlo_unsupported(entry->root,
+                           "its size is known only at run time, and results of sharded programs "
+                           "need static sizes");
   HR_TRY(place_all(program, count, program->param_placements, *out_params));
   return place_all(program, hlo_shape_leaf_count(entry->root->shape), program->result_placements,
                    *out_results);

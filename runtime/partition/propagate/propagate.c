@@ -12,6 +12,7 @@
  * Cost: each change of a node pushes its ops; a node changes at most once per axis.
  * Source: Shardy's propagation passes; compared with its dumps by tests/scripts/run_propagation.sh.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -199,10 +200,12 @@ static hr_status_t run_round(propagation_t *p, int round) {
 /* Warns that --sharding asked for a cut that does not divide the dimension. */
 static void warn_uneven(const char *end, int number, int d, int64_t size, spmd_axes_t wanted,
                         spmd_axes_t given) {
+  char parts[40];
+  snprintf(parts, sizeof parts, "is cut into %ld", (long)spmd_axes_parts(given));
   hr_log(HR_LOG_PLAN, HR_LOG_WARN,
-         "--sharding: dimension %d of %s%d has a size of %ld, which %ld parts do not divide: it is "
-         "cut into %ld",
-         d, end, number, (long)size, (long)spmd_axes_parts(wanted), (long)spmd_axes_parts(given));
+         "--sharding: dimension %d of %s%d has a size of %ld, which %ld parts do not divide: it %s",
+         d, end, number, (long)size, (long)spmd_axes_parts(wanted),
+         given.count ? parts : "stays whole");
 }
 
 /* Makes an input or output of the program evenly cut: keeps the axes that divide the dimension. */

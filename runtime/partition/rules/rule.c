@@ -1,6 +1,7 @@
 /* The sharding rule of each op: which function makes it. Ops of the table are elementwise by their
  * trait, or have a row here; others have no rule: tuples, control flow, tokens, feeds, and ops with
- * sizes as operands. Arrays without elements have none either, as nothing can be cut.
+ * sizes as operands. Arrays without elements, or of sizes that depend on data, have none either, as
+ * nothing can be cut.
  * Source: Shardy's op sharding rule registry; each rule was compared with its dumps.
  * A rule that the program gives with the instruction replaces the one of its op. */
 #include "partition/rules/rule_builder.h"
@@ -59,14 +60,15 @@ static rule_fn function_of(hlo_opcode_t op) {
   return hlo_op_is(op, OP_ELEMENTWISE) ? rule_pointwise : NULL;
 }
 
-/* Arrays with elements on both sides; tuples as operands have no dimensions to speak of. */
+/* Arrays with elements on both sides, of sizes that are known; tuples as operands have no
+ * dimensions to speak of. */
 static bool has_dimensions(const hlo_instr_t *instr) {
   int leaves = hlo_shape_leaf_count(instr->shape);
   for (int k = 0; k < instr->operand_count + leaves; k++) {
     bool is_operand = k < instr->operand_count;
     const hlo_shape_t *shape = is_operand ? instr->operands[k]->shape
                                           : hlo_shape_leaf(instr->shape, k - instr->operand_count);
-    if (!hlo_shape_is_array(shape)) return false;
+    if (!hlo_shape_is_array(shape) || hlo_shape_is_dynamic(shape)) return false;
     for (int d = 0; d < shape->rank; d++)
       if (shape->dims[d] <= 0) return false;
   }

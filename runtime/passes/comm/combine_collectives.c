@@ -6,15 +6,16 @@
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
  *
  * Collectives are taken in the order in which they become ready (comm_graph.h). Those up to
- * HLORUN_COMBINE bytes in total become one at the position of the last, as long as no collective in
- * between, of whatever kind, depends on one of them: gradients of several layers wait for the last
- * one, as nothing needs them before. Latency is paid once instead of n times.
+ * HLORUN_COMBINE bytes in total become one at the position of the last; collectives of whatever
+ * kind that depend on one of them come behind it: gradients of several layers wait for the last
+ * one, and the norm of each for all. Latency is paid once instead of n times.
  * Dependence is known by sets of collectives for each instruction; where those would be too large,
  * by levels: collectives of one level are independent.
  * Gathers and scatters along other dimensions than the first of their group are turned to a new
  * first dimension (comm_front.h), all together if they are small: that takes a copy of each.
  * Exact in every bit: each element is reduced over the same processes in the same order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "ops/query/replica_groups.h"
@@ -125,61 +126,127 @@ static hr_status_t find_ancestors(hr_arena_t *arena, const comm_graph_t *graph,
 
 /* --- groups --- */
 
-/* Groups of nodes in one computation. */
+#define MAX_PASSED 64 /* nodes that a member goes in front of: compiling takes linear time */
+
+/* Groups of nodes in one computation. Between the first and the last member of a group, in `order`,
+ * no node depends on one of them. */
 typedef struct joining {
   comm_graph_t graph;
   ancestors_t ancestors;
-  int *group; /* by node: the first node of its group; -1: not combined */
+  double max_bytes; /* of a group */
+  int *order;       /* nodes, operands before users: at first that of readiness */
+  int *group;       /* by node: the first node of its group; -1: not combined */
+  int *before;      /* by node: the member that joined before it; -1: none */
+  int *last;        /* by first node: the member that joined last */
   bool any;
 } joining_t;
 
-/* Does a node depend on one of the group, or may it? */
-static bool depends(const joining_t *joining, int node, int first) {
+/* Does node `user` depend on node `of`, or may it? */
+static bool depends_on(const joining_t *joining, int user, int of) {
   const comm_graph_t *graph = &joining->graph;
-  const comm_node_t *at = &graph->nodes[node];
-  if (!joining->ancestors.of) return at->level > graph->nodes[first].level;
-  const uint64_t *set = joining->ancestors.of[at->instr->id];
-  if (set && set[first / 64] >> first % 64 & 1) return true;
-  for (int n = first + 1; set && n < node; n++)
-    if (joining->group[n] == first && set[n / 64] >> n % 64 & 1) return true;
+  if (!joining->ancestors.of) return graph->nodes[user].level > graph->nodes[of].level;
+  const uint64_t *set = joining->ancestors.of[graph->nodes[user].instr->id];
+  return set && set[of / 64] >> of % 64 & 1;
+}
+
+/* The same for the node and all that are joined to it. */
+static bool depends(const joining_t *joining, int user, int of) {
+  int first = joining->group[of];
+  if (first < 0) return depends_on(joining, user, of);
+  for (int n = joining->last[first]; n >= 0; n = joining->before[n])
+    if (depends_on(joining, user, n)) return true;
   return false;
 }
 
-/* Joins to `first` the later nodes of its segment that fit, as long as the bytes allow. The group
- * waits for its last member: a node that depends on one of them ends the search. */
-static void find_group(joining_t *joining, int first, double max_bytes) {
+/* Moves the node at place `from` forward to place `to`, if it depends on none that it passes. */
+static bool move_forward(joining_t *joining, int from, int to) {
+  int node = joining->order[from];
+  for (int at = to; at < from; at++)
+    if (depends(joining, node, joining->order[at])) return false;
+  memmove(joining->order + to + 1, joining->order + to, (size_t)(from - to) * sizeof(int));
+  joining->order[to] = node;
+  return true;
+}
+
+/* The bytes of a group with one more member, 0 if it does not fit. */
+static double bytes_with(const joining_t *joining, int first, double bytes, int node,
+                         bool *turned) {
+  const comm_node_t *like = &joining->graph.nodes[first], *more = &joining->graph.nodes[node];
+  double sum = bytes + fuse_shape_bytes(more->instr->shape);
+  if (joining->group[node] >= 0 || sum > joining->max_bytes || !can_combine(like, more)) return 0;
+  bool turns = *turned || !has_same_dimension(like->instr, more->instr);
+  if (turns && sum > MAX_TURNED_BYTES) return 0;
+  *turned = turns;
+  return sum;
+}
+
+/* Joins to the node at `place` the later ones of its segment that fit, as long as the bytes allow.
+ * The group waits for its last member; behind a node that depends on one of them, only those join
+ * that can go in front of that node. */
+static void find_group(joining_t *joining, int place) {
   const comm_graph_t *graph = &joining->graph;
-  const hlo_instr_t *like = graph->nodes[first].instr;
-  double bytes = fuse_shape_bytes(like->shape);
+  int first = joining->order[place], end = graph->count; /* place of the first dependent node */
+  double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
   bool turned = false;
-  if (joining->group[first] >= 0 || bytes > max_bytes) return;
-  for (int n = first + 1; n < graph->count; n++) {
-    const comm_node_t *node = &graph->nodes[n];
-    if (node->segment != graph->nodes[first].segment || depends(joining, n, first)) return;
-    double more = fuse_shape_bytes(node->instr->shape);
-    if (joining->group[n] >= 0 || bytes + more > max_bytes ||
-        !can_combine(&graph->nodes[first], node))
+  if (joining->group[first] >= 0 || bytes > joining->max_bytes) return;
+  for (int at = place + 1; at < graph->count && at < end + MAX_PASSED; at++) {
+    int node = joining->order[at];
+    bool turns = turned;
+    if (graph->nodes[node].segment != graph->nodes[first].segment) return;
+    if (depends(joining, node, first)) {
+      if (at < end) end = at;
       continue;
-    bool turns = turned || !has_same_dimension(like, node->instr);
-    if (turns && bytes + more > MAX_TURNED_BYTES) continue;
-    turned = turns;
+    }
+    double sum = bytes_with(joining, first, bytes, node, &turns);
+    if (sum == 0 || (at > end && !move_forward(joining, at, end))) continue;
+    end += at > end;
     joining->group[first] = first;
-    joining->group[n] = first;
-    bytes += more;
+    joining->group[node] = first;
+    joining->before[node] = joining->last[first];
+    joining->last[first] = node;
+    bytes = sum;
+    turned = turns;
     joining->any = true;
   }
 }
 
+/* The nodes in the order that was found, with their groups. */
+static hr_status_t apply_order(hr_arena_t *arena, joining_t *joining) {
+  comm_graph_t *graph = &joining->graph;
+  int *place, *group;
+  comm_node_t *nodes;
+  HR_TRY(HR_NEW_ARRAY(arena, graph->count, &place));
+  HR_TRY(HR_NEW_ARRAY(arena, graph->count, &group));
+  HR_TRY(HR_NEW_ARRAY(arena, graph->count, &nodes));
+  for (int at = 0; at < graph->count; at++) place[joining->order[at]] = at;
+  for (int at = 0; at < graph->count; at++) {
+    int first = joining->group[joining->order[at]];
+    nodes[at] = graph->nodes[joining->order[at]];
+    group[at] = first < 0 ? -1 : place[first];
+    graph->node_of[nodes[at].instr->id] = at;
+  }
+  graph->nodes = nodes;
+  joining->group = group;
+  return NULL;
+}
+
 static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation,
                                joining_t *joining) {
-  double max_bytes = max_combined_bytes();
+  joining->max_bytes = max_combined_bytes();
   joining->any = false;
   HR_TRY(comm_graph_find(arena, computation, &joining->graph));
   HR_TRY(find_ancestors(arena, &joining->graph, &joining->ancestors));
   HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->group));
-  for (int n = 0; n < joining->graph.count; n++) joining->group[n] = -1;
-  for (int n = 0; n < joining->graph.count; n++) find_group(joining, n, max_bytes);
-  return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->order));
+  HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->before));
+  HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->last));
+  for (int n = 0; n < joining->graph.count; n++) {
+    joining->group[n] = joining->before[n] = -1;
+    joining->last[n] = n;
+    joining->order[n] = n;
+  }
+  for (int at = 0; at < joining->graph.count; at++) find_group(joining, at);
+  return apply_order(arena, joining);
 }
 
 /* --- joining --- */
