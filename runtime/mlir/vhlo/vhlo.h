@@ -120,8 +120,9 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name); /* NULL: not known */
 /* The form that an op of StableHLO or func has in a version of the format; NULL: none. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version);
 
-/* Portable artifacts cannot contain CHLO. Replaces some of its ops by custom calls that JAX and XLA
- * know. Returns the first other CHLO op, which must be expanded through the IR; NULL: none. */
+/* Portable artifacts cannot contain CHLO. vhlo_replace_chlo replaces some CHLO ops by custom calls
+ * that JAX and XLA know; vhlo_find_chlo returns the first other one, which must be expanded through
+ * the IR; NULL: none. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module);
 const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
 
