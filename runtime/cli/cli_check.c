@@ -403,7 +403,8 @@ static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, program
   return st;
 }
 
-/* True if programs are checked one by one: they are not one process each. */
+/* True if each program is checked by itself: one names a grid that does not match the number of
+ * programs. */
 static bool are_separate(const hr_options_t *options, const programs_t *programs) {
   if (hr_option_is_given(options, HR_OPTION_PROGRAM) || programs->count < 2) return false;
   for (size_t i = 0; i < programs->count; i++) {
