@@ -9,8 +9,8 @@
  *          releases. Output arguments are set only on success. Invalid arguments (NULL, negative,
  *          out of range) are USAGE; functions without a status then return 0, NULL, false, or rank
  *          -1. Use of a released object is undefined.
- * Owner:   clients, programs and buffers are refcounted; a program holds its client, an execution
- *          its program. Every _release accepts NULL.
+ * Owner:   clients, programs and buffers are refcounted; a program holds a reference to its client,
+ *          an execution one to its program. Every _release accepts NULL.
  * Thread:  any, unless the function says otherwise. Executions and transfers of one client run one
  *          after the other in the order of the calls. That order must be the same in all processes
  *          of the grid.
@@ -65,20 +65,20 @@ typedef enum hlorun_engine {
 } hlorun_engine_t;
 
 typedef struct hlorun_client_options {
-  size_t struct_size; /* sizeof this struct, for later versions */
+  size_t struct_size; /* sizeof this struct; distinguishes versions */
   hlorun_world_t world;
-  int threads;            /* number of workers; 0: the cores of this process's share of the host */
-  hlorun_bind_t bind;     /* affinity of the workers and of the calling thread */
-  double timeout_s;       /* seconds without progress, in a wait or one loop, until executions fail
-                             with DEADLINE; 0: never */
-  uint64_t seed;          /* initial state of the rng op */
+  int threads;        /* number of workers; 0: one per core of this process's share of the host */
+  hlorun_bind_t bind; /* affinity of the workers and of the calling thread */
+  double timeout_s;   /* longest time without progress, in a wait or a loop, in seconds; then
+                         executions fail with DEADLINE; 0: no limit */
+  uint64_t seed;      /* initial state of the rng op */
   hlorun_engine_t engine; /* engine of the programs loaded by this client */
   bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
-  size_t trace_events;    /* capacity of the timeline in events; the last are kept; 0: 131072 */
-  bool flush_denormals;   /* executions compute with denormal numbers as with zeros, as XLA does on
-                             CPUs; false: in products of matrices alone */
+  size_t trace_events;    /* capacity of the timeline in events, the latest are kept; 0: 131072 */
+  bool flush_denormals;   /* treat denormal numbers as zeros, like XLA on CPUs; false: in matrix
+                             products only */
   bool trace_numa;        /* with trace: count accesses of workers to other NUMA nodes, for
-                             hlorun_client_explain; workers then run one after another */
+                             hlorun_client_explain; the workers then run one after another */
 } hlorun_client_options_t;
 /* Sets struct_size and all defaults. */
 void hlorun_client_options_init(hlorun_client_options_t *options);
@@ -87,59 +87,58 @@ void hlorun_client_options_init(hlorun_client_options_t *options);
  * Errors:  USAGE for options out of range; UNAVAILABLE if peers or the host's topology cannot be
  *          reached.
  * Owner:   the caller releases *out_client. `options` is copied.
- * Thread:  once per process for a world with peers; the calling thread is bound as `bind` says. */
+ * Thread:  once per process for a world with peers; binds the calling thread according to `bind`.
+ */
 hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
                                      hlorun_client_t **out_client);
 /* Creates `count` clients (1 to 1024) of this process that are each other's peers, rank 0 first.
- * Owner:   `out_clients` has room for `count` references, which the caller releases one by one.
- * Thread:  afterwards each client needs a thread of its own, as collectives block. */
+ * Owner:   `out_clients` has room for `count` references; the caller releases each.
+ * Thread:  each client must then be used by its own thread, as collectives block. */
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients);
-/* Creates the clients of this process in a part of the world of `whole`: rank k of the part is
- * member members[k]. Each process of the whole world has ranks_per_process members (1 to 16), each
- * of which is used by a thread of its own: members rank * ranks_per_process and those that follow.
- * That number is the same in all parts. Collective over the processes of the part. Options are
- * those of `whole`.
- * Errors:  USAGE for a part without this process; INVALID for a member that is unknown or listed
- *          twice; UNSUPPORTED where the transport's tags have no room for several ranks of a
- *          process; UNAVAILABLE.
- * Owner:   `out_clients` has room for the members that are this process's, in the order of their
- *          ranks. Each client keeps `whole`.
- * Thread:  `whole` is not used meanwhile, nor while a program of a part runs on several hosts. */
+/* Creates this process's clients for a part of the world of `whole`. A process of rank r has the
+ * members r * ranks_per_process to (r + 1) * ranks_per_process - 1, ranks_per_process being 1 to 16
+ * and the same in all parts. Rank k of the part is member members[k]; `count` is the number of
+ * ranks of the part. Each member must be used by its own thread. Options are those of `whole`.
+ * Collective over the processes of the part. Errors:  USAGE for a part without this process;
+ * INVALID for a member that is unknown or listed twice; UNSUPPORTED if the transport's tags have no
+ * room for several ranks of a process; UNAVAILABLE. Owner:   `out_clients` has room for the members
+ * of this process, in the order of their ranks. Each client holds a reference to `whole`. Thread:
+ * `whole` must not be used during the call, nor while a program of a part runs on several hosts. */
 hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int ranks_per_process, int count,
                                            const int *members, hlorun_client_t **out_clients);
-/* Drops a reference. With exit_code 0 the last one shuts down in order, together with the peers.
- * Otherwise this process aborts, and so do its peers: over MPI the call does not return, and the
- * whole job ends with that exit code. */
+/* Drops a reference. Dropping the last one with exit_code 0 shuts down in order, together with the
+ * peers. With another exit_code this process and its peers abort: over MPI the call does not
+ * return, and the whole job ends with that exit code. */
 void hlorun_client_release(hlorun_client_t *client, int exit_code);
 /* Rank of this process, replica * num_partitions + partition; -1 for NULL. */
 int hlorun_client_rank(const hlorun_client_t *client);
 /* Number of ranks; 0 for NULL. */
 int hlorun_client_world_size(const hlorun_client_t *client);
-/* Cancels: the current execution at the end of its current step, all later executions, and waits
- * for peers fail with CANCELLED and `reason` (copied, at most 255 bytes; NULL: a default). Repeated
- * calls have no effect until hlorun_client_resume().
+/* Cancels the current execution, at the end of its current step, all later executions, and waits
+ * for peers. They fail with CANCELLED and `reason` (copied, at most 255 bytes; NULL: a default).
+ * Repeated calls have no effect until hlorun_client_resume().
  * Thread:  any, also one that handles signals with sigwait(); not a signal handler. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
-/* Ends a cancellation. Waits until all executions submitted before have ended; later ones run
- * again. Programs and buffers stay valid.
+/* Ends a cancellation. Waits until all executions submitted before this call have ended; later ones
+ * run again. Programs and buffers stay valid.
  * Errors:  USAGE for a client with peers: interrupted transfers cannot be continued. Release it and
  *          create a new one. */
 hlorun_status_t hlorun_client_resume(hlorun_client_t *client);
-/* Prints to standard error what this process does and which rank it waits for, and asks rank 0 for
- * a report over all ranks. Thread: any, at any time. */
+/* Prints to standard error the current activity of this process and the rank that it waits for, and
+ * requests a report over all ranks from rank 0. Thread: any, at any time. */
 void hlorun_client_print_state(hlorun_client_t *client);
 /* Collective. Waits for all ranks. Errors: UNAVAILABLE, CANCELLED, DEADLINE. */
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
-/* Collective. Gathers `size_bytes` bytes of every rank in rank 0's `out`, by rank.
+/* Collective. Gathers `size_bytes` bytes of every rank in rank 0's `out`, in the order of ranks.
  * Shape:   `out` has world_size * size_bytes bytes on rank 0; ignored on other ranks.
  * Errors:  USAGE for sizes that do not fit into memory; as hlorun_client_barrier.
  * Owner:   borrows both until it returns. */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes,
                                      void *out);
 /* Collective. Rank 0 gets the timeline of all ranks as JSON for chrome://tracing and
- * ui.perfetto.dev: per rank a row of steps and a row of each worker's share; times in microseconds.
- * Other ranks get NULL.
+ * ui.perfetto.dev: per rank a row of steps and a row for each worker; times in microseconds. Other
+ * ranks get NULL.
  * Errors:  USAGE if options.trace was false; NO_MEMORY; as hlorun_client_barrier.
  * Owner:   the caller frees *out_json with free(). */
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
@@ -152,15 +151,15 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
  * Errors:  USAGE if options.trace was false; NO_MEMORY.
  * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
-/* The same, followed by the time that bandwidth and arithmetic of that moment allow for each
- * kernel, and by the kernels that are far from it. Errors and owner: as hlorun_client_explain. */
+/* The same table, followed by each kernel's lower bound of time, from the measured bandwidth and
+ * FLOP/s, and by the kernels far above it. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out_table);
-/* The same as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
+/* The table as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
  * peak_flops and kernels, a list with kernel, op, calls, time_s, worked_s, bytes, flops, reason and
  * instructions. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json);
 /* Sends `size_bytes` bytes to rank `to`, which calls hlorun_client_recv with the same size. Blocks
- * until the data may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
+ * until `bytes` may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
  * CANCELLED, DEADLINE. Owner: borrows `bytes` until it returns. */
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes,
                                    size_t size_bytes);
@@ -172,12 +171,12 @@ hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *byte
 /* --- programs --- */
 
 typedef struct hlorun_program_options {
-  size_t struct_size; /* sizeof this struct, for later versions */
+  size_t struct_size; /* sizeof this struct; distinguishes versions */
   int num_replicas;   /* 0: from the module, or the world */
   int num_partitions; /* 0: from the module */
-  bool mpmd;          /* ranks may run different programs; equal on all ranks */
+  bool mpmd;          /* ranks may run different programs; same value on all ranks */
   bool unproved;      /* load a program even if its schedule deadlocks */
-  bool verify_comm;   /* compare communication operations at run time; equal on all ranks */
+  bool verify_comm;   /* compare communication operations at run time; same value on all ranks */
   /* Source of the infeed and sink of the outfeed: file:PATH, unix:PATH, tcp:PORT, tcp:HOST:PORT,
    * fd:N or exec:COMMAND, with %r and %p for replica and partition. NULL: none. */
   const char *infeed, *outfeed;
@@ -187,22 +186,22 @@ typedef struct hlorun_program_options {
   /* Folder for probeN.npy and index.csv; with several ranks probeN@RANK.npy and index@RANK.csv.
    * NULL: "probes". */
   const char *probe_dir;
-  /* Global programs: a mesh for one that names none ("data=4,model=2"), and how parameters and
-   * results are cut ("in0=data,model;out0=-,data"). NULL: as the program says. */
+  /* Global programs: the mesh, for a program that names none ("data=4,model=2"), and shardings of
+   * parameters and results ("in0=data,model;out0=-,data"). NULL: those of the program. */
   const char *mesh, *sharding;
   /* Global programs: pairs of a flattened result and the flattened parameter that it becomes in the
-   * next execution, which are cut alike. NULL: none. */
+   * next execution; both get the same sharding. NULL: none. */
   const int (*carried)[2];
   int carried_count;
-  /* Global programs: parameters and results stay parts where the program says that they are
-   * unreduced, that is summands of a sum over devices. False: they are whole arrays. */
+  /* Global programs: parameters and results that the program annotates as unreduced stay summands
+   * of a sum over devices. False: they are whole arrays. */
   bool keep_unreduced;
   /* Global programs: parameters and results whose sharding the program leaves open are cut by whole
-   * axes of the mesh, for frameworks that have no names for parts of an axis. */
+   * axes of the mesh only, for frameworks that cannot name sub-axes. */
   bool whole_axes;
-  /* Global programs: operands of products from so many bytes of a process on are not gathered, and
-   * results not reduced whole: parts go round the processes while others are multiplied. 0: from
-   * 256 MiB on. */
+  /* Global programs: size in bytes, per process, from which on operands of products are not
+   * gathered and results not reduced as a whole. Their parts travel around a ring of processes
+   * instead, while other parts are multiplied. 0: 256 MiB. */
   uint64_t gather_limit;
 } hlorun_program_options_t;
 /* Sets struct_size and all defaults. */
@@ -210,23 +209,24 @@ void hlorun_program_options_init(hlorun_program_options_t *options);
 
 /* Reads a program in any of its formats (HLO text or proto, StableHLO text or bytecode), verifies,
  * optimises, plans and compiles it. Collective if the client has peers: they compare their plans,
- * so that a difference is an error here and not a hang later.
+ * so that a difference is reported here instead of causing a hang later.
  * Errors:  INVALID with file:line:column; UNSUPPORTED; USAGE for a grid that does not fit the
- *          world; DISAGREE on all ranks alike, also for a schedule that deadlocks; UNAVAILABLE for
- *          files and feeds; NO_MEMORY.
- * Owner:   the caller releases *out_program; it holds the client. `options` is copied. */
+ *          world; DISAGREE on all ranks, also for a schedule that deadlocks; UNAVAILABLE for files
+ *          and feeds; NO_MEMORY.
+ * Owner:   the caller releases *out_program, which holds a reference to the client. `options` is
+ *          copied. */
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
                                     const hlorun_program_options_t *options,
                                     hlorun_program_t **out_program);
-/* The same from memory, which is copied; `name` stands for the path in messages. */
+/* The same from memory, which is copied; messages use `name` as the path. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
-/* Loads one program for `count` clients that are each other's peers within this process, which
- * hlorun_clients_create_local or hlorun_clients_create_part made: it is compiled once, and the
- * programs share it. One thread calls it for all; collective over the processes of a part. mpmd
- * and verify_comm are not available.
+/* Loads one program for `count` clients of this process that are each other's peers, made by
+ * hlorun_clients_create_local or hlorun_clients_create_part. The program is compiled once and
+ * shared. One thread calls this for all clients; collective over the processes of a part. mpmd and
+ * verify_comm are not available.
  * Owner:   `out_programs` has room for `count` references, by rank. Errors: as
  *          hlorun_program_load; USAGE for other clients. */
 hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
@@ -253,48 +253,47 @@ const char *hlorun_program_param_name(const hlorun_program_t *program, int index
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index);
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index);
 /* Part of the global parameter or result `index` that process `process` holds, for a program that
- * was partitioned from a global one: sizes of the whole and starts of the part, one per dimension
- * of the array. False: the program was not, or there is no such array. */
+ * was partitioned from a global one: sizes of the global array and offsets of the part, one per
+ * dimension. False: not such a program, or no such array. */
 bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int index, int process,
                          int64_t *out_dims, int64_t *out_starts);
 /* Parameters and results of programs partitioned by their author (shard_map) are shards of global
  * arrays. True if flattened parameter (or result) `index` of this rank is a shard of a global array
- * with `rank` dimensions `dims`; out_starts[rank] is then its offset there, in elements. */
+ * with `rank` dimensions `dims`; `out_starts` then gets its offset per dimension, in elements. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts);
-/* For a program that XLA has partitioned: from now on its parameters and results are parts of
- * global arrays for hlorun_program_part, as those of a program that was partitioned when it was
- * loaded. False, and nothing changes: its text does not tell how every result is cut.
- * Thread: before others use the program. */
+/* Makes hlorun_program_part work for a program that XLA has partitioned, as for a global program
+ * that was partitioned by loading it. False, without a change: the program's text does not
+ * determine the sharding of every result. Thread: before others use the program. */
 bool hlorun_program_make_global(hlorun_program_t *program);
 
-/* Costs of loading and of running. For a program with dynamic sizes: steps, code and memory are
- * those of the specialization for the sizes of the last execution; times include compiling all
- * specializations. */
+/* Costs of loading and of running. For a program with dynamic sizes, steps, code and memory are
+ * those of the specialization for the sizes of the last execution; times include the compilation of
+ * all specializations. */
 typedef struct hlorun_program_figures {
   size_t struct_size;           /* sizeof this struct, set by hlorun_program_get_figures */
   double read_s;                /* seconds for parsing and verifying */
   double passes_s;              /* seconds for optimisation passes */
   double plan_s;                /* seconds for ordering and buffer assignment */
   double code_s;                /* seconds for kernel selection and code generation */
-  uint64_t arena_bytes;         /* preallocated intermediate values; 0: the reference engine */
-  uint64_t native_steps;        /* steps by native kernels (compiled engine) */
-  uint64_t generated_steps;     /* steps by generated code */
-  uint64_t reference_steps;     /* steps by reference kernels */
+  uint64_t arena_bytes;         /* bytes for intermediate values; 0: the reference engine */
+  uint64_t native_steps;        /* steps executed by native kernels (compiled engine) */
+  uint64_t generated_steps;     /* steps executed by generated code */
+  uint64_t reference_steps;     /* steps executed by reference kernels */
   uint64_t copy_steps;          /* steps that only copy */
   uint64_t code_kernels;        /* generated functions */
   uint64_t code_modules;        /* modules that hold them */
   uint64_t code_modules_cached; /* modules loaded from the code cache */
-  uint64_t code_bytes;          /* memory of generated code */
+  uint64_t code_bytes;          /* bytes of generated code */
   uint64_t copies;              /* specializations compiled so far */
   uint64_t infeeds;             /* instructions that read the infeed, after optimisation */
   uint64_t outfeeds;            /* instructions that write the outfeed */
   uint64_t random_ops;          /* instructions that draw from the client's seed */
   uint64_t cut_params;          /* parameters that are parts of global arrays */
-  uint64_t cut_results;         /* results that are, as far as the program says */
-  uint64_t unknown_results;     /* arrays among the results of a program that XLA has partitioned
-                                   whose parts its text does not tell */
-  uint64_t collectives;         /* instructions that groups of processes execute together */
+  uint64_t cut_results;         /* results known to be parts of global arrays */
+  uint64_t unknown_results;     /* result arrays of unknown sharding, in a program that XLA has
+                                   partitioned */
+  uint64_t collectives;         /* collective instructions */
   uint64_t transfers;           /* sends and receives of channels */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program,
@@ -302,17 +301,18 @@ void hlorun_program_get_figures(const hlorun_program_t *program,
 
 /* --- functions of the caller, for custom-call --- */
 
-/* The classic convention of XLA's custom calls: in[k] points to the bytes of operand k; `out` to
- * those of the result, or to an array of pointers if the result is a tuple. Arrays are dense and
- * row-major; shapes are those of the instruction. Thread: the one that executes. */
+/* The classic calling convention of XLA's custom calls: in[k] points to the bytes of operand k,
+ * `out` to those of the result, or to an array of pointers if the result is a tuple. Arrays are
+ * dense and row-major; shapes are those of the instruction. Thread: the executing one. */
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
 /* Registers a target for programs loaded afterwards, in the whole process. Errors: USAGE for an
  * empty name or one that XLA or JAX use themselves. */
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
-/* Opens a shared library. Functions that it defines and exports (not those of its dependencies) are
- * targets under their own names. If it exports
+/* Opens a shared library. The functions that it defines and exports (not those of its dependencies)
+ * become targets under their own names. If it exports
  *   void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn));
- * this is called, and what it registers are targets too. Errors: UNAVAILABLE, USAGE.
+ * this is called, and the functions that it registers become targets, too. Errors: UNAVAILABLE,
+ * USAGE.
  * Owner:   the library stays open until the process ends. */
 hlorun_status_t hlorun_plugin_open(const char *path);
 
@@ -324,15 +324,15 @@ typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
  *          per element. dtype: "f32", "bf16", "s4", "pred", ...
  * Errors:  USAGE for an unknown type, a negative size, a rank out of range, or borrowed data not
  *          aligned to the element size; NO_MEMORY. `release` is not called then.
- * Owner:   with `release` the bytes are borrowed, without a copy, until the last reference is gone
- *          and release(context, data, size_bytes) is called, by whatever thread drops it. Without
- *          `release` they are copied before the call returns. */
+ * Owner:   with `release` the bytes are borrowed, without a copy. The thread that drops the last
+ *          reference calls release(context, data, size_bytes). With NULL for `release` the bytes
+ *          are copied before the call returns. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context,
                                      hlorun_buffer_t **out_buffer);
 /* Moves an array into memory shared with peers on this host, so that collectives need not copy it.
- * No effect if there is none, if the array is too small to gain, or if it is there already, as
- * results of programs are. Owner: replaces the caller's reference in *buffer. Errors: NO_MEMORY. */
+ * No effect without shared memory, for an array too small to gain, or for one already there, such
+ * as a program's result. Owner: replaces the caller's reference in *buffer. Errors: NO_MEMORY. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
 /* Adds a reference and returns `buffer`. Thread: any. */
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);
@@ -348,18 +348,18 @@ size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer);
 /* --- executions --- */
 
 /* Runs the program once and waits for its end.
- * Shape:   one entry per flattened parameter in `args` (NULL for tokens) and in `donate`; room for
- *          one reference per flattened result in `results`.
+ * Shape:   `args` has one entry per flattened parameter (NULL for tokens); `donate` is NULL or has
+ *          as many; `results` has room for one reference per flattened result.
  * Errors:  USAGE for an argument of another shape, before any reference is taken; CANCELLED,
  *          DEADLINE, DISAGREE, UNAVAILABLE, NO_MEMORY, and failures of the program's own ops.
- * Owner:   borrows `args`. Where `donate` is not NULL and donate[k] is true, the caller's reference
- *          of args[k] is consumed, also if the run fails, so that the program may overwrite the
- *          buffer if it holds the only reference. The caller releases `results`. */
+ * Owner:   borrows args[k], unless donate[k] is true: then it consumes the caller's reference, also
+ *          if the run fails, and the program may overwrite a buffer without other references. The
+ *          caller releases `results`. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results);
-/* Starts an execution on a thread of its own. Its place in the client's order is that of this call.
+/* Starts an execution on its own thread. This call determines its place in the client's order.
  * Owner:   `args` are retained, or consumed where donated, before the call returns; the execution
- *          holds the program. The caller releases *out_execution.
+ *          holds a reference to the program. The caller releases *out_execution.
  * Errors:  as hlorun_execute for arguments; UNAVAILABLE if no thread can be started. */
 hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                      const bool *donate, hlorun_execution_t **out_execution);
@@ -368,7 +368,7 @@ bool hlorun_execution_is_done(hlorun_execution_t *execution);
 /* Waits for the end and moves the results out. Errors: as hlorun_execute; USAGE for a second call.
  * Thread: one at a time per execution. */
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results);
-/* Waits for the end if nobody did, and releases results that were not moved out. */
+/* Waits for the end of the execution and releases results that were not moved out. Accepts NULL. */
 void hlorun_execution_release(hlorun_execution_t *execution);
 
 #ifdef __cplusplus

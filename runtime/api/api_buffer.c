@@ -17,7 +17,7 @@ char *hlorun_status_format(hlorun_status_t status) { return hr_status_format(sta
 void hlorun_status_release(hlorun_status_t status) { hr_status_release(status); }
 const char *hlorun_version(void) { return PACKAGE_VERSION; }
 
-/* Sizes that no array has are USAGE; those that no memory has fail later with NO_MEMORY. */
+/* Invalid sizes are USAGE; sizes that exceed the memory fail later with NO_MEMORY. */
 static hr_status_t check_shape(int rank, const int64_t *dims) {
   if (rank < 0 || rank > HLO_MAX_RANK)
     return hr_error(HR_USAGE, "hlorun_buffer_create: rank %d, want 0 to %d", rank, HLO_MAX_RANK);
@@ -31,8 +31,8 @@ static hr_status_t check_shape(int rank, const int64_t *dims) {
   return NULL;
 }
 
-/* Borrowed bytes are read where they are, whole elements at a time: they must be aligned for their
- * scalar. */
+/* Borrowed bytes are read in place, whole elements at a time: they must be aligned to the size of
+ * their scalar type. */
 static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, bool is_borrowed) {
   size_t alignment = hr_dtype_bytes(hr_dtype_real(type));
   if (count && !data)
@@ -88,7 +88,6 @@ const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) {
   return buffer ? hr_dtype_name(buffer->dtype) : NULL;
 }
 int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer ? buffer->rank : 0; }
-/* The sizes live as long as the buffer. */
 const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) {
   return buffer ? buffer->dims : NULL;
 }

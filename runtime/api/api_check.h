@@ -1,4 +1,4 @@
-/* Argument checks of the embedding API: an invalid argument is USAGE, with the names of function
+/* Argument checks of the embedding API. An invalid argument is a USAGE error that names function
  * and argument. */
 #ifndef HLORUN_API_CHECK_H
 #define HLORUN_API_CHECK_H

@@ -1,13 +1,12 @@
 /* Clients of the embedding API: creation, cancellation, the watchdog of progress, and transfers of
  * the caller.
- * Order:    everything that uses the endpoint takes a ticket and is served in order (a fair lock),
- * so that
+ * Order:    every use of the endpoint takes a ticket and is served in order (a fair lock), so that
  *           concurrent calls reach the transport in the same order on all ranks.
- * Watchdog: poll_cancel compares the counter of steps with that of the last poll; after timeout_s
- * without a step
- *           the wait fails, with a report of who waits for whom. A wait of a minute
- * (HLORUN_WATCHDOG) is warned of. Without a limit the clock is read at one of CLOCK_POLLS polls
- * only. Threads:  one client in a process of its own, or one for each thread of a local world. */
+ * Watchdog: poll_cancel compares the step counter with its value at the last poll; after timeout_s
+ *           without a step the wait fails, with a report of the wait-for graph. A wait of a minute
+ *           (HLORUN_WATCHDOG) causes a warning. Without a limit the clock is read at one of
+ *           CLOCK_POLLS polls only.
+ * Threads:  one client per process, or one per thread of a local world. */
 #include "api_client.h"
 
 #include <limits.h>
@@ -23,19 +22,18 @@
 #include "topo/topo.h"
 #include "transport/core/event_loop.h"
 
-#define STOPPED_S 1         /* seconds between two polls of a wait, in which it was stopped */
-#define CLOCK_POLLS 64      /* polls between reads of the clock without a time limit */
-#define TRACE_EVENTS 131072 /* 6 MiB */
+#define STOPPED_S 1    /* gap between two polls of a wait that means a stopped process, seconds */
+#define CLOCK_POLLS 64 /* polls between reads of the clock without a time limit */
+#define TRACE_EVENTS 131072 /* default capacity of the timeline: 6 MiB */
 #define MAX_TRACE_EVENTS ((size_t)1 << 32)
-#define MAX_LOCAL_CLIENTS 1024 /* each keeps a list of all peers */
+#define MAX_LOCAL_CLIENTS 1024 /* limited, as each client has a list of all peers */
 
-/* struct_size tells a client built against another version apart. */
+/* struct_size distinguishes callers built against another version. */
 void hlorun_client_options_init(hlorun_client_options_t *options) {
   if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
 
-/* Warns of a wait that lasts, at twice the length each time. A poll of a computation ends the
- * wait. */
+/* Warns of a long wait, each time at twice the duration. A poll of a computation ends the wait. */
 static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double now) {
   if (!is_wait || client->waiting_since_s == 0) {
     client->waiting_since_s = is_wait ? now : 0;
@@ -48,8 +46,8 @@ static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double n
   return exec_wait_warn(&client->comm, waited_s);
 }
 
-/* A process that was stopped and goes on (Ctrl-Z, a suspended job) has not waited meanwhile: while
- * it waits, polls follow each other within milliseconds. */
+/* Does not count time in which the process was stopped (Ctrl-Z, a suspended job): polls of a wait
+ * are milliseconds apart otherwise. */
 static void leave_out_stop(hlorun_client_t *client, bool is_wait, double now) {
   double gap_s = now - client->polled_s;
   if (is_wait && client->polled_s > 0 && gap_s > STOPPED_S) {
@@ -59,7 +57,7 @@ static void leave_out_stop(hlorun_client_t *client, bool is_wait, double now) {
   client->polled_s = is_wait ? now : 0;
 }
 
-/* The clock starts anew whenever a step was made since the last call. */
+/* Restarts the clock if a step was made since the last call. */
 static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
@@ -85,7 +83,7 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
 hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
-/* The wait for peers that start: there are no groups yet, by which anything could be asked. */
+/* State of the wait for peers at start-up, before groups exist. */
 typedef struct joining {
   int rank;
   double limit_s, stall_s, start_s; /* 0: no limit, no warning */
@@ -116,7 +114,7 @@ static hr_status_t join_peers(hlorun_client_t *client, tp_endpoint_t *endpoint) 
   return st;
 }
 
-/* Over MPI where a launcher has started several processes, else a single one. */
+/* Opens MPI if a launcher has started several processes, else a single-process endpoint. */
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
   if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1)
     return tp_world_open(out_endpoint);
@@ -134,7 +132,7 @@ static hr_status_t open_trace(hlorun_client_t *client) {
 
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
-/* The trace must exist before the pool and the groups, which note times only if there is one. */
+/* Creates the trace before the pool and the groups, which record times only if it exists. */
 hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
                             hlorun_client_t **out_client) {
   void *memory;
@@ -171,8 +169,8 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   return NULL;
 }
 
-/* Binds the calling thread, which will compute, to this process's share of the host. A single
- * process has all of it and skips the costly examination of the topology. */
+/* Binds the calling thread, which also computes, to this process's share of the host. A single
+ * process has the whole host and skips the costly inspection of the topology. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
@@ -189,7 +187,7 @@ static hr_status_t option_error(const char *name, long long found, long long min
                   maximum);
 }
 
-/* Checks all numbers, so that nothing below has to check them again. */
+/* Checks all numbers; later functions rely on it. */
 static hr_status_t check_options(const hlorun_client_options_t *options) {
   const struct {
     const char *name;
@@ -233,8 +231,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options,
   return st;
 }
 
-/* A copy in memory that peers reach; *out_value NULL: no memory is shared, and the buffer stays
- * where it is. */
+/* Copies an array to memory shared with peers; *out_value is NULL without shared memory. */
 static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
                                hlo_value_t **out_value) {
   hr_buffer_t *bytes = NULL;
@@ -247,8 +244,6 @@ static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value,
   return st;
 }
 
-/* Moves a buffer to memory that peers of the machine reach, so that collectives read it without a
- * copy. Nothing is done where it lies there already, or where there is none. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
   hlo_value_t *shared;
   API_NOT_NULL(client);
@@ -262,8 +257,8 @@ hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **b
   return NULL;
 }
 
-/* All or none: those created before a failure are closed with its exit code, which their peers
- * report. */
+/* Creates all or none: after a failure, created clients are closed with its exit code, which their
+ * peers report. */
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients) {
   API_NOT_NULL(options);
@@ -334,7 +329,7 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
   pthread_mutex_unlock(&client->mutex);
 }
 
-/* With peers there is no way back: they have seen transfers that were never completed. */
+/* Impossible with peers: they have started transfers that were never completed. */
 hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   API_NOT_NULL(client);
   if (client->endpoint->world_size > 1)
@@ -349,8 +344,7 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   return NULL;
 }
 
-/* Prints what this rank does or waits for, and asks all ranks for the same. Not safe in a signal
- * handler. */
+/* Not safe in a signal handler. */
 void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
   if (!client) return;
@@ -367,14 +361,16 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
   return ticket;
 }
 
-/* Time between two holders of the lock is neither a wait nor a stop of the process. */
+/* Resets the watchdog: time between two holders of the lock is neither a wait nor a stopped
+ * process.
+ */
 static void restart_watchdog(hlorun_client_t *client) {
   client->steps_seen_s = 0;
   client->waiting_since_s = 0;
   client->polled_s = 0;
 }
 
-/* Blocks until all earlier tickets are returned. The watchdog starts anew with each holder. */
+/* Blocks until all earlier tickets are served. Each holder resets the watchdog. */
 void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   pthread_mutex_lock(&client->mutex);
   while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
@@ -393,7 +389,7 @@ void api_client_unlock_fair(hlorun_client_t *client) {
   pthread_mutex_unlock(&client->mutex);
 }
 
-/* First come, first served, and recursive: the holder only counts deeper. */
+/* A recursive call by the holder only increments the depth. */
 void api_client_lock_fair(hlorun_client_t *client) {
   if (atomic_load(&client->depth) && pthread_equal(atomic_load(&client->holder), pthread_self())) {
     atomic_fetch_add(&client->depth, 1);
@@ -410,7 +406,7 @@ hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
   return st;
 }
 
-/* Only rank 0 needs `out`; the sum of the sizes is checked in every process alike. */
+/* Only rank 0 needs `out`; every process checks the total size. */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes,
                                      void *out) {
   API_NOT_NULL(client);
@@ -425,7 +421,7 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
   return st;
 }
 
-/* A rank of the world that is not the caller's, and a size that pointers can express. */
+/* Checks that the peer is another rank of the world and the size is below the limit of pointers. */
 static hr_status_t check_peer(const hlorun_client_t *client, int peer, size_t size_bytes) {
   const tp_endpoint_t *endpoint = client->endpoint;
   if (peer < 0 || peer >= endpoint->world_size || peer == endpoint->rank)

@@ -2,10 +2,10 @@
  * compiled engine, a specialization or the reference engine runs.
  *   hlorun_execute         check -> lock -> run -> end transfers -> unlock
  *   hlorun_execute_start   check -> take a ticket -> thread: wait for it -> run -> unlock
- *   hlorun_execution_wait  join the thread, move the results to the caller
+ *   hlorun_execution_await join the thread, move the results to the caller
  * Tickets are taken in the caller's thread, so that executions reach the transport in the order of
- * the calls. The compiled engine borrows its arguments; the others consume references. A donated
- * argument is the program's from the call on, whether it succeeds or not. */
+ * the calls. The compiled engine borrows its arguments; the others consume references. The program
+ * owns a donated argument from the call on, whether it succeeds or not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct hlorun_execution {
   hr_status_t status;
 };
 
-/* USAGE with the parameter's number, name and shape, and what was given. */
+/* USAGE with the parameter's number, name and shape, and the argument's shape. */
 static hr_status_t argument_error(const hlorun_program_t *program, int index,
                                   const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
@@ -37,8 +37,8 @@ static hr_status_t argument_error(const hlorun_program_t *program, int index,
                   program->param_shapes[index]);
 }
 
-/* Every leaf of the entry's parameters; tokens may be NULL, dynamic sizes must be within their
- * bounds. */
+/* Checks every leaf of the entry's parameters. Tokens may be NULL; dynamic sizes must be within
+ * their bounds. */
 static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
   API_NOT_NULL_FOR(program->param_count, args);
   const hlo_module_t *module = program->compiled.module;
@@ -53,8 +53,8 @@ static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffe
   return NULL;
 }
 
-/* A value for each parameter of the entry out of the leaves, whose references are consumed, on
- * errors too. */
+/* Builds a value for each parameter of the entry from the leaves. Consumes their references, also
+ * on errors. */
 static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves,
                                        hlo_value_t **params) {
   const hlo_module_t *module = program->compiled.module;
@@ -72,7 +72,7 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
   return st;
 }
 
-/* Ends transfers that the program started and did not wait for; failures are joined to `st`. */
+/* Completes transfers that the program started but did not await; joins failures to `st`. */
 static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   st = exec_verify_end(program->verify, st);
   st = exec_channels_end(program->channels, st);
@@ -121,13 +121,13 @@ static hr_status_t run_reference(hlorun_program_t *program, hlorun_buffer_t **le
   return NULL;
 }
 
-/* A span of the trace for the whole execution. */
+/* Adds a span for the whole execution to the trace. */
 static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
   if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
 }
 
-/* With the lock held, until leave(). A program has one set of intermediate values: a function that
- * it calls may run other programs, but not itself. */
+/* Called with the lock held; leave() ends it. A program has one set of intermediate values: a
+ * function that it calls may run other programs, but not this one. */
 static hr_status_t enter(hlorun_program_t *program) {
   if (program->is_running)
     return hr_error(HR_UNSUPPORTED, "program %.*s runs itself, in a function that it calls",
@@ -158,7 +158,7 @@ static hr_status_t run_entered(hlorun_program_t *program, hlorun_buffer_t **leav
   return st;
 }
 
-/* enter() and run_entered(); the references in `leaves` are consumed in any case. */
+/* enter() and run_entered(). Consumes the references in `leaves` in any case. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves,
                                hlorun_buffer_t **results) {
   hr_status_t st = enter(program);
@@ -186,7 +186,7 @@ static hr_status_t retain_arguments(hlorun_program_t *program, hlorun_buffer_t *
   return NULL;
 }
 
-/* The compiled engine is called without a list of references, which keeps small programs fast. */
+/* The compiled engine needs no list of references, which saves time for small programs. */
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                const bool *donate, hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
@@ -227,7 +227,7 @@ static void *execution_thread(void *context) {
   return NULL;
 }
 
-/* Without a thread the ticket is served at once, or later callers would wait for ever. */
+/* If no thread starts, serves the ticket at once, as later callers would wait for ever. */
 static hr_status_t start_thread(hlorun_execution_t *execution) {
   execution->ticket = api_client_take_ticket(execution->program->client);
   if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
@@ -237,7 +237,6 @@ static hr_status_t start_thread(hlorun_execution_t *execution) {
   return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
 }
 
-/* The execution keeps a reference to the program until it is released. */
 hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args,
                                      const bool *donate, hlorun_execution_t **out_execution) {
   void *memory, *results;
@@ -268,7 +267,7 @@ bool hlorun_execution_is_done(hlorun_execution_t *execution) {
   return !execution || atomic_load(&execution->done);
 }
 
-/* Results move to the caller; those of a failed execution stay and are released with it. */
+/* Results of a failed execution are not moved; they are released with it. */
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
   API_NOT_NULL(execution);
   API_NOT_NULL_FOR(execution->program->result_count, results);
@@ -284,7 +283,7 @@ hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buf
   return st;
 }
 
-/* Waits for the thread: the execution's buffers are its own until then. */
+/* Waits for the thread, which uses the execution's buffers. */
 void hlorun_execution_release(hlorun_execution_t *execution) {
   if (!execution) return;
   if (!execution->joined) pthread_join(execution->thread, NULL);

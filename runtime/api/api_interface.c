@@ -86,7 +86,7 @@ static const hlo_sharding_t *sharding_of_root(const hlo_module_t *module, int in
 }
 
 /* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). In programs of one
- * partition without manual computations shardings say how XLA has cut what is local already. */
+ * partition without manual computations, shardings describe how XLA cut arrays that are local. */
 static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
                                     const hlo_sharding_t **out_sharding) {
   bool is_manual = module->result_shardings != NULL, is_cut = module->num_partitions > 1;
@@ -103,8 +103,7 @@ static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, 
   return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
 }
 
-/* Where this rank's part of a global array of sizes `dims` begins. False if the leaf is not cut,
- * or if its parts have other sizes than the program's. */
+/* False if the leaf is not cut, or if its parts have other sizes than the program's. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank,
                           const int64_t *dims, int64_t *out_starts) {
   const hlo_sharding_t *sharding;
@@ -121,8 +120,6 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   return fits;
 }
 
-/* For programs that were partitioned here: sizes of the global array, and where the part of
- * `process` begins. */
 bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int index, int process,
                          int64_t *out_dims, int64_t *out_starts) {
   static const hlo_sharding_t whole = {.kind = HLO_TILE_KIND_REPLICATED};
@@ -143,7 +140,8 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
   return fits;
 }
 
-/* Is the part of a result, which XLA has cut, not known? A number has no parts. */
+/* True if the sharding of a result of a program partitioned by XLA is unknown; scalars have none.
+ */
 static bool is_unknown(const hlo_module_t *module, int index) {
   const hlo_shape_t *shape = hlo_shape_leaf(hlo_entry_result_shape(module), index);
   return module->result_shardings && !module->was_global && shape->rank &&
@@ -158,7 +156,7 @@ bool hlorun_program_make_global(hlorun_program_t *program) {
   return true;
 }
 
-/* Steps by what computes them; loops, branches and views are not counted. */
+/* Counts steps by kind; loops, branches and views are not counted. */
 static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
   for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
       case FLAT_NATIVE:
@@ -178,7 +176,7 @@ static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figur
     }
 }
 
-/* What the code generator made or found in its cache. */
+/* Counts generated and cached code. */
 static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   jit_counts_t counts = jit_counts(jit);
   figures->code_kernels = (uint64_t)counts.kernels;
@@ -187,7 +185,7 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_bytes = counts.code_bytes;
 }
 
-/* What the program asks of its surroundings. */
+/* Counts instructions that use feeds, random numbers or other processes, and cut arrays. */
 static void count_uses(const hlo_module_t *module, hlorun_program_figures_t *figures) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
@@ -200,7 +198,7 @@ static void count_uses(const hlo_module_t *module, hlorun_program_figures_t *fig
     }
 }
 
-/* Only tiled and named shardings cut. */
+/* True if the sharding cuts a dimension; only tiled and named ones do. */
 static bool cuts(const hlo_sharding_t *sharding, const hlo_shape_t *shape) {
   for (int d = 0; sharding && d < shape->rank; d++)
     if (hlo_shard_parts(sharding, d) > 1) return true;
@@ -217,8 +215,8 @@ static void count_cuts(const hlorun_program_t *program, hlorun_program_figures_t
     }
 }
 
-/* Times are sums over the program and its specializations, sizes those of the last one that was
- * made. */
+/* Times are sums over the program and its specializations; sizes are those of the specialization of
+ * the last execution. */
 void hlorun_program_get_figures(const hlorun_program_t *program,
                                 hlorun_program_figures_t *out_figures) {
   if (!out_figures) return;

@@ -1,5 +1,5 @@
-/* Clients of a part of a world: an endpoint for each member that is this process's, opened by all
- * of them at once, as opening is collective over the part. */
+/* Clients of a part of a world: an endpoint for each member of this process. All are opened at the
+ * same time, each in its thread, as opening is collective over the part. */
 #include <pthread.h>
 
 #include "api_check.h"
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "transport/core/subset.h"
 
-/* --- what all ranks of this process do together --- */
+/* --- calls by all ranks of this process --- */
 
 typedef struct rank_call {
   hr_status_t (*fn)(void *context, int k);
@@ -24,7 +24,7 @@ static void *call_rank(void *context) {
   return NULL;
 }
 
-/* A rank without a thread fails; the others then end by the time-outs of their waits. */
+/* If a thread cannot be started, its rank fails, and the others end by time-outs of their waits. */
 hr_status_t api_each_rank(int count, hr_status_t (*fn)(void *context, int k), void *context) {
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(rank_call_t), &memory));
@@ -50,9 +50,9 @@ typedef struct part {
   hlorun_client_t *whole;
   int count;
   tp_member_t *members; /* by rank of the part */
-  int *own;             /* ranks of the part that are of this process */
+  int *own;             /* ranks of the part in this process */
   int own_count;
-  hlorun_client_t **clients; /* clients of own, in its order */
+  hlorun_client_t **clients; /* clients of the ranks in `own` */
 } part_t;
 
 /* Signature of api_each_rank's function. */

@@ -2,8 +2,8 @@
  * group_consensus and a joint proof), connect channels, feeds, verification and probes, and create
  * the machine.
  *   bytes -> compile_traced -> api_program_describe -> connect_peers -> equip -> program
- * Release is in reverse order and accepts a program that failed half-way. Programs that are loaded
- * for all clients of a local world share what the first rank has compiled (share_compiled). */
+ * Release is in reverse order and accepts a partly loaded program. Programs that are loaded for all
+ * clients of a local world share the compiled form of the first rank (share_compiled). */
 #include "api_program.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void hlorun_program_options_init(hlorun_program_options_t *options) {
   if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
-/* The first instruction that says where it comes from. */
+/* The metadata of the first instruction with a source location. */
 static const hlo_metadata_t *find_place(const hlo_module_t *module) {
   for (size_t i = 0; i < module->entry->instrs.count; i++) {
     const hlo_extra_t *extra = module->entry->instrs.data[i]->extra;
@@ -40,7 +40,8 @@ hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
                          HR_STR_ARGS(place->source_file), (long long)place->source_line);
 }
 
-/* Collective: plans may differ in their shared arrays, as where one rank compares engines. */
+/* Collective: checks whether all plans have the same shared arrays; they differ, for example, if
+ * one rank compares engines. */
 static hr_status_t agree_on_arrays(hlorun_program_t *program, hr_arena_t *arena) {
   hlorun_client_t *client = program->client;
   uint64_t mine = program->compiled.flat ? flat_shared_key(program->compiled.flat) : 0, *all;
@@ -71,7 +72,7 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {
       .plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
-  /* Alone there is nobody to talk to, and a program of the client may run meanwhile. */
+  /* A single process needs no lock, and a program of the client may be running. */
   if (client->endpoint->world_size == 1) return exec_channels_create(&options, &program->channels);
   api_client_lock_fair(client);
   hr_status_t st =
@@ -82,8 +83,8 @@ static hr_status_t connect_peers(hlorun_program_t *program, bool mpmd, bool unpr
   return st;
 }
 
-/* Signature of exec_machine_options_t.attach_comm; verification comes last, as it wraps what is
- * there. */
+/* Signature of exec_machine_options_t.attach_comm; verification comes last, as it wraps the other
+ * functions. */
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
   tp_flip_begin();
@@ -106,14 +107,14 @@ static hr_status_t make_verify(hlorun_program_t *program) {
   return exec_verify_create(&options, &program->verify);
 }
 
-/* HLORUN_CHECK=1: each result is compared with the reference engine. "memory" is another check
- * (base/fence.h). */
+/* True for HLORUN_CHECK=1: each result is compared with the reference engine. HLORUN_CHECK=memory
+ * is another check (base/fence.h). */
 static bool is_checking(void) {
   const char *text = getenv("HLORUN_CHECK");
   return text && *text && strcmp(text, "0") != 0 && !hr_fence_is_on();
 }
 
-/* What both engines share with the client: rank, seed, cancellation, progress, trace. */
+/* Options of both engines from the client: rank, seed, cancellation, progress, trace. */
 static exec_machine_options_t machine_options(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
   return (exec_machine_options_t){.rank = client->endpoint->rank,
@@ -185,7 +186,7 @@ static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *co
   return NULL;
 }
 
-/* Workers that are busy meanwhile are making code, and are shown as such. */
+/* Work of the pool during compilation is code generation and is traced as such. */
 static hr_status_t compile_traced(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                                   const compiler_options_t *compiler) {
   hr_trace_t *trace = program->client->trace;
@@ -213,7 +214,7 @@ static hr_status_t open_probe_files(hlorun_program_t *program,
                                &program->probe_files);
 }
 
-/* What the compiler must know of client and world. */
+/* Compiler options from the client, the world and the caller's options. */
 static compiler_options_t compiler_options(const hlorun_program_t *program,
                                            const hlorun_program_options_t *options) {
   return (compiler_options_t){
@@ -241,8 +242,8 @@ static compiler_options_t compiler_options(const hlorun_program_t *program,
           program->client->options.threads != 1 && program->client->endpoint->world_size == 1};
 }
 
-/* What a program has of its own after compilation: verification, feeds, probes, specializations,
- * machine. */
+/* Creates the unshared parts of a program after compilation: verification, feeds, probes,
+ * specializations, machine. */
 static hr_status_t equip(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                          const hlorun_program_options_t *options) {
   compiler_options_t compiler = compiler_options(program, options);
@@ -267,7 +268,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   return equip(program, name, bytes, options);
 }
 
-/* 0 stands for the program's own numbers. */
+/* Checks the numbers; 0 means the program's own. */
 static hr_status_t check_options(const hlorun_program_options_t *options) {
   if (options->struct_size != sizeof *options)
     return hr_error(HR_USAGE, "program options are not initialised");
@@ -280,7 +281,7 @@ static hr_status_t check_options(const hlorun_program_options_t *options) {
   return NULL;
 }
 
-/* An empty program with one reference, which keeps its client. */
+/* Creates an empty program with one reference, which retains its client. */
 static hr_status_t create_program(hlorun_client_t *client, hlorun_program_t **out_program) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
@@ -306,7 +307,7 @@ static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_bu
   return st;
 }
 
-/* Takes over what the first rank's program has compiled; its schedule is that of all ranks. */
+/* Shares the compiled form of the first rank's program, whose schedule is that of all ranks. */
 static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *owner) {
   program->owner = owner;
   __atomic_fetch_add(&owner->references, 1, __ATOMIC_RELAXED);
@@ -320,7 +321,9 @@ static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *o
   return NULL;
 }
 
-/* All ranks of this process have the same bytes: consensus comes later, with other processes. */
+/* No consensus here, as all ranks of this process have the same bytes; other processes follow
+ * later.
+ */
 static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                  const hlorun_program_options_t *options, hlorun_program_t *owner,
                                  hlorun_program_t **out_program) {
@@ -342,7 +345,7 @@ static hr_status_t load_for_rank(hlorun_client_t *client, const char *name, hr_b
   return st;
 }
 
-/* The bytes are copied, as messages refer to them for as long as the program lives. */
+/* Copies the bytes, which messages refer to as long as the program lives. */
 static hr_status_t copy_program(const char *name, const void *bytes, size_t size_bytes,
                                 hr_buffer_t **out_copy) {
   hr_buffer_t *copy;
@@ -422,7 +425,6 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
   return st;
 }
 
-/* See copy_program. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,

@@ -14,12 +14,12 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  hlorun_program_t *owner;   /* the program whose `compiled` this one shares; NULL: its own */
+  hlorun_program_t *owner;   /* owner of the shared `compiled`; NULL: this program */
   bool is_running;           /* within an execution; guarded by the client's lock */
-  hr_fp_mode_t callers_mode; /* while it runs: of the thread that runs it, before */
+  hr_fp_mode_t callers_mode; /* floating-point mode of the executing thread before the execution */
   exec_machine_t *machine;   /* reference engine; NULL: compiled engine */
   exec_compiled_t *fast;     /* compiled engine; NULL: reference engine */
-  bool shares_arrays;        /* all ranks have the same shared arrays in their plans */
+  bool shares_arrays;        /* the plans of all ranks have the same shared arrays */
   specializations_t
       *specializations; /* with `machine`: compiled copies per sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */
@@ -34,8 +34,8 @@ struct hlorun_program {
 /* Fills in names and shapes of the flattened parameters and results, in the plan's arena. Errors:
  * NO_MEMORY. */
 hr_status_t api_program_describe(hlorun_program_t *program);
-/* Name and place in the user's source, "jit_step (train.py:41)", as far as the program says where
- * it comes from; else the name alone. In the arena. */
+/* Name of the program, in the arena, with its place in the user's source if the metadata have one:
+ * "jit_step (train.py:41)". */
 hr_status_t api_program_title(const hlo_module_t *module, hr_arena_t *arena,
                               const char **out_title);
 

@@ -1,11 +1,11 @@
 /* The timeline and the table of kernels of a client that traces. Both take the client's lock,
- * since the ring of events is written by executions. hlorun_client_trace is collective: all ranks
- * call it, and their clocks are compared. Texts are the caller's, for free(). */
+ * as executions write the ring of events. hlorun_client_trace is collective: all ranks call it, and
+ * their clocks are compared. The caller frees returned texts with free(). */
 #include "api_check.h"
 #include "api_client.h"
 #include "observe/trace_merge.h"
 
-/* Gives the text to the caller, whose free() takes it; an empty one is NULL. */
+/* Returns the text as a string for free(); NULL if it is empty. */
 static hr_status_t return_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {
   if (!st) st = hr_strbuf_finish(text);
   if (!st && text->size)

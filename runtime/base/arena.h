@@ -1,4 +1,4 @@
-/* Memory that is freed all at once: one arena per module, per plan, and a scratch one per worker.
+/* Memory that is freed as a whole: one arena per module, per plan, and a scratch one per worker.
  * Thread: one at a time. */
 #ifndef HR_BASE_ARENA_H
 #define HR_BASE_ARENA_H
@@ -12,7 +12,7 @@
 typedef struct hr_arena_block hr_arena_block_t;
 
 typedef struct hr_arena {
-  hr_arena_block_t *head; /* blocks, the one in use first */
+  hr_arena_block_t *head; /* list of blocks, the current one first */
   size_t used_bytes;      /* bytes handed out of the head block */
   size_t total_bytes;     /* bytes of all blocks */
   bool is_fenced;         /* each allocation is a block between fences (base/fence.h) */
@@ -36,10 +36,9 @@ void hr_arena_init(hr_arena_t *arena);        /* empty: allocates nothing */
 void hr_arena_init_fenced(hr_arena_t *arena); /* the same, fenced if fences are on */
 void hr_arena_deinit(hr_arena_t *arena);      /* frees everything */
 void hr_arena_reset(
-    hr_arena_t *arena); /* forgets everything but keeps the largest block for reuse */
+    hr_arena_t *arena); /* frees everything but the largest block, which is used again */
 
-/* A point to go back to: everything allocated after the mark is forgotten by the rewind. Marks
- * nest. */
+/* A mark: hr_arena_rewind frees everything allocated after it. Marks nest. */
 typedef struct hr_arena_mark {
   hr_arena_block_t *block;
   size_t used_bytes;

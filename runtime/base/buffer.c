@@ -98,9 +98,9 @@ static void unmap(void *context, void *data, size_t size_bytes) {
 
 #define KERNEL_BYTES_MAX ((size_t)16 << 20)
 
-/* Where a stream is taken to have no end: a device (/dev/zero has none), or a file of the kernel's,
- * whose size is not told, sooner than a pipe, which may bring arrays. A quarter of the memory, as
- * the list doubles and is copied at the end. */
+/* Limit at which a stream is assumed to be endless. It is smaller for devices (/dev/zero) and files
+ * of the kernel, whose size is unknown, than for pipes, which may carry arrays: these may use a
+ * quarter of the memory, as the buffer doubles and is copied at the end. */
 static size_t most_bytes(int fd) {
   struct stat info;
   bool is_known = fstat(fd, &info) == 0;
@@ -141,7 +141,7 @@ done:
   return st;
 }
 
-/* What streams gave, until the process ends. */
+/* The contents of streams, kept until the process ends. */
 typedef struct stream {
   char *path;
   hr_buffer_t *bytes;
@@ -229,7 +229,7 @@ hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
 
 #define COPY_BYTES ((size_t)4 << 20) /* at a time */
 
-/* The pages that lie within the bytes; those at its ends may hold others. */
+/* Drops the pages that lie within the bytes; pages at the ends may hold other data. */
 static void forget_pages(char *at, size_t size_bytes) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   uintptr_t first = ((uintptr_t)at + page - 1) / page * page,

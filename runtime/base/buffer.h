@@ -1,6 +1,5 @@
-/* Refcounted bytes: tensor data, file contents, the caller's own memory. A view keeps its parent
- * alive. Thread: counting is safe from any thread; writing wants an exclusive holder
- * (hr_buffer_is_exclusive). */
+/* Refcounted bytes: tensor data, file contents, the caller's own memory. Thread: any for reference
+ * counts; writing requires the only reference (hr_buffer_is_exclusive). */
 #ifndef HR_BASE_BUFFER_H
 #define HR_BASE_BUFFER_H
 
@@ -15,18 +14,18 @@ typedef void (*hr_buffer_free_fn)(void *context, void *data, size_t size_bytes);
 
 /* Own memory, aligned to HR_ALIGNMENT, not cleared. */
 hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer);
-/* Memory of somebody else, given back with free_fn (NULL: nothing to do) when the last holder lets
- * go. */
+/* A buffer over borrowed memory; free_fn (NULL: none) is called when the last reference is dropped.
+ */
 hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn,
                            void *context, hr_buffer_t **out_buffer);
-/* A whole file, mapped read-only where possible; "-" is standard input. What a pipe or a terminal
- * gives can be read but once: it is kept, and found again under the same path. Thread: any. Errors:
- * UNAVAILABLE with the path. */
+/* A whole file, mapped read-only where possible; "-" is standard input. A pipe or terminal can be
+ * read only once, so its contents are cached by path. Thread: any. Errors: UNAVAILABLE with the
+ * path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
-/* The same of an open file, which the caller closes; it is read once. `path` is for messages. */
+/* The same for an open file, which the caller closes; not cached. `path` is for messages. */
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer);
-/* Copies bytes out of a buffer that need not be read again soon: pages of a mapped file leave
- * memory as they are copied, so that a large file is not there twice. */
+/* Copies bytes that will not be read again soon: copied pages of a mapped file are dropped, so that
+ * a large file is not in memory twice. */
 void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to,
                         size_t size_bytes);
 

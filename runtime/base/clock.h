@@ -30,8 +30,8 @@ static inline double hr_clock_coarse_s(void) { return 1e-9 * (double)hr_clock_co
 /* Nanoseconds since 1970. */
 static inline uint64_t hr_clock_realtime_ns(void) { return hr_clock_read_ns(CLOCK_REALTIME); }
 
-/* The time `delay_ms` from now, as the POSIX functions that wait with a time-out want it; `clock`
- * is the one by which they measure. */
+/* The time `delay_ms` from now as a timespec for POSIX functions with a time-out; `clock` is the
+ * clock that the function uses. */
 static inline struct timespec hr_clock_deadline(clockid_t clock, uint32_t delay_ms) {
   uint64_t until_ns = hr_clock_read_ns(clock) + (uint64_t)delay_ms * HR_NS_PER_MS;
   return (struct timespec){.tv_sec = (time_t)(until_ns / HR_NS_PER_S),

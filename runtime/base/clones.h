@@ -1,6 +1,6 @@
-/* HR_CLONES("avx2", "default"): the function that follows exists once for each of these processors,
- * and the loader chooses. Not in builds for ThreadSanitizer, which is not there yet when it
- * chooses. */
+/* HR_CLONES("avx2", "default"): compiles the next function once for each of these instruction sets;
+ * the loader selects one. No clones in builds for ThreadSanitizer, which is not initialised yet
+ * when the loader selects. */
 #ifndef HR_BASE_CLONES_H
 #define HR_BASE_CLONES_H
 

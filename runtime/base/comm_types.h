@@ -1,5 +1,5 @@
-/* The two records that kernels hand to the transport. Kernels and transport do not include each
- * other: what both must see alike is declared below them, once. */
+/* The two records that kernels pass to the transport. They are declared here, as kernels and
+ * transport do not include each other. */
 #ifndef HR_BASE_COMM_TYPES_H
 #define HR_BASE_COMM_TYPES_H
 
@@ -14,21 +14,22 @@ typedef struct hr_block {
   size_t size_bytes;
 } hr_block_t;
 
-/* Combination function of a reduction, with what the transport must know about it. The order of
- * application is the transport's (see transport/core/collective.h).
+/* Combination function of a reduction and its properties. The transport determines the order of
+ * application (transport/core/collective.h).
  * Units:   counts in elements; element_bytes and acc_bytes per element.
- * Wide accumulators: partial sums of a narrow float may be held in a wider type than the elements
- * that travel. `widen` starts the accumulators from the first member's elements, `reduce` adds
+ * Wide accumulators: partial sums of a narrow float may have a wider type than the transferred
+ * elements. `widen` initialises the accumulators with the first member's elements, `reduce` adds
  * elements to them, `narrow` rounds once at the end.
  * Thread:  that of the endpoint, unless any_thread is set; never two at a time. */
 typedef struct hr_reducer {
   /* acc[i] = f(acc[i], in[i]) for i < count; the accumulator is always the first operand of f. */
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;       /* first argument of all four functions; borrowed */
-  bool is_reorderable; /* associative and commutative, but for rounding; never of wide ones */
-  bool any_thread;     /* needs nothing of the caller's environment */
+  bool is_reorderable; /* associative and commutative except for rounding; false with wide
+                          accumulators */
+  bool any_thread;     /* does not use the caller's environment */
   /* Left fold of several arrays, at least two: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... out
-   * may be in[0] and overlaps no other. NULL: use reduce; always NULL of wide ones. */
+   * may be in[0] and overlaps no other. NULL: use reduce; always NULL with wide accumulators. */
   hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays,
                          int64_t count);
   size_t element_bytes;

@@ -1,6 +1,7 @@
 /* Limits that Linux control groups, versions 1 and 2, set for this process: containers, batch
- * systems, systemd. The least of its own group and of those around it counts; what cannot be read
- * is no limit. Source: the kernel's documentation of cgroup-v2 and of the version 1 controllers. */
+ * systems, systemd. The smallest limit of the process's group and its ancestors applies; unreadable
+ * limits are ignored. Source: the kernel's documentation of cgroup-v2 and of the version 1
+ * controllers. */
 #ifndef HR_BASE_CONTROL_GROUP_H
 #define HR_BASE_CONTROL_GROUP_H
 
@@ -13,7 +14,7 @@ typedef struct hr_control_group {
 
 /* Limits of this process, read at the first call. Thread: any. */
 const hr_control_group_t *hr_control_group(void);
-/* The same with the files below `root`, in place of "", for tests. */
+/* The same with `root` prepended to all paths, for tests. */
 hr_control_group_t hr_control_group_read(const char *root);
 
 #endif

@@ -1,5 +1,5 @@
-/* Decimals as doubles, rounded right, and numbers in texts: as in the C locale, whatever the locale
- * of the program that hlorun is a part of. Thread: any. */
+/* Correctly rounded conversion of decimals to doubles, and number formatting, always in the C
+ * locale, whatever the locale of the embedding program. Thread: any. */
 #ifndef HR_BASE_DECIMAL_H
 #define HR_BASE_DECIMAL_H
 
@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 /* `text`: '-'? digits ('.' digits)? ('e' sign? digits)?, checked by the caller; either part of the
- * digits may be empty. *out_exact (may be NULL): the double is surely the decimal itself. NAN when
- * memory runs out. */
+ * digits may be empty. *out_exact (may be NULL): true only if the double equals the decimal. NAN
+ * when memory runs out. */
 double hr_decimal_read(const char *text, size_t size, bool *out_exact);
 
-/* Those of the C library with a point in numbers. */
+/* Like the functions of the C library, with a decimal point. */
 double hr_strtod(const char *text, char **out_end);
 float hr_strtof(const char *text, char **out_end);
 int hr_vsnprintf(char *into, size_t size, const char *format, va_list args);

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 
-#define HR_MAX_RANK 32         /* dimensions of an array, in every form that a program has */
-#define HR_UNBOUNDED INT64_MIN /* size of a dimension about which nothing is known ("?") */
+#define HR_MAX_RANK 32         /* most dimensions of an array */
+#define HR_UNBOUNDED INT64_MIN /* size of a dimension without a bound ("?") */
 
 typedef enum hr_dtype {
 #define DTYPE(id, ...) HR_##id,
@@ -29,9 +29,9 @@ typedef enum hr_dtype_class {
 } hr_dtype_class_t;
 
 typedef struct hr_dtype_info {
-  const char *name;      /* as HLO text writes it */
-  const char *mlir_name; /* as StableHLO text writes it */
-  const char *npy_descr; /* as a .npy header writes it */
+  const char *name;      /* name in HLO text */
+  const char *mlir_name; /* name in StableHLO text */
+  const char *npy_descr; /* descr in a .npy header */
   uint8_t proto;
   uint8_t bits;
   uint8_t bytes; /* size of an element in memory; 0 when it has none */
@@ -58,16 +58,17 @@ static inline bool hr_dtype_is_float(hr_dtype_t type) {
 static inline bool hr_dtype_is_complex(hr_dtype_t type) {
   return hr_dtype_class(type) == HR_CLASS_COMPLEX;
 }
-/* The real type of a complex one's parts; any other type is its own. */
+/* The real type of a complex type's parts; any other type itself. */
 static inline hr_dtype_t hr_dtype_real(hr_dtype_t type) {
   if (type == HR_C64) return HR_F32;
   return type == HR_C128 ? HR_F64 : type;
 }
 /* Finds an array, token or opaque type by its HLO name; false if there is none ("tuple" and
- * "buffer" are not words). */
+ * "buffer" are no names). */
 bool hr_dtype_from_name(hr_str_t name, hr_dtype_t *out_type);
 
-/* What a float format can say. exponent_bits includes the all-ones pattern, whatever it means. */
+/* Special values of a float format. exponent_bits includes the all-ones pattern, whatever its
+ * meaning. */
 typedef enum hr_specials {
   HR_SPECIALS_IEEE,   /* all-ones exponent: infinities and NaNs */
   HR_SPECIALS_FN,     /* no infinity; NaN only where all bits are ones */
@@ -85,18 +86,18 @@ typedef struct hr_float_format {
 /* Format of a FLOAT type; NULL for others. */
 const hr_float_format_t *hr_float_format(hr_dtype_t type);
 
-/* One number to or from the bits of a FLOAT type, rounded once to nearest even; overflow as the
- * type's specials say (infinity, NaN, or for HR_SPECIALS_FINITE the largest number). NaN keeps its
- * sign where the type has one. */
+/* Converts one number to or from the bits of a FLOAT type, rounded once to nearest even. Overflow
+ * gives infinity or NaN, depending on the type's specials, or the largest number for
+ * HR_SPECIALS_FINITE. NaN keeps its sign if the type has one. */
 uint64_t hr_float_encode(hr_dtype_t type, double value);
 double hr_float_decode(hr_dtype_t type, uint64_t bits);
 
-/* The bits of the largest finite number of a FLOAT type but F64, without sign: all greater patterns
- * are special. */
+/* The bits of the largest finite number of a FLOAT type other than F64, without sign: all greater
+ * patterns are special. */
 uint64_t hr_float_largest(hr_dtype_t type);
 
-/* Whole arrays between a FLOAT type's memory and f32 (for types whose compute type is f32). Fast
- * for f16 and bf16; 8 bits and fewer go through a table one way. */
+/* Converts arrays between a FLOAT type and f32 (for types whose compute type is f32). Fast for f16
+ * and bf16; types of at most 8 bits are converted to f32 by a table. */
 void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t count);
 void hr_floats_from_f32(hr_dtype_t type, const float *from, void *to, int64_t count);
 

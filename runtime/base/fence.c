@@ -21,8 +21,8 @@
 #define PAGE ((size_t)4096)
 #define FAULT_EXIT_CODE 5           /* exit code of INTERNAL */
 #define PATTERN_BYTES ((size_t)256) /* on each side, at most */
-#define CLASSES 17                  /* blocks of up to so many pages are used again */
-#define FILLED_BYTES ((size_t)4096) /* undefined contents that are made visible */
+#define CLASSES 17                  /* freed blocks of fewer pages than this are used again */
+#define FILLED_BYTES ((size_t)4096) /* undefined contents that are filled with the pattern */
 
 struct hr_fence {
   struct hr_fence *next, *prev; /* among live blocks; next: among free ones of as many pages */
@@ -48,7 +48,7 @@ static unsigned char current_pattern = 0xa5;
 static fence_location_t location; /* description of the step that runs; steps of several engines in
                                      one process share it */
 
-/* --- what a step touches that is not its own --- */
+/* --- reports of out-of-bounds accesses --- */
 
 /* The live block that an address is in or beside. */
 static const hr_fence_t *find_block(uintptr_t address) {
@@ -91,7 +91,7 @@ static bool is_write(const void *context) {
 #endif
 }
 
-/* A fault elsewhere happens again, and ends the process as it would have. */
+/* A fault elsewhere is repeated with the default action, which ends the process. */
 static void report_fault(int number, siginfo_t *info, void *context) {
   char what[256], where[1024], line[2048];
   const hr_fence_t *fence = find_block((uintptr_t)info->si_addr);
@@ -109,7 +109,7 @@ static void report_fault(int number, siginfo_t *info, void *context) {
   signal(number, SIG_DFL);
 }
 
-/* Stacks of threads may be what is missing. */
+/* Uses an alternate stack, as a fault may be a stack overflow. */
 static void install(void) {
   static char stack[65536];
   struct sigaction action = {.sa_sigaction = report_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -157,7 +157,7 @@ static hr_status_t map_pages(size_t count, unsigned char **out_pages) {
   return NULL;
 }
 
-/* Not of base/mem.h, whose live blocks are counted: what is unused is kept for ever. */
+/* Not allocated by base/mem.h, which counts live blocks: unused blocks are kept for ever. */
 static hr_status_t new_block(size_t count, hr_fence_t **out_fence) {
   hr_fence_t *fence = calloc(1, sizeof *fence);
   if (!fence) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", sizeof *fence);
@@ -270,7 +270,7 @@ static const unsigned char *find_change(const hr_fence_t *fence) {
              : first_change(fence->data + fence->size_bytes, bytes_behind(fence), fence->pattern);
 }
 
-/* What a step wrote beside a block that it gives back is told after the step. */
+/* Records damage beside a block that is freed, for the report after the step. */
 static bool note_damage(const hr_fence_t *fence) {
   const unsigned char *change = find_change(fence);
   if (change && !*damage) print_distance(damage, sizeof damage, fence, (uintptr_t)change);

@@ -69,7 +69,7 @@ static hr_status_t open_descriptor(hr_file_writer_t *writer, int descriptor) {
   return writer->fd < 0 ? file_error(writer) : NULL;
 }
 
-/* Is the target something that a rename must not replace? */
+/* True if a rename must not replace the target. */
 static bool is_special(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
@@ -145,7 +145,7 @@ static hr_status_t find_folder(hr_file_writer_t *writer) {
   return writer->folder < 0 ? file_error(writer) : NULL;
 }
 
-/* What the file that is replaced allows to whom: a private one stays private. */
+/* Copies the permissions of the replaced file, so that a private file stays private. */
 static void keep_mode(const hr_file_writer_t *writer) {
   struct stat info;
   if (fstatat(writer->folder, writer->name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
@@ -153,7 +153,7 @@ static void keep_mode(const hr_file_writer_t *writer) {
   if (fchmod(writer->fd, info.st_mode & 0777)) return; /* a file system without modes */
 }
 
-/* The name cannot be guessed, and what is there already is neither opened nor followed. */
+/* Creates a file with a random name; an existing file or link is neither opened nor followed. */
 static hr_status_t create_temporary(hr_file_writer_t *writer) {
   for (int tries = 0; tries < MOST_NAMES; tries++) {
     uint64_t number;
@@ -285,8 +285,8 @@ static hr_status_t close_written(hr_file_writer_t *writer) {
   return failed && !st ? file_error(writer) : st;
 }
 
-/* The bytes are on the disk before the name is, and the name before the caller is told: a crash of
- * the machine leaves the file that was there, or the whole new one. */
+/* Flushes the contents before the rename, and the folder before returning: a crash of the machine
+ * leaves the old file or the whole new one. */
 static hr_status_t commit_file(hr_file_writer_t *writer) {
   HR_TRY(flush(writer));
   if (writer->fd == STDOUT_FILENO) return NULL;

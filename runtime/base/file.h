@@ -1,11 +1,10 @@
-/* Writing files so that a reader never sees half of one, after a crash of the machine neither: into
- * a temporary file in the target's folder, of a name that cannot be guessed and that was not there,
- * which is brought to the disk and takes the target's place when all is written. A symbolic link of
- * this user or of root leads to the target, as it does for the shell's > ; one of another user, who
- * could choose the file that is overwritten, is replaced itself. Permissions of a file that is
- * replaced are kept. Targets that are no regular files (pipes, devices) are written directly; "-",
- * /dev/stdout, /dev/fd/N and the like are the descriptors that are open. Errors: UNAVAILABLE with
- * the path and the system's reason. Thread: one at a time. */
+/* Atomic writing of files: readers never see an incomplete file, even after a crash of the machine.
+ * Data go to a new temporary file with a random name in the target's folder, which is flushed to
+ * the disk and renamed to the target at the end. Symbolic links of this user or of root are
+ * followed, as by the shell's >; a link of another user, who could choose the overwritten file, is
+ * itself replaced. Permissions of a replaced file are kept. Targets that are no regular files
+ * (pipes, devices) are written directly; "-", /dev/stdout, /dev/fd/N and the like are open
+ * descriptors. Errors: UNAVAILABLE with the path and the system's reason. Thread: one at a time. */
 #ifndef HR_BASE_FILE_H
 #define HR_BASE_FILE_H
 
@@ -17,27 +16,26 @@
 typedef struct hr_file_writer hr_file_writer_t;
 
 hr_status_t hr_file_create(const char *path, hr_file_writer_t **out_writer);
-/* The file `name` of an open folder, whatever has become of the folder's path, which is for
- * messages. Its bytes are brought to the disk if it is `lasting`; its name is when the caller
- * synchronises the folder. */
+/* Creates the file `name` in an open folder; the folder's path is for messages only. If `lasting`,
+ * the contents are flushed to the disk; the caller flushes the folder to make the name durable. */
 hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, bool lasting,
                               hr_file_writer_t **out_writer);
 hr_status_t hr_file_write(hr_file_writer_t *writer, const void *bytes, size_t size_bytes);
 uint64_t hr_file_offset(const hr_file_writer_t *writer); /* bytes written so far */
-/* Puts the file in its place if `status` is NULL, else removes what was written; frees the writer.
- * Returns `status`, or the failure to finish. Accepts a NULL writer. */
+/* Renames the file to the target if `status` is NULL, else removes it; frees the writer. Returns
+ * `status`, or the failure to finish. Accepts a NULL writer. */
 hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status);
-/* For what is written bit by bit and may be read meanwhile: an empty file takes the target's place
- * at once. The caller closes the descriptor. */
+/* Replaces the target by an empty file at once, for files that may be read while they are written.
+ * The caller closes the descriptor. */
 hr_status_t hr_file_open(const char *path, int *out_fd);
-/* Writes into what is there, or makes it: for streams, and for what is continued. `flags`: O_TRUNC
- * or O_APPEND. Errors: UNAVAILABLE, also of a link of another user; DEADLINE, of a FIFO that has no
+/* Opens a file in place for writing, or creates it: for streams and for appending. `flags`: O_TRUNC
+ * or O_APPEND. Errors: UNAVAILABLE, also for a link of another user; DEADLINE for a FIFO without a
  * reader (base/open.h). The caller closes the descriptor. */
 hr_status_t hr_file_open_in_place(const char *path, int flags, int *out_fd);
-/* All at once. */
+/* Writes a whole file atomically. */
 hr_status_t hr_file_write_all(const char *path, const void *bytes, size_t size_bytes);
 
-/* Makes a folder in one that is there; fine if it is there already. */
+/* Creates a folder, unless it exists; its parent must exist. */
 hr_status_t hr_folder_make(const char *path);
 
 #endif

@@ -1,7 +1,7 @@
-/* How the calling thread computes with denormal numbers: as IEEE 754 says, which is how every
- * thread begins, or as with zeros, operands and results alike, which spares the processor the slow
- * path that many have for them. Only arithmetic is affected: what is moved keeps its bits. On
- * processors without such a mode nothing changes. */
+/* Mode of the calling thread for denormal numbers: IEEE 754, the initial mode of every thread, or
+ * flush to zero, for operands and results alike, which avoids the slow path that many processors
+ * have. Only arithmetic is affected: moves keep the bits. No effect on processors without such a
+ * mode. */
 #ifndef HR_BASE_FP_MODE_H
 #define HR_BASE_FP_MODE_H
 
@@ -10,7 +10,7 @@
 typedef uint64_t hr_fp_mode_t; /* control bits of the processor */
 
 #if defined(__x86_64__)
-enum { HR_FP_FLAGS = 0x3f, HR_FP_FLUSH = 0x8040 }; /* MXCSR: what happened; FTZ and DAZ */
+enum { HR_FP_FLAGS = 0x3f, HR_FP_FLUSH = 0x8040 }; /* MXCSR: exception flags; FTZ and DAZ */
 static inline hr_fp_mode_t hr_fp_mode(void) { return __builtin_ia32_stmxcsr() & ~HR_FP_FLAGS; }
 static inline void hr_fp_mode_set(hr_fp_mode_t mode) { __builtin_ia32_ldmxcsr((unsigned)mode); }
 #elif defined(__aarch64__)

@@ -1,7 +1,7 @@
 /* The log: lines by subsystem and level, marked with time, rank and host. Silent below `warn`
  * unless HLORUN_LOG says more: HLORUN_LOG=info,coll:trace. HLORUN_LOG_FILE=run.%r.log writes to a
- * file of each rank instead of standard error. The cost of a line that is not wanted is one
- * comparison. Thread: any; a line is written whole. */
+ * file of each rank instead of standard error. A disabled line costs one comparison. Thread: any; a
+ * line is written as a whole. */
 #ifndef HR_BASE_LOG_H
 #define HR_BASE_LOG_H
 
@@ -35,12 +35,12 @@ void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char
 /* Sets the levels from a text such as HLORUN_LOG's; NULL: the default. Errors: USAGE with the
  * nearest word. */
 hr_status_t hr_log_configure(const char *text);
-/* Who this process is, once it is known; host may be NULL. Opens `file` ("%r" becomes the rank;
- * NULL: standard error). Errors: UNAVAILABLE with the path. */
+/* Sets the identity of this process; host may be NULL. Opens `file` ("%r" becomes the rank; NULL:
+ * standard error). Errors: UNAVAILABLE with the path. */
 hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *host);
 void hr_log_close(void);
-/* Around what all processes do together and alike, such as reading one program: warnings that
- * nobody asked for are the first one's alone, and bear no rank. */
+/* Bracket work that all processes do identically, such as reading one program: default warnings are
+ * then printed by the first process only, without a rank. */
 void hr_log_begin_collective(bool is_first);
 void hr_log_end_collective(void);
 

@@ -1,6 +1,7 @@
-/* A hash map from byte strings to pointers. Keys are borrowed: they must outlive the map. They are
- * hashed under a secret of the process, so that no choice of names makes it slow. Thread: one at a
- * time. */
+/* A hash map from byte strings to pointers. Keys are borrowed: they must outlive the map. Hashes
+ * use a secret key of the process, so that no choice of names makes the map slow. Thread: one at a
+ * time.
+ */
 #ifndef HR_BASE_MAP_H
 #define HR_BASE_MAP_H
 
@@ -21,13 +22,13 @@ typedef struct hr_map {
 void hr_map_init(hr_map_t *map);
 void hr_map_deinit(hr_map_t *map);
 void *hr_map_get(const hr_map_t *map, hr_str_t key); /* NULL if absent */
-/* `value` must not be NULL. Stores it unless the key is taken; *out_old (may be NULL) gets what was
- * there, or NULL. */
+/* Stores `value`, which must not be NULL, unless the key is present; *out_old (may be NULL) gets
+ * the present value, or NULL. */
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old);
 void hr_map_clear(hr_map_t *map); /* keeps the capacity */
 
-/* The same number in every process. Whoever chooses the bytes can choose the hash: equal hashes say
- * nothing. */
+/* A hash that is the same in every process. Not collision-resistant: equal hashes do not mean equal
+ * bytes. */
 uint64_t hr_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
 #endif

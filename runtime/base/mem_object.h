@@ -1,5 +1,5 @@
-/* Memory for small objects that come and go with every execution. The allocator keeps freed blocks
- * for the next ones of their size, but no aligned ones. */
+/* Memory for small objects with the lifetime of an execution. The C library caches freed blocks by
+ * size, but not aligned ones. */
 #ifndef HR_BASE_MEM_OBJECT_H
 #define HR_BASE_MEM_OBJECT_H
 

@@ -1,5 +1,5 @@
-/* Command-line options and HLORUN_* variables, from options.def. Knows how to read, list and
- * explain them; what they mean is for the commands to say. Thread: one at a time. */
+/* Command-line options and HLORUN_* variables of options.def: parsing, lists and help. The commands
+ * define their meaning. Thread: one at a time. */
 #ifndef HR_BASE_OPTIONS_H
 #define HR_BASE_OPTIONS_H
 
@@ -41,7 +41,7 @@ typedef enum hr_option_kind {
   HR_OPTION_KIND_TEXTS
 } hr_option_kind_t;
 
-/* One option as it was given. */
+/* One given option. */
 typedef struct hr_option_given {
   hr_option_id_t id;
   const char *text; /* the argument, "" if there is none; borrowed from argv */
@@ -60,8 +60,8 @@ hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv,
                              hr_options_t *out_options);
 void hr_options_deinit(hr_options_t *options);
 
-/* The last one given wins; *from counts the occurrences of repeated ones: start with 0, NULL ends.
- */
+/* hr_option_find returns the last occurrence; hr_option_next all of them: *from starts at 0, NULL
+ * ends. */
 const hr_option_given_t *hr_option_find(const hr_options_t *options, hr_option_id_t id);
 const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id,
                                         size_t *from);
@@ -80,11 +80,10 @@ bool hr_parse_u64(const char *text, uint64_t *out_value);
 void hr_options_help(hr_strbuf_t *text, hr_command_t command);
 /* Every option with its commands, then every variable. */
 void hr_options_list(hr_strbuf_t *text);
-/* Gives variables that are set by an old name their present one, if that is not set too. Thread:
- * the only one. */
+/* Sets the current name of variables that are set under an old name only. Thread: the only one. */
 void hr_options_apply_aliases(void);
-/* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name, and about
- * values that they do not take. */
+/* Warns on `stream` about unknown HLORUN_* variables, with the nearest name, and about invalid
+ * values. */
 void hr_options_check_environment(FILE *stream);
 /* The name of `names` (count of them) that is nearest to `word` in edits, if it is near at all,
  * else NULL. */

@@ -17,18 +17,19 @@ typedef struct hr_sandbox_files {
 
 typedef enum hr_sandbox_access {
   HR_SANDBOX_READ,  /* a file, or all files of a folder */
-  HR_SANDBOX_WRITE, /* as READ, and to write; in a folder to make, rename and remove files, too */
+  HR_SANDBOX_WRITE, /* reading and writing; in a folder also creating, renaming and removing files
+                     */
 } hr_sandbox_access_t;
 
 /* Begins a list. `tcp`: connections over TCP stay allowed.
  * Errors: UNAVAILABLE the kernel has no Landlock, or it is switched off. */
 hr_status_t hr_sandbox_files_open(bool tcp, hr_sandbox_files_t *out_files);
-/* Adds a file or a folder; one that is not there is passed over. Errors: UNAVAILABLE. */
+/* Adds a file or a folder; ignores a missing one. Errors: UNAVAILABLE. */
 hr_status_t hr_sandbox_files_allow(const hr_sandbox_files_t *files, const char *path,
                                    hr_sandbox_access_t access);
-/* Confines the calling thread, and the threads and processes that it will start, to the list;
- * `files` is released, also after a failure. Signals reach only them. Thread: the only one of the
- * process. Errors: UNAVAILABLE. */
+/* Confines the calling thread, and the threads and processes that it will start, to the list; they
+ * can send signals only among themselves. Releases `files`, also after a failure. Thread: the only
+ * one of the process. Errors: UNAVAILABLE. */
 hr_status_t hr_sandbox_files_close(hr_sandbox_files_t *files);
 
 /* Confines all threads: no new programs and processes, no access to other processes, no change of

@@ -1,7 +1,7 @@
-/* Errors as values. A status is a pointer, NULL is success; a failure carries its code, a message,
- * the place in the user's program it is about, notes ("while loading a.hlo") and the place in
- * hlorun's source that decided it. Owner:  whoever holds a non-NULL status releases it, prints it,
- * or returns it. Thread: a status belongs to one thread at a time. */
+/* Errors as values. A status is a pointer, NULL is success. A failure has a code, a message, a
+ * position in the user's program, notes ("while loading a.hlo") and the place in hlorun's source
+ * that reported it. Owner: the holder of a non-NULL status releases, prints or returns it. Thread:
+ * a status belongs to one thread at a time. */
 #ifndef HR_BASE_STATUS_H
 #define HR_BASE_STATUS_H
 
@@ -33,14 +33,14 @@ typedef struct hr_pos {
   uint32_t column;
 } hr_pos_t;
 
-/* Where the current thread is in the user's program. Frames live on the C stack; see HR_WHERE. */
+/* The current thread's position in the user's program. Frames live on the C stack. */
 typedef struct hr_where {
   const char *computation;
   const char *instruction;
   hr_pos_t pos;
   struct hr_where *outer;
-  /* For loops that have no time to write the place down: fills in the fields above from `at` when a
-   * failure asks for them. NULL: they are always up to date. */
+  /* Fills in the fields above from `at` when a failure needs them, for hot loops that do not update
+   * them. NULL: they are always up to date. */
   void (*locate)(struct hr_where *where);
   const void *at;
 } hr_where_t;
@@ -52,7 +52,7 @@ hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_p
                           const char *format, ...)
     __attribute__((format(printf, 5, 6), returns_nonnull));
 
-/* A failure whose place, if any, is the innermost HR_WHERE frame of this thread. */
+/* A failure whose position, if any, is the innermost hr_where_t frame of this thread. */
 #define hr_error(code, ...) hr_error_from(__FILE__, __LINE__, (code), NULL, __VA_ARGS__)
 /* A failure at a position of the user's program; the line is quoted with a caret when it is
  * printed. */
@@ -73,7 +73,7 @@ const char *hr_code_text(hr_code_t code);
  * notes. Returns a malloc'd string that the caller frees. */
 char *hr_status_format(hr_status_t status);
 void hr_status_print(FILE *stream, hr_status_t status);
-/* "message:" and the notes alone, for what is not a failure. */
+/* Prints "message:" and the notes, for a status that is no failure. */
 void hr_status_print_notes(FILE *stream, hr_status_t status);
 
 /* Returns the failure of `expr` from the current function. */
@@ -89,7 +89,7 @@ void hr_status_print_notes(FILE *stream, hr_status_t status);
     if (status) goto label;              \
   } while (0)
 
-/* For what cannot happen whatever the input; never for bad input. */
+/* For conditions that no input can violate. */
 #define hr_assert(condition) \
   ((condition) ? (void)0 : hr_assert_failed(#condition, __FILE__, __LINE__))
 _Noreturn void hr_assert_failed(const char *condition, const char *file, int line);

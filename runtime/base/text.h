@@ -1,5 +1,5 @@
-/* A growing text, for printers. Growth failures are remembered and reported once, at the end, by
- * hr_strbuf_finish. */
+/* A growing text, for printers. Failed allocations are recorded, and hr_strbuf_finish reports them.
+ */
 #ifndef HR_BASE_TEXT_H
 #define HR_BASE_TEXT_H
 
@@ -25,11 +25,11 @@ void hr_strbuf_add_int(hr_strbuf_t *text, int64_t value);
 void hr_strbuf_cut(hr_strbuf_t *text, size_t size); /* back to this size */
 void hr_strbuf_add_char(hr_strbuf_t *text, char c);
 hr_status_t hr_strbuf_finish(const hr_strbuf_t *text); /* NO_MEMORY if something was lost */
-/* Gives the text away: malloc'd, the caller frees it; NULL if something was lost. Leaves `text`
- * empty. */
+/* Transfers the malloc'd text to the caller, who frees it; NULL if something was lost. Leaves
+ * `text` empty. */
 char *hr_strbuf_steal(hr_strbuf_t *text);
 
-/* Replaces what a terminal would obey by question marks, in UTF-8; lines and tabs stay. Accepts
+/* Replaces control characters of a UTF-8 text by question marks; newlines and tabs stay. Accepts
  * NULL. */
 void hr_text_hide_controls(char *text);
 

@@ -6,8 +6,8 @@
 #include "base/options.h"
 #include "base/text.h"
 
-/* argc and argv are main's without the program's and the command's name; `all_*` those without the
- * program's alone. */
+/* argc and argv are main's without the names of program and command; `all_*` only without that of
+ * the program. */
 typedef struct cli_arguments {
   hr_command_t command;
   int argc, all_argc;
@@ -27,11 +27,12 @@ hr_status_t cli_help(hr_command_t command);
 /* True for run, test, check and the others, by the whole name, and for help. */
 bool cli_is_command(const char *word);
 
-/* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went
- * away. */
+/* Writes to standard output. Errors: UNAVAILABLE with the reason; without a message for a broken
+ * pipe. */
 hr_status_t cli_print(const hr_strbuf_t *text);
 
-/* The code generator and the passes ask variables: those are set as the options say. */
+/* Sets the environment variables that the code generator and the passes read, according to the
+ * options. */
 void cli_choose_variables(const hr_options_t *options);
 /* The options that shape a client: --threads, --bind, --timeout, --seed. */
 struct hlorun_client_options;

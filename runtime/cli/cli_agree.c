@@ -14,7 +14,7 @@
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"
 
-/* Milliseconds in which rank 0, which often fails in the same way, reports first. */
+/* Head start of rank 0, which often has the same failure, to report first; milliseconds. */
 #define YIELD_MS 300
 
 typedef struct verdict {
@@ -23,7 +23,7 @@ typedef struct verdict {
   uint64_t same; /* value compared by cli_agree_same */
 } verdict_t;
 
-/* Rank 0 decides from what all of them sent. */
+/* Rank 0 computes the verdict from the codes of all processes and sends it. */
 static hr_status_t send_verdict(hlorun_client_t *client, verdict_t *verdict) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return hlorun_client_recv(client, 0, verdict, sizeof *verdict);
@@ -87,14 +87,14 @@ static void print_to(FILE *stream, hr_status_t status) {
     hr_status_print(stream, status);
 }
 
-/* With --log-dir in the file of this process, and where people look. */
+/* With --log-dir prints to this process's file and to the original standard error. */
 static void print_failure(hr_status_t status) {
   print_to(stderr, status);
   if (cli_log_dir_terminal() != stderr) print_to(cli_log_dir_terminal(), status);
   fflush(cli_log_dir_terminal());
 }
 
-/* A signal that the launcher hands on is known as such a moment later. */
+/* A signal forwarded by the launcher is recognised a moment later. */
 void cli_tell_interruption(hlorun_client_t *client) {
   static bool is_told;
   int caught = cli_signals_caught();
@@ -146,7 +146,7 @@ bool cli_is_reported(hr_status_t status) {
   return status && strcmp(hr_status_message(status), REPORTED) == 0;
 }
 
-/* The exit code goes to the launcher's list before anything is printed. */
+/* Reports the exit code to the launcher before printing. */
 int cli_report(hr_status_t status) {
   int code = hr_status_exit_code(status);
   if (hr_status_code(status) != HR_CANCELLED) cli_exit_code_report(code);

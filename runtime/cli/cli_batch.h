@@ -1,7 +1,7 @@
 /* Cases for several processes: one launch of mpirun runs all cases of a world size, as `hlorun test
- * --worker REPORT`, whose rank 0 writes a record to the report after each case. A case that brings
- * its launch down, or keeps it waiting, is run once more in a launch of its own, which decides, and
- * the rest goes on in a new one. */
+ * --worker REPORT`, whose rank 0 writes a record to the report after each case. A case that crashes
+ * or hangs its launch is run once more in its own launch, whose outcome counts; the other cases
+ * continue in a new launch. */
 #ifndef CLI_BATCH_H
 #define CLI_BATCH_H
 
@@ -15,7 +15,7 @@ typedef struct cli_batch_options {
   const char *const *words; /* options passed to the workers */
 } cli_batch_options_t;
 
-/* As cli_case_runner_run. All the cases need options->world processes. */
+/* As cli_case_runner_run, for cases that all need options->world processes. */
 hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *cases,
                           const size_t *chosen, size_t count, cli_outcome_fn outcome,
                           void *context);

@@ -1,6 +1,6 @@
-/* Folders of torch_xla's save_as_stablehlo: functions/NAME.meta says where the arguments of
- * functions/NAME.mlir or .bytecode come from: weights in data/, constants in constants/, and inputs
- * that the caller gives. */
+/* Folders of torch_xla's save_as_stablehlo. functions/NAME.meta lists the sources of the arguments
+ * of functions/NAME.mlir or .bytecode: weights in data/, constants in constants/, and inputs of the
+ * caller. */
 #ifndef CLI_BUNDLE_H
 #define CLI_BUNDLE_H
 
@@ -15,8 +15,9 @@ hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char *
 hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
                               hlo_value_t **values);
 
-/* Names the parameters of such a program: weights as their files, inputs input0, input1, ..., which
- * take arr_0, arr_1, ... too. Others keep their names. Errors: INVALID for a damaged .meta file. */
+/* Names the parameters of such a program: weights get their files' names, inputs input0, input1,
+ * ... (also matched by arr_0, arr_1, ...). Others keep their names. Errors: INVALID for a damaged
+ * .meta file. */
 hr_status_t cli_bundle_name_params(const char *program_path, cli_signature_t *signature);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct cli_canvas {
   uint8_t *rgb;      /* rows from the top, three bytes a pixel */
 } cli_canvas_t;
 
-/* A white picture of so many units, each of `scale` pixels. Errors: NO_MEMORY. */
+/* Makes a white picture of width x height units of `scale` pixels. Errors: NO_MEMORY. */
 hr_status_t cli_canvas_create(int width, int height, int scale, cli_canvas_t *out_canvas);
 void cli_canvas_deinit(cli_canvas_t *canvas);
 
@@ -19,8 +19,8 @@ void cli_canvas_line(cli_canvas_t *canvas, double x1, double y1, double x2, doub
                      uint32_t colour);
 
 typedef enum cli_anchor { CLI_ANCHOR_START, CLI_ANCHOR_MIDDLE, CLI_ANCHOR_END } cli_anchor_t;
-/* Text on the base line at (x, y), of letters `size` units high, from the left to the right or,
- * `upwards`, from below to above. Characters that the font lacks are boxes. */
+/* Draws text on the base line at (x, y), with letters `size` units high, from left to right or
+ * `upwards`. Characters that the font lacks are boxes. */
 void cli_canvas_text(cli_canvas_t *canvas, double x, double y, cli_anchor_t anchor, double size,
                      bool upwards, const char *words);
 

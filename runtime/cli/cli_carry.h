@@ -1,4 +1,4 @@
-/* --carry: which results become which parameters of the next step. */
+/* --carry: results that become parameters of the next step. */
 #ifndef CLI_CARRY_H
 #define CLI_CARRY_H
 
@@ -13,7 +13,8 @@ _Static_assert(sizeof(cli_carried_t) == sizeof(int[2]), "pairs of hlorun_program
 
 typedef HR_VEC(cli_carried_t) cli_carry_t;
 
-/* Adds what "0:1,3-5:0-2" says. Errors: USAGE with the entry: no numbers, unequal ranges. */
+/* Adds the pairs of a text such as "0:1,3-5:0-2". Errors: USAGE with the entry: no numbers, unequal
+ * ranges. */
 hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry);
 /* All --carry options. Errors: as cli_carry_parse. */
 hr_status_t cli_carry_from_options(const hr_options_t *options, cli_carry_t *carry);

@@ -54,13 +54,13 @@ static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shar
 
 /* --- directives and header, without parsing the program --- */
 
-/* A tolerance that everything, or nothing, passes is none. */
+/* Refuses tolerances that every, or no, value would pass. */
 static void set_tolerance(double value, double *out_tolerance, cli_case_t *one) {
   *out_tolerance = value;
   if (!(value >= 0 && value <= 1e300)) one->wrong = "a tolerance is no number of 0 or more";
 }
 
-/* Unknown comments are no directives. */
+/* Ignores comments that are no directives. */
 static void read_directive(const char *line, size_t size, cli_case_t *one) {
   char text[160];
   snprintf(text, sizeof text, "%.*s", (int)size, line);
@@ -141,7 +141,7 @@ static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *
   return NULL;
 }
 
-/* Text that checks itself needs no arrays. Files that cannot be read are found out when they are
+/* True for text that checks itself and needs no arrays. Unreadable files are reported when they are
  * run. */
 static bool checks_itself(const char *path) {
   const char *dot = strrchr(path, '.');
@@ -167,8 +167,8 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Which program of a folder with io.npz uses it alone: prog.hlo (prog.mlir, ...: the first form of
- * the table). NULL: all of them do. */
+/* The only program of a folder that uses io.npz: prog.hlo (or prog.mlir, ..., in the order of the
+ * table). NULL: all programs use it. */
 static const char *choose_program(struct dirent *const *entries, int count) {
   const char *preferred = NULL;
   const struct form *preferred_form = NULL;
@@ -183,7 +183,7 @@ static const char *choose_program(struct dirent *const *entries, int count) {
   return preferred;
 }
 
-/* A search: where it is, and what it has found. */
+/* State of a search for cases. */
 typedef struct search {
   hr_arena_t *arena;
   cli_cases_t *cases;
@@ -193,7 +193,7 @@ typedef struct search {
 
 static hr_status_t find_in_folder(search_t *search, const char *folder);
 
-/* Says why: the folder's arrays belong to another program, or there are none. */
+/* Records the reason: the folder's arrays belong to another program, or there are none. */
 static hr_status_t pass_over(search_t *search, const char *path, const char *chosen) {
   const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
@@ -208,7 +208,7 @@ static hr_status_t pass_over(search_t *search, const char *path, const char *cho
   return NULL;
 }
 
-/* Folders are searched, programs become cases or are passed over, other files are nothing. */
+/* Searches a folder; adds a program as a case, or to the files passed over; ignores other files. */
 static hr_status_t visit_entry(search_t *search, const char *folder, const char *name,
                                const char *chosen) {
   const char *path, *arrays;
@@ -222,7 +222,7 @@ static hr_status_t visit_entry(search_t *search, const char *folder, const char 
   return pass_over(search, path, shares ? NULL : chosen);
 }
 
-/* In the order of names, so that runs are repeatable. */
+/* Visits entries in the order of names, so that runs are repeatable. */
 static hr_status_t find_in_folder(search_t *search, const char *folder) {
   struct dirent **entries;
   if (++search->depth > DEPTH_MAX)

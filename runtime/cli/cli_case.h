@@ -1,8 +1,10 @@
-/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a
- * folder with io.npz (only prog.hlo, prog.mlir, ... if there is one), or StableHLO text that checks
- * itself (check.expect_eq and its kin, or comments with expected-error in modules that must be
- * refused, as in the StableHLO project's own tests). Comments before the program may hold
- * directives: RANKS: 4, GRID: 2x2 (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
+/* Cases of `hlorun test`:
+ *   a program with arrays of the same name, X.hlo and X.npz;
+ *   any program in a folder with io.npz (only prog.hlo, prog.mlir, ... if there is one);
+ *   StableHLO text that checks itself: with check ops, or with expected-error comments in modules
+ *   that must be refused, as in the StableHLO project's own tests.
+ * Comments before the program may hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions),
+ * ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
 #ifndef CLI_CASE_H
 #define CLI_CASE_H
 
@@ -14,7 +16,7 @@ typedef struct cli_case {
   const char *program, *arrays; /* paths; arrays NULL: the program checks itself */
   int replicas, partitions;     /* numbers in a directive; 0: those of the program */
   int world;                    /* processes */
-  const char *wrong;            /* what is wrong with its directives; NULL: nothing */
+  const char *wrong;            /* error in its directives; NULL: none */
   hlo_tolerance_t tolerance;    /* tolerances of directives */
 } cli_case_t;
 
@@ -22,7 +24,7 @@ typedef struct cli_case {
 
 typedef HR_VEC(cli_case_t) cli_cases_t;
 
-/* A file that was looked at and is no case. */
+/* A file that is no case, and the reason. */
 typedef struct cli_passed_over {
   const char *path, *reason;
 } cli_passed_over_t;
@@ -37,9 +39,9 @@ hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cas
 
 typedef enum cli_case_result { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_case_result_t;
 
-/* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`,
- * a line for each array that differs. Collective. *out_of_step: as cli_load_program's; the client
- * is of no more use. */
+/* Collective: runs a case and compares results. Adds the reason of a failure to `text`, with a line
+ * for each array that differs. *out_of_step: as in cli_load_program; the client is unusable then.
+ */
 cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one,
                                const hlo_tolerance_t *tolerance, hr_strbuf_t *text,
                                bool *out_of_step);
@@ -50,8 +52,8 @@ cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, cons
                                     const hlo_tolerance_t *tolerance, uint64_t seed,
                                     hr_strbuf_t *text);
 
-/* Does the text hold check ops, or calls of them, or say that it should be refused, or how
- * StableHLO's tools test it? */
+/* True if the text has check ops or calls of them, expected errors, or commands of the StableHLO
+ * project's test tools. */
 bool cli_case_checks_itself(hr_str_t text);
 /* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above.
  */

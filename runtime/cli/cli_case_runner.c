@@ -55,8 +55,7 @@ typedef struct pool {
 
 /* --- in the child --- */
 
-/* To the pipe, across short writes. The child ends when the parent is gone: nobody is left to
- * report to. */
+/* Writes everything to the pipe. The child ends if the parent has ended. */
 static void write_all(int fd, const char *bytes, size_t size) {
   while (size) {
     ssize_t done = write(fd, bytes, size);
@@ -95,7 +94,7 @@ static cli_case_result_t run_wild(const cli_case_runner_options_t *options, cons
   return cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, text);
 }
 
-/* The files of the case, beside what the command names. */
+/* Allows the files of the case in addition to those that the command names. */
 static hr_status_t open_sandbox(const cli_case_runner_options_t *options, const cli_case_t *one) {
   const char *const files[] = {one->program, one->arrays, NULL};
   return cli_sandbox_open(options->command_options, files);
@@ -150,7 +149,7 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
   return NULL;
 }
 
-/* Why a child gave no verdict. */
+/* Describes why a child gave no verdict. */
 static void describe_end(const job_t *job, int status, double timeout_s, char into[64]) {
   if (job->timed_out)
     snprintf(into, 64, "timed out after %.3g s", timeout_s);
@@ -177,7 +176,7 @@ static hr_status_t end_job(pool_t *pool, job_t *job, cli_outcome_fn outcome, voi
   return st;
 }
 
-/* Reads what a child says; true at its end. */
+/* Reads output of a child; true at its end. */
 static bool read_job(job_t *job) {
   char bytes[4096];
   ssize_t got = read(job->fd, bytes, sizeof bytes);
@@ -186,7 +185,7 @@ static bool read_job(job_t *job) {
   return got == 0;
 }
 
-/* Waits until some child says something, or a deadline passes. */
+/* Waits for output of a child, or for the next deadline. */
 static void wait_jobs(pool_t *pool) {
   double now = hr_clock_s(), wait = 3600;
   for (int j = 0; j < pool->options->jobs; j++) {

@@ -1,12 +1,12 @@
-/* Cases for one process, each in a child of its own: a case that crashes or hangs fails, and the
- * others go on. */
+/* Cases for one process, each in its own child process: a case that crashes or hangs fails, and the
+ * others continue. */
 #ifndef CLI_CASE_RUNNER_H
 #define CLI_CASE_RUNNER_H
 
 #include "base/options.h"
 #include "cli/cli_case.h"
 
-/* How a case came out; `text` may be empty, and is borrowed for the call. */
+/* Callback for the outcome of a case; `text` may be empty and is borrowed for the call. */
 typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_case_result_t verdict,
                                       const char *text);
 
@@ -26,8 +26,7 @@ hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const 
                                 const size_t *chosen, size_t count, cli_outcome_fn outcome,
                                 void *context);
 
-/* From now on SIGINT, SIGTERM and SIGHUP only set a flag, until children are started, which have
- * them as usual. */
+/* Makes SIGINT, SIGTERM and SIGHUP set a flag only. Children restore the default actions. */
 void cli_case_runner_catch_signals(void);
 void cli_case_runner_default_signals(void);
 hr_status_t cli_case_runner_check_signals(void); /* CANCELLED once one has arrived */

@@ -42,7 +42,7 @@ static void add_count(hr_strbuf_t *text, size_t count, const char *what, const c
   hr_strbuf_printf(text, "%zu %s%s%s", count, what, count == 1 ? "" : "s", behind);
 }
 
-/* What the options say to the partitioner. */
+/* The partitioner's options. */
 static spmd_options_t partitioning_of(const hr_options_t *options) {
   int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
   int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
@@ -53,7 +53,7 @@ static spmd_options_t partitioning_of(const hr_options_t *options) {
                           .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0)};
 }
 
-/* The grid that the program is for. The verdict says what it is proved on. */
+/* Adds the grid of the program. The verdict has the grid of the proof. */
 static void add_grid(hr_strbuf_t *text, const hr_options_t *options, const hlo_module_t *module) {
   spmd_options_t spmd = partitioning_of(options);
   bool is_partitioned = module->num_partitions > 1 && spmd_is_partitioned(module);
@@ -87,7 +87,7 @@ static void describe(hr_strbuf_t *text, const char *path, const hr_options_t *op
                      path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
-/* A function that nothing calls cannot spoil a run: its failure is a warning on standard error. */
+/* Uncalled functions never run: their failures are warnings on standard error. */
 static void warn_of_function(void *context, hr_str_t function, hr_status_t status) {
   (void)context;
   fprintf(stderr, "warning: @%.*s, which nothing calls, is not valid:\n", HR_STR_ARGS(function));
@@ -186,7 +186,7 @@ static const loaded_t *find_loaded(const programs_t *programs, size_t count, con
   return NULL;
 }
 
-/* All programs are looked at, each once; the first failure gives the exit code. */
+/* Loads all programs, each once; the first failure determines the exit code. */
 static hr_status_t load_all(const hr_options_t *options, programs_t *programs) {
   hr_status_t first = NULL;
   for (size_t i = 0; i < programs->count; i++) {
@@ -217,8 +217,8 @@ static void reach_list(const hlo_int_lists_t *lists, int64_t *most) {
       if (lists->lists[g].data[i] > *most) *most = lists->lists[g].data[i];
 }
 
-/* A program that does not say for how many processes it is meant is checked on as few as its groups
- * and pairs name. */
+/* A program without a grid is checked on the smallest one that has the ids of its groups and pairs.
+ */
 static reach_t reach_of(const hlo_module_t *module) {
   reach_t reach = {0, 0};
   for (size_t c = 0; c < module->computations.count; c++)
@@ -309,7 +309,7 @@ static hr_status_t draw(const hr_options_t *options, const check_result_t *resul
   return st;
 }
 
-/* One line: what to move where, and which orders then complete. */
+/* Adds one line: the move, and the orders that then complete. */
 static void suggest(hr_strbuf_t *text, const programs_t *programs, const check_fix_t *fix) {
   hr_strbuf_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n",
                    HR_STR_ARGS(fix->moved->name), programs->data[fix->program].path,
@@ -403,7 +403,8 @@ static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, program
   return st;
 }
 
-/* Programs for other grids than "one process each" are looked at one by one. */
+/* True if each program is checked by itself: one names a grid that does not match the number of
+ * programs. */
 static bool are_separate(const hr_options_t *options, const programs_t *programs) {
   if (hr_option_is_given(options, HR_OPTION_PROGRAM) || programs->count < 2) return false;
   for (size_t i = 0; i < programs->count; i++) {

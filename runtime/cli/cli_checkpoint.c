@@ -16,9 +16,9 @@
 #include "base/mem.h"
 #include "cli/cli_checkpoint_parts.h"
 
-#define EVERY 100 /* steps, unless --every says so */
-#define KEEP 2    /* checkpoints, unless --keep says so */
-/* times 0.1 s: what is left of a run that was killed may take a moment to end */
+#define EVERY 100 /* default of --every, in steps */
+#define KEEP 2    /* default of --keep, in checkpoints */
+/* attempts 0.1 s apart, as processes of a killed run may take a moment to end */
 #define LOCK_TRIES 100
 
 /* On a worker thread. */
@@ -31,7 +31,7 @@ static void write_behind(void *context) {
 
 /* --- steps --- */
 
-/* Drops what was being written. */
+/* Releases the data being written. */
 static void release_values(cli_checkpoint_t *checkpoint) {
   for (size_t i = 0; checkpoint->values && i < checkpoint->from.carry->count; i++) {
     hlo_value_release(checkpoint->values[i]);
@@ -41,7 +41,7 @@ static void release_values(cli_checkpoint_t *checkpoint) {
   checkpoint->state = NULL;
 }
 
-/* Waits for the write under way, and returns how it went; nothing to wait for is no error. */
+/* Waits for the write under way, if any, and returns its status. */
 hr_status_t cli_checkpoint_finish(cli_checkpoint_t *checkpoint) {
   if (!checkpoint || !checkpoint->work) return NULL;
   tp_work_wait(checkpoint->work);
@@ -68,7 +68,7 @@ hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_don
 
 /* --- the folder --- */
 
-/* One run at a time: two of them would take each other's files away. */
+/* Only one run at a time may use the folder: two would remove each other's files. */
 static hr_status_t lock_folder(cli_checkpoint_t *checkpoint) {
   const char *path = checkpoint->folder.path;
   struct stat info;
@@ -119,15 +119,15 @@ static hr_status_t check_empty(const cli_checkpoint_t *checkpoint, const char *c
       checkpoint->folder.path, newest);
 }
 
-/* What a run that was killed has left half written, or half removed. */
+/* Removes partly written and partly removed checkpoints of a killed run. */
 static void remove_halves(const cli_checkpoint_t *checkpoint, const char *const *names, int count) {
   for (int i = 0; i < count; i++)
     if (has_prefix(names[i], "writing-") || has_prefix(names[i], "gone-"))
       cli_folder_remove(&checkpoint->folder, names[i]);
 }
 
-/* What a run had put aside to make room for a checkpoint of the same step, and was killed before
- * the new one had its name: it has its own name again. */
+/* Renames a replaced checkpoint back if its run was killed before the new checkpoint of the same
+ * step had its name. */
 static void restore_replaced(const cli_checkpoint_t *checkpoint, const char **names, int count) {
   const size_t prefix = strlen(CLI_REPLACED);
   char name[CLI_STEP_NAME];
@@ -145,8 +145,8 @@ static void restore_replaced(const cli_checkpoint_t *checkpoint, const char **na
   }
 }
 
-/* Rank 0, once, before the first step. Half-written files are removed only when the folder is this
- * run's to use. */
+/* On rank 0, once, before the first step. Partly written files are removed only after the folder is
+ * locked. */
 static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
   const hr_options_t *options = checkpoint->from.options;
   bool anew = !hr_option_is_given(options, HR_OPTION_RESUME) &&
@@ -166,7 +166,7 @@ static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
 
 /* --- life --- */
 
-/* Options that contradict each other, or leave nothing to keep. */
+/* Refuses contradictory options, and runs without carried values. */
 static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
   if (!options->carry->count)
     return hr_error(HR_USAGE, "--checkpoint keeps what --carry carries, and nothing is carried");
@@ -193,7 +193,7 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   return tp_loop_acquire(&checkpoint->loop);
 }
 
-/* Options that say nothing without --checkpoint. */
+/* Refuses options that have no meaning without --checkpoint. */
 static hr_status_t check_unused(const hr_options_t *options) {
   static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_OVERWRITE, HR_OPTION_EVERY,
                                        HR_OPTION_KEEP, HR_OPTION_CHECKPOINT_FORMAT};

@@ -1,6 +1,6 @@
-/* Carried arrays of a checkpoint that was written on another mesh. Each file says what box of the
- * whole its arrays are; a process takes from each what overlaps its own box. Equal parts, which
- * several partitions have, count once: what was copied must be the whole box in the end. */
+/* Carried arrays of a checkpoint that was written on another mesh. Each file has the box of each of
+ * its arrays in the global array; a process copies the overlaps with its own box. Equal parts of
+ * several partitions are copied once, so that the number of copied elements must equal the box. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 typedef struct assembly { /* one parameter */
   int param;
   hr_dtype_t dtype;
-  cli_part_t part; /* what this process wants */
+  cli_part_t part; /* part of this process */
   int64_t *starts; /* starts of the files so far, by partition and dimension */
   int64_t copied;  /* elements */
   hlo_value_t *value;
@@ -41,7 +41,7 @@ static hr_status_t read_part(const npz_t *npz, const char *path, int param, int 
   return NULL;
 }
 
-/* Is the file's array of these sizes? */
+/* *out_has: the file's array has the sizes of the part. */
 static hr_status_t has_sizes(const npz_t *npz, int param, const cli_part_t *part, bool *out_has) {
   char name[32];
   npy_t npy;
@@ -54,7 +54,7 @@ static hr_status_t has_sizes(const npz_t *npz, int param, const cli_part_t *part
   return NULL;
 }
 
-/* A file that says nothing of parts has what it was written for. */
+/* A file without places of parts has the parts of its rank. */
 static hr_status_t has_part(const cli_checkpoint_t *checkpoint, const npz_t *npz, int param,
                             bool *out_has) {
   int64_t whole[HLO_MAX_RANK], starts[HLO_MAX_RANK];
@@ -78,7 +78,7 @@ hr_status_t cli_checkpoint_has_parts(const cli_checkpoint_t *checkpoint, const n
   return NULL;
 }
 
-/* Has an earlier file the same part? */
+/* True if an earlier file has the same part. */
 static bool is_repeated(const assembly_t *assembly, int partition) {
   int rank = assembly->part.rank;
   const int64_t *own = assembly->starts + (int64_t)partition * rank;

@@ -1,5 +1,5 @@
-/* How a run goes on from a checkpoint: all processes look for the newest one that is whole for all
- * of them. Rank 0 lists what is there; each process compares its share of the files, and those it
+/* Resumes from a checkpoint: all processes search for the newest one that is whole for all of them.
+ * Rank 0 lists the checkpoints; each process compares its share of the files, and those that it
  * will read, with the manifest. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,8 +39,7 @@ static hr_status_t share(const cli_checkpoint_t *checkpoint, uint64_t *value) {
   return NULL;
 }
 
-/* A failure that has been agreed upon is said here: the next who agrees may take another process's
- * word. */
+/* Reports a failure before the next agreement, which may return that of another process. */
 static hr_status_t say(hr_status_t status) {
   bool said = !status || cli_is_reported(status) || hr_status_code(status) == HR_CANCELLED;
   return said ? status : cli_report_now(status);
@@ -111,7 +110,7 @@ static bool replicas_agree(const cli_manifest_t *manifest) {
   return true;
 }
 
-/* May what the partitions have be put together? A single process has whole arrays. */
+/* True if the parts of all partitions may be assembled; a single process has whole arrays. */
 static bool takes_any_parts(const cli_checkpoint_t *checkpoint) {
   cli_part_t part;
   if (checkpoint->num_partitions == 1) return true;
@@ -139,7 +138,7 @@ static hr_status_t find_old_rank(const cli_checkpoint_t *checkpoint, const cli_m
   return NULL;
 }
 
-/* What this process will read, if the checkpoint fits its grid; that is asked later. */
+/* The rank whose file this process will read; whether the grid fits is checked later. */
 static int own_file(const resume_t *resume) {
   int rank = -1;
   hr_status_release(find_old_rank(resume->checkpoint, &resume->manifest, &rank));
@@ -172,7 +171,7 @@ static hr_status_t agree_same(const resume_t *resume, uint64_t value) {
                   resume->checkpoint->folder.path);
 }
 
-/* Torn for one process is torn for all. The process that found out says so. */
+/* A checkpoint that is torn for one process is torn for all; the finder reports it. */
 static hr_status_t try_step(resume_t *resume, uint64_t step, bool *out_whole) {
   char name[CLI_STEP_NAME];
   *out_whole = false;
@@ -189,7 +188,7 @@ static hr_status_t try_step(resume_t *resume, uint64_t step, bool *out_whole) {
   return NULL;
 }
 
-/* Rank 0 says which one is tried, the newest first; 0: there is no other. */
+/* Rank 0 chooses the checkpoint to try, the newest first; 0: none is left. */
 static hr_status_t find_newest(resume_t *resume, bool *out_found) {
   int left = resume->count;
   *out_found = false;
@@ -258,7 +257,7 @@ static bool is_carried(const cli_checkpoint_t *checkpoint, hr_str_t name) {
   return hr_str_is(name, "state");
 }
 
-/* What was carried once and is not now begins anew, from --input. */
+/* Warns of values in the checkpoint that are not carried: they start from --input. */
 static void warn_of_unused(const cli_checkpoint_t *checkpoint, const npz_t *npz, const char *path) {
   for (size_t i = 0; i < npz_count(npz) && checkpoint->rank == 0; i++) {
     hr_str_t name = npz_name(npz, i);
@@ -340,7 +339,7 @@ static hr_status_t compare_programs(resume_t *resume) {
 
 /* --- all together --- */
 
-/* Rank 0: what was not whole makes room; what is older may count for --keep. */
+/* On rank 0: renames checkpoints that were not whole, and lists older ones for --keep. */
 static hr_status_t settle(resume_t *resume) {
   cli_checkpoint_t *checkpoint = resume->checkpoint;
   char name[CLI_STEP_NAME];

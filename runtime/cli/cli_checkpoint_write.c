@@ -1,4 +1,4 @@
-/* How a checkpoint is written, and old ones are removed. */
+/* Writes a checkpoint and removes old ones. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,7 +145,7 @@ void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *nam
   hr_status_release(st);
 }
 
-/* First under another name: what is interrupted halfway is no torn checkpoint then. */
+/* Renames before removing, so that an interruption leaves no torn checkpoint. */
 static void discard(const cli_checkpoint_t *checkpoint, const char *name) {
   cli_name_t gone;
   snprintf(gone, sizeof gone, "gone-%.200s", name);
@@ -194,7 +194,7 @@ static bool is_whole(const cli_checkpoint_t *checkpoint, cli_retained_t *entry) 
   return entry->whole;
 }
 
-/* All that is older than the newest --keep whole ones. */
+/* Removes all checkpoints older than the newest --keep whole ones. */
 static void remove_old(cli_checkpoint_t *checkpoint) {
   char name[CLI_STEP_NAME];
   size_t first = checkpoint->retained.count, left = 0;

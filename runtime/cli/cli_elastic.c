@@ -23,9 +23,9 @@
 #include "cli/cli_limits.h"
 #include "cli/cli_manifest.h"
 
-#define PERIOD_MS 3000 /* between two probes */
-#define SLICE_MS 100   /* between two looks at whether the run has ended */
-#define TELL_MS 60000  /* between two lines about hosts that are missing */
+#define PERIOD_MS 3000 /* time between two probes */
+#define SLICE_MS 100   /* time between two checks whether the run has ended */
+#define TELL_MS 60000  /* time between two messages about missing hosts */
 
 struct cli_elastic {
   int least, most; /* processes */
@@ -174,7 +174,7 @@ static void tell_missing(const cli_elastic_t *elastic) {
   fprintf(stderr, "%s\n", after);
 }
 
-/* At once, and again every minute. */
+/* Prints a message at once, and again every minute. */
 static void tell_waiting(const cli_elastic_t *elastic, int processes, int64_t *told_ms) {
   int64_t now_ms = hr_clock_ms();
   if (*told_ms && now_ms - *told_ms < TELL_MS) return;
@@ -184,7 +184,7 @@ static void tell_waiting(const cli_elastic_t *elastic, int processes, int64_t *t
   tell_missing(elastic);
 }
 
-/* Why the wait has to end: NULL, nothing. */
+/* The reason to end the wait; NULL: none. */
 static hr_status_t check_wait(const cli_elastic_t *elastic, bool has_shell, int64_t start_ms) {
   double waited_s = 1e-3 * (double)(hr_clock_ms() - start_ms);
   if (cli_launch_interrupted()) return cli_reported(HR_CANCELLED);

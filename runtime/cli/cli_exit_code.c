@@ -39,8 +39,8 @@ void cli_exit_code_open(bool has_name) {
   if (file >= 0) setenv(VARIABLE, path, 1);
 }
 
-/* Did cli_exit_code_open make it? A file without a name, or one of this user under such a name: not
- * whatever the variable says, nor what others have put in its place after the launcher's end. */
+/* True if cli_exit_code_open made the file: it has no name, or such a name and this user as owner.
+ * Excludes other values of the variable, and files that others made after the launcher's end. */
 static bool is_launchers_file(int fd, const char *where) {
   struct stat info;
   const char *slash = strrchr(where, '/');

@@ -1,35 +1,34 @@
-/* The exit code of a run that -n started, past mpirun: processes that fail leave theirs in a file,
- * and the first one counts. mpirun's own exit code is another where it crashes while several
- * processes give up, and it may never end where the network to another host is cut. */
+/* The exit code of a run that -n started. Processes append their exit codes to a file, and the
+ * first failure counts. mpirun's own exit code is not reliable: it may crash when several processes
+ * abort, and may never end if the network to another host is cut. */
 #ifndef CLI_EXIT_CODE_H
 #define CLI_EXIT_CODE_H
 
 #include "base/status.h"
 
-/* Makes the file, and tells the processes to come where it is (HLORUN_VERDICT). Without one all
- * goes on as mpirun says. `has_name`: processes on this machine may not be children of this one,
- * who can do without. */
+/* In the launcher: makes the file and passes its path to later processes (HLORUN_VERDICT). Without
+ * the file mpirun's exit code is used. `has_name`: the file needs a name, as processes on this
+ * machine may not be children of this one. */
 void cli_exit_code_open(bool has_name);
 /* In a process that runs the program: opens the file that the launcher made, for a report after
  * files can no longer be opened. */
 void cli_exit_code_keep(void);
-/* In such a process: did -n start it, on this machine, and so watches over it? */
+/* In such a process: true if -n started it on this machine and so watches it. */
 bool cli_exit_code_is_wanted(void);
-/* By a process that is about to end, with a failure of its own or with 0. Does nothing if -n did
- * not start it. */
+/* In a process that is about to end: reports its exit code. No effect if -n did not start it. */
 void cli_exit_code_report(int exit_code);
-/* By a process that is about to become another program, which will tell nothing. */
+/* In a process that is about to execute another program, which will not report. */
 void cli_exit_code_report_exec(void);
-/* The first failure that was told; 0: none yet. */
+/* The first failure that was reported; 0: none yet. */
 int cli_exit_code_read(void);
-/* How many processes have told theirs; INT_MAX if any has become another program. */
+/* Number of processes that have reported; INT_MAX if any has executed another program. */
 int cli_exit_code_told(void);
-/* A process on another host cannot reach the file, and mpirun's own failures have exit code 1, too:
- * such a process ends with another code in place of 1. Gives other codes back. */
+/* The exit code for a process under mpirun. A process on another host cannot reach the file, and
+ * mpirun's own failures have exit code 1, too: there 1 is replaced by another code. */
 int cli_exit_code_for_mpirun(int code);
-/* The exit code of processes that mpirun's stands for; 0: the failure is mpirun's own. */
+/* The processes' exit code that mpirun's exit code stands for; 0: a failure of mpirun itself. */
 int cli_exit_code_of_mpirun(int code);
-/* The failure that such an exit code stands for, reported already; NULL for another code. */
+/* A status, already reported, for such an exit code; NULL for another code. */
 hr_status_t cli_exit_code_status(int exit_code);
 void cli_exit_code_close(void);
 

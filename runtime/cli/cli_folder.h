@@ -1,7 +1,7 @@
-/* A folder that is open: what is in it is reached through its descriptor, whatever becomes of its
- * path, and symbolic links in it are never followed, also when files are removed. Only regular
- * files are read. Errors: UNAVAILABLE with the path and the system's reason; INVALID when something
- * is missing, or is not what it should be; NO_MEMORY also when descriptors run out. */
+/* An open folder. Its entries are accessed through its descriptor, so that later changes of its
+ * path do not matter. Symbolic links in it are never followed, also when files are removed. Only
+ * regular files are read. Errors: UNAVAILABLE with the path and the system's reason; INVALID for a
+ * missing entry or one of another type; NO_MEMORY also when descriptors run out. */
 #ifndef CLI_FOLDER_H
 #define CLI_FOLDER_H
 
@@ -16,13 +16,13 @@ typedef struct cli_folder {
   char path[PATH_MAX]; /* for messages */
 } cli_folder_t;
 
-/* Opens the folder, and makes it in one that is there if it is missing. Links of the path itself
- * are followed. */
+/* Opens the folder; creates it if only its last component is missing. Links in the path itself are
+ * followed. */
 hr_status_t cli_folder_open(const char *path, cli_folder_t *out_folder);
 /* Opens the folder `name` of another one. */
 hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name,
                              cli_folder_t *out_folder);
-/* The same; makes it first if it is missing. */
+/* The same; creates a missing folder. */
 hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder);
 void cli_folder_close(cli_folder_t *folder);
 /* Flushes the folder's directory entries to the disk. */
@@ -33,14 +33,14 @@ hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const
                             int *out_count);
 bool cli_folder_has(const cli_folder_t *folder, const char *name);
 hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes);
-/* Writes a file, which is there only when it is whole. A lasting one is on the disk then, and its
- * name after cli_folder_flush. */
+/* Writes a file that appears only when it is complete. If `lasting`, its contents are then flushed
+ * to the disk; its name is after cli_folder_flush. */
 hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, bool lasting,
                               hr_file_writer_t **out_writer);
 hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, bool lasting,
                              const void *bytes, size_t size_bytes);
 hr_status_t cli_folder_rename(const cli_folder_t *folder, const char *from, const char *to);
-/* Removes a file, a link, or a folder with its files; what cannot be removed stays. */
+/* Removes a file, a link, or a folder with its files; ignores failures. */
 void cli_folder_remove(const cli_folder_t *folder, const char *name);
 
 #endif

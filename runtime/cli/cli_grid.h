@@ -1,4 +1,4 @@
-/* How many processes a program file is meant for, before anything is loaded. */
+/* The number of processes that a program file is meant for, found before it is loaded. */
 #ifndef CLI_GRID_H
 #define CLI_GRID_H
 
@@ -8,17 +8,16 @@ typedef struct cli_grid {
   int replicas, partitions; /* at least 1 */
 } cli_grid_t;
 
-/* The grid in the first header line of `text` that has one. False: no line says it, and the whole
- * program has to be read. *out_end: where the header line begins, for directives before it; NULL:
- * there is none. */
+/* The grid in the first header line of `text` that has one. False: no line has one, and the whole
+ * program must be read. *out_end: begin of the header line, for directives before it; NULL: no such
+ * line. */
 bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end);
 
-/* The grid of a program in any form. A program that cannot be read has one process: the error comes
- * when it is loaded. */
+/* The grid of a program in any format; 1 x 1 for one that cannot be read, which loading reports. */
 cli_grid_t cli_grid_of_file(const char *path);
 
-/* Processes that the programs of a command name: as many as its grid has for one program, up to the
- * last rank for --program; 1 for standard input, which can be read but once. */
+/* Number of processes that a command's programs need: the size of the grid of a single program, the
+ * last rank plus one for --program, 1 for standard input, which can be read only once. */
 int cli_grid_world(const hr_options_t *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Hosts of --hosts: their list, and which of them can be reached. */
+/* Hosts of --hosts: their list, and whether each can be reached. */
 #ifndef CLI_HOSTS_H
 #define CLI_HOSTS_H
 
@@ -8,9 +8,9 @@
 
 typedef struct cli_host {
   const char *name;
-  int slots;         /* processes that it takes */
-  bool is_reachable; /* after cli_hosts_probe */
-  const char *fault; /* what its probe met, if it is not reachable */
+  int slots;         /* most processes on the host */
+  bool is_reachable; /* set by cli_hosts_probe */
+  const char *fault; /* reason if it is not reachable */
 } cli_host_t;
 
 typedef struct cli_hosts {
@@ -22,10 +22,10 @@ typedef struct cli_hosts {
 /* Reads "a:8,b": a host without a number has one slot. Owner: `arena`. Errors: USAGE. */
 hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *out_hosts);
 
-/* Finds out which hosts start a command, all at once, within PROBE_S seconds: by mpirun's remote
- * shell (OMPI_MCA_plm_rsh_agent), else ssh. This machine is always there. With `only_missing` those
- * that were reachable are not asked again. Without a remote shell no other host can ever be
- * reached (*out_has_shell). Thread: blocks; any. */
+/* Probes all hosts at the same time, for PROBE_S seconds: a host is reachable if it runs a command
+ * by mpirun's remote shell (OMPI_MCA_plm_rsh_agent), else ssh. This machine is always reachable.
+ * With `only_missing`, reachable hosts are not probed again. *out_has_shell: a remote shell exists;
+ * without one no other host can be reached. Thread: any; blocks. */
 void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell);
 
 /* The list of the reachable hosts, with `most` slots at most and a multiple of `multiple`;

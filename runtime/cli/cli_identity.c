@@ -1,4 +1,4 @@
-/* The SHA-256 of a program: of the bytes of its large constants, then of its short HLO text
+/* The hash of a program: of the bytes of its large constants, then of its short HLO text
  * (without metadata), in which these are replaced by scalars. */
 #include "cli/cli_identity.h"
 
@@ -24,7 +24,7 @@ static void write_name(hr_str_t name, char *into, size_t size) {
 /* Hashes large constants by their bytes and replaces them by scalars: their text would be several
  * times as long. */
 static hr_status_t hash_large_constants(hlo_module_t *module, hlo_computation_t *computation,
-                                          hr_digest_state_t *digest) {
+                                        hr_digest_state_t *digest) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     hlo_value_t *scalar;

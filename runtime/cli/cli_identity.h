@@ -1,13 +1,13 @@
-/* What tells one program from another: BLAKE2b of its text as it is after reading and verifying,
- * before any pass, without metadata such as lines of the source it was made from. The same program
- * in another form of file is another one, if it is read as other instructions. */
+/* Identity of a program: BLAKE2b hash of its HLO text after reading and verifying, before any pass,
+ * without metadata such as source lines. The same program in another file format may have another
+ * identity, if it is read as other instructions. */
 #ifndef CLI_IDENTITY_H
 #define CLI_IDENTITY_H
 
 #include "base/digest.h"
 #include "base/status.h"
 
-#define CLI_IDENTITY_SHOWN 12 /* digits that are enough in messages */
+#define CLI_IDENTITY_SHOWN 12 /* digits shown in messages */
 
 typedef struct cli_identity {
   char name[64]; /* name of the module, printable and without spaces: other bytes as %XX; long ones

@@ -85,7 +85,7 @@ static void notify_all(const launch_t *launch, int signal_number) {
 
 /* --- processes --- */
 
-/* In the child, between fork and exec. */
+/* Runs in the child, between fork and exec. */
 static _Noreturn void become(const launch_t *launch, char *const *words, int rank, int fd,
                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -121,7 +121,7 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
   return NULL;
 }
 
-/* The first failure is kept, with its time: the others get a grace period from then. */
+/* Records the first failure and its time, from which the others get a grace period. */
 static void note_end(launch_t *launch, pid_t pid, int status) {
   int rank = 0;
   while (rank < launch->count && launch->pids[rank] != pid) rank++;
@@ -140,7 +140,7 @@ static void take_ended(launch_t *launch) {
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) note_end(launch, pid, status);
 }
 
-/* A stopped process cannot say why the others waited for it. */
+/* Prints stopped processes, which cannot report that others wait for them. */
 static void tell_stopped(const launch_t *launch) {
   for (int rank = 0; rank < launch->count; rank++) {
     siginfo_t info = {0};
@@ -151,8 +151,8 @@ static void tell_stopped(const launch_t *launch) {
   }
 }
 
-/* Hands signals on, which may have reached this process alone, and ends those who do not end by
- * themselves. */
+/* Forwards signals, which may have reached this process alone, and ends processes after the grace
+ * periods. */
 static void look_after(launch_t *launch) {
   int64_t now = hr_clock_ms();
   if (wants_state) {

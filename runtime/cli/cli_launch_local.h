@@ -1,15 +1,15 @@
 /* -n N on this machine alone: the command starts itself N times, and its processes share memory
- * (transport/shm/local_launch.h). They end with this one, however it ends, and with each other:
- * when one has failed the others have some seconds to say what that means to them. */
+ * (transport/shm/local_launch.h). They end when this process ends. When one of them fails, the
+ * others get some seconds to report, and are then killed. */
 #ifndef CLI_LAUNCH_LOCAL_H
 #define CLI_LAUNCH_LOCAL_H
 
 #include "base/status.h"
 
-/* Does the environment say that there are other machines to start processes on: a host file, a job
- * of Slurm or its like? Or does a test make believe so? */
+/* True if the environment names other machines for processes: a host file, a job of a batch system
+ * such as Slurm, or a test's setting. */
 bool cli_launch_knows_hosts(void);
-/* There are none, and nobody wants mpirun (HLORUN_LAUNCHER). */
+/* True if HLORUN_LAUNCHER says so, or if it is unset and there are no other machines. */
 bool cli_launch_is_local(void);
 /* Runs this program with these arguments (without its name), and waits. Its processes report their
  * failures. */

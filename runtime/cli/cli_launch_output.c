@@ -126,7 +126,7 @@ static void show_lines(const stream_t *stream, size_t size, int rank, const char
   hr_strbuf_deinit(&text);
 }
 
-/* What stays is new from now on, and held again. */
+/* The remaining bytes are held anew. */
 static void drop(stream_t *stream, size_t size) {
   memmove(stream->held.data, stream->held.data + size, stream->held.size - size);
   stream->held.size -= size;

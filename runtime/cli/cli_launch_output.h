@@ -1,4 +1,4 @@
-/* What the processes of one machine write to standard error, as their launcher shows it. */
+/* Standard error of the processes of one machine, merged by their launcher. */
 #ifndef CLI_LAUNCH_OUTPUT_H
 #define CLI_LAUNCH_OUTPUT_H
 
@@ -16,10 +16,10 @@ void cli_launch_output_enter(const cli_launch_output_t *output, int rank);
 /* In the parent, once the child has started: closes the child's end. */
 void cli_launch_output_started(cli_launch_output_t *output, int rank);
 
-/* Waits until something was written, a signal that `mask` lets through has come, or wait_ms are
- * over; then shows what has been complete for some time. */
+/* Waits for output, for a signal that `mask` lets through, or for wait_ms; then shows whole lines
+ * that have been held long enough. */
 void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigset_t *mask);
-/* Shows the rest, and frees. Accepts NULL. */
+/* Shows the rest and frees the output. Accepts NULL. */
 void cli_launch_output_finish(cli_launch_output_t *output);
 
 #endif

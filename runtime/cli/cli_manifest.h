@@ -1,4 +1,4 @@
-/* The list of what a checkpoint holds, in its folder:
+/* The manifest of a checkpoint, a list of its files:
  *
  *   hlorun checkpoint 2
  *   step 300
@@ -8,9 +8,8 @@
  *   ...                                and name of the program
  *   blake2b e3b0..                     of all bytes before this line
  *
- * Manifests of the first version, without the lines `began` and `blake2b` and without programs, and
- * with "end" as their last line, are read too: they say nothing about the program, and count as the
- * oldest. */
+ * Manifests of version 1 are read, too. They lack the lines `began` and `blake2b` and the programs,
+ * end with "end", and count as the oldest. */
 #ifndef CLI_MANIFEST_H
 #define CLI_MANIFEST_H
 
@@ -18,14 +17,14 @@
 #include "cli/cli_identity.h"
 
 typedef struct cli_sum {                  /* check sums of a file */
-  uint64_t size_bytes, hash, values_hash; /* the last: of what may be compared between replicas */
-  cli_identity_t program; /* that wrote it; its digest is empty in manifests of the first version */
+  uint64_t size_bytes, hash, values_hash; /* values_hash: of the values that replicas share */
+  cli_identity_t program; /* program that wrote the file; empty digest in version 1 */
 } cli_sum_t;
 
 typedef struct cli_manifest {
   uint64_t step;
-  uint64_t began; /* ns since 1970, or later than all that it replaced; 0 in those of the first
-                     version */
+  uint64_t began; /* start of the training, ns since 1970, increased to exceed all replaced ones; 0
+                     in version 1 */
   int num_replicas, num_partitions;
   cli_sum_t *sums;    /* indexed by rank */
   uint64_t text_hash; /* hash of the manifest: equal in all processes that see the same one */
@@ -34,7 +33,7 @@ typedef struct cli_manifest {
 #define CLI_STEP_NAME 32
 /* "step-000000000300": the name of the checkpoint's folder. */
 void cli_step_name(char into[CLI_STEP_NAME], uint64_t step);
-/* Is it such a name? No other way to write the step is. */
+/* True if it is such a name, in exactly this form. */
 bool cli_step_parse(const char *name, uint64_t *out_step);
 
 /* Size and hash of a file's bytes. */

@@ -1,4 +1,4 @@
-/* --output: results in a file, in the form that its ending names. */
+/* --output: writes results to a file whose ending chooses the format. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -19,7 +19,7 @@ hr_status_t cli_output_check(const hr_options_t *options);
 hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
                              hlo_value_t *const *results);
 
-/* The same by rank 0 alone: only outK. */
+/* The same for this process alone, not collective: only outK. */
 hr_status_t cli_output_write_alone(const char *path, int count, hlo_value_t *const *results);
 
 #endif

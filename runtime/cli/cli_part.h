@@ -1,18 +1,19 @@
-/* Parts of global arrays: which box of the whole a process has, and copies between boxes. */
+/* Parts of global arrays: the box of the global array that a process has, and copies between boxes.
+ */
 #ifndef CLI_PART_H
 #define CLI_PART_H
 
 #include "cli/cli_signature.h"
 #include "ir/value.h"
 
-/* A box of a global array. Programs that nobody partitioned have the whole, from zeros on. */
+/* A box of a global array. For programs that were not partitioned, the whole, with starts of 0. */
 typedef struct cli_part {
   bool is_cut; /* the program was partitioned from a global one; the part may still be the whole */
   int rank;
   int64_t whole[HLO_MAX_RANK], starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
 } cli_part_t;
 
-/* What `process` has of an array parameter or result. Sizes of the part are the program's own. */
+/* The part of an array parameter or result that `process` has. Its sizes are the program's. */
 void cli_part_of(const cli_arg_t *slot, int process, cli_part_t *out_part);
 
 /* One side of a copy: a row-major array of sizes `dims`, and where the box begins in it. */

@@ -1,18 +1,18 @@
-/* A curve of one number over the steps: an SVG picture that needs nothing else, or CSV. */
+/* A curve of one number over the steps: a self-contained SVG picture, PNG, or CSV. */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 
 #include "base/options.h"
 #include "cli/cli_series.h"
 
-/* Values that are no finite numbers leave gaps; long curves are drawn by the means of equal
- * runs of steps. Over the values, which are pale, lie means of neighbouring ones. */
+/* Prints SVG. Values that are not finite leave gaps; long curves are drawn as means of equal runs
+ * of steps. A smoothed curve is drawn over the pale curve of values. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series);
 
 /* The same as lines "STEP,VALUE" below a heading; of long series a line for each run of steps. */
 void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series);
 
-/* --curve has an ending that names one of these forms. Errors: USAGE. */
+/* Checks that --curve has an ending of one of these formats. Errors: USAGE. */
 hr_status_t cli_plot_check(const hr_options_t *options);
 /* Draws in the form of the path's ending. Errors: UNAVAILABLE; NO_MEMORY. */
 hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series);

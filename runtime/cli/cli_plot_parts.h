@@ -1,5 +1,5 @@
-/* What the SVG and the PNG picture of a curve share: sizes in units of the drawing, and where
- * things are. */
+/* Declarations shared by the SVG and PNG pictures of a curve: sizes in units of the drawing, and
+ * positions. */
 #ifndef CLI_PLOT_PARTS_H
 #define CLI_PLOT_PARTS_H
 
@@ -20,7 +20,7 @@ typedef struct cli_plot_axes {
 } cli_plot_axes_t;
 
 cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series);
-/* Ticks for the steps, which are whole numbers: none between them. */
+/* Ticks for the axis of steps: whole numbers only. */
 void cli_plot_x_ticks(const cli_plot_axes_t *axes, double *out_first, double *out_step);
 double cli_plot_x(const cli_plot_axes_t *axes, double x);
 double cli_plot_y(const cli_plot_axes_t *axes, double y);
@@ -29,8 +29,8 @@ double cli_plot_y(const cli_plot_axes_t *axes, double y);
 size_t cli_plot_points(const cli_series_t *series);
 void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
                     double *out_y);
-/* How many points the smoothed curve takes to either side: a part of their square root, so that
- * noise shrinks as curves grow and a short one keeps its form; 0: no smoothed curve. */
+/* Number of points to either side that the smoothed curve averages: proportional to the square root
+ * of the number of points; 0: no smoothed curve. */
 size_t cli_plot_smoothing(size_t points);
 /* The mean of a point and up to `half` on either side of it; no number in a gap. */
 double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, size_t half);

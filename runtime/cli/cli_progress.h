@@ -1,5 +1,5 @@
-/* How far the steps are: a bar on a terminal, a line now and then elsewhere, both on standard
- * error; and the metrics that are shown with it. Only rank 0 has one. */
+/* Progress of the steps and metrics, on standard error of rank 0: a bar on a terminal, else a line
+ * from time to time. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -19,11 +19,11 @@ typedef struct cli_progress {
   FILE *stream; /* NULL: shows nothing */
   bool terminal;
   uint64_t steps;
-  double started_s, shown_s, pause_s; /* when it last showed; how long until the next time */
+  double started_s, shown_s, pause_s; /* start; last output; least time until the next */
   HR_VEC(cli_metric_t) metrics;
 } cli_progress_t;
 
-/* Adds "loss 0.0288", with so many digits, and a line's end. */
+/* Adds "loss 0.0288", with so many digits, and a newline. */
 void cli_metric_print(hr_strbuf_t *text, const cli_metric_t *metric, int digits);
 
 /* --metric options; with --curve and none of them, the first float scalar among the results. Deinit

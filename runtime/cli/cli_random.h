@@ -1,4 +1,4 @@
-/* Values for parameters that nobody gave. Element i of parameter k depends on the seed, k and i
+/* Random values for missing parameters. Element i of parameter k depends on the seed, k and i
  * alone: the same on every process of every grid. */
 #ifndef CLI_RANDOM_H
 #define CLI_RANDOM_H
@@ -10,7 +10,7 @@ uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index);
 
 typedef struct cli_random {
   uint64_t seed;
-  int64_t bound; /* limit of integers; CLI_NO_BOUND: small ones, within -8 .. 8 */
+  int64_t bound; /* integers are below it; CLI_NO_BOUND: within -8 .. 8 */
   bool is_wild;  /* a share of the elements that depends on seed and k (none, some, or half) is NaN,
                     infinite, a zero of either sign, denormal or huge, the end of an integer type */
 } cli_random_t;

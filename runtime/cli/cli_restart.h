@@ -1,22 +1,24 @@
-/* --max-restarts N: a run with --checkpoint that a failure ends is started again, from the newest
- * whole checkpoint, by the process that started it. */
+/* --max-restarts N: after a failure, the process that started a run with --checkpoint starts it
+ * again from the newest whole checkpoint. */
 #ifndef CLI_RESTART_H
 #define CLI_RESTART_H
 
 #include "cli/cli.h"
 
-/* Should this process start and watch the run, and not run itself? Errors: USAGE without
- * --checkpoint, for a program that can be read but once, or under a launcher. */
+/* *out_wanted: this process starts and watches the run instead of running the program itself.
+ * Errors: USAGE without --checkpoint, for a program that can be read only once, or under a
+ * launcher.
+ */
 hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted);
 
-/* Starts the run on so many processes, also on one, and again after failures that may pass: a rank
- * that died, a peer or file that failed, a stall (exit codes 5 and 6). `arguments` as main's.
- * Errors: those of the last run. */
+/* Starts the run on so many processes, also on one, and again after failures that may be transient:
+ * a rank that died, a peer or file that failed, a stall (exit codes 5 and 6). Errors: those of the
+ * last run. */
 hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes);
 
-/* Is this a process of such a run? */
+/* True in a process of such a run. */
 bool cli_restart_is_run(void);
-/* In a process of such a run: how often it was started again. */
+/* In a process of such a run: number of restarts so far. */
 int cli_restart_number(void);
 
 #endif

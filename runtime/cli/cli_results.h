@@ -1,5 +1,4 @@
-/* What a run gives: printing it, comparing it with what was expected. The collective
- * ones are called by all processes together. */
+/* Printing of results and comparison with expected ones. */
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
 
@@ -13,7 +12,7 @@ void cli_value_print_whole(hr_strbuf_t *text, const hlo_value_t *value); /* noth
 /* Expected results and the form of the report. */
 typedef struct cli_expectation {
   const array_file_t *file; /* arrays out0, out1@3, ...; unused with `single` */
-  const char *single;       /* the array of result `index` alone, FILE.npy or FILE.npz:NAME; NULL */
+  const char *single; /* FILE.npy or FILE.npz:NAME for result `index` alone; NULL: uses `file` */
   int index;
   int rank;
   bool mark_rank; /* lines say "out0@3" */
@@ -21,8 +20,8 @@ typedef struct cli_expectation {
   hlo_tolerance_t tolerance;
 } cli_expectation_t;
 
-/* Compares this process's results, adding lines to `text`. *out_bad: how many arrays are out of
- * tolerance. Errors: USAGE for arrays that cannot be the program's. */
+/* Compares this process's results, adding lines to `text`. *out_bad: number of arrays out of
+ * tolerance. Errors: USAGE for arrays that do not fit the program. */
 hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 const cli_signature_t *signature, hlo_value_t *const *results,
                                 hr_strbuf_t *text, int *out_bad);

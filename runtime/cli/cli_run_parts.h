@@ -25,17 +25,15 @@ typedef struct cli_run {
   cli_feed_t *feed;
   uint64_t steps, repeats;
   uint64_t first_step; /* first step of this run: those before it are in the checkpoint */
-  bool was_complete; /* restarted after the checkpoint of the last step, and thus after its results
-                      */
+  bool was_complete;   /* restarted after the last step's checkpoint, so after the results */
   cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;
-  bool desynchronized; /* the processes may not be at the same place: no more talking to each other
-                        */
+  bool desynchronized; /* the processes may be out of step: no more communication */
 } cli_run_t;
 
-/* What comes after the last step: statistics, curve, results, timeline, comparison. Each part is
- * agreed upon by all processes, so that a failure in one ends all of them. */
+/* Work after the last step: statistics, curve, results, timeline, comparison. All processes agree
+ * on the success of each part, so that a failure in one ends all of them. */
 hr_status_t cli_run_finish(cli_run_t *run);
 
 #endif

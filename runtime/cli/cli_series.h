@@ -1,6 +1,5 @@
-/* The values of a metric, one a step, in memory that does not grow with the steps: up to
- * CLI_SERIES_MAX values are kept as they are; of longer series the means of equal runs of steps, 2,
- * 4, 8, ... long. */
+/* The values of a metric, one per step, in bounded memory: up to CLI_SERIES_MAX values are kept; of
+ * longer series, the means of runs of 2, 4, 8, ... steps. */
 #ifndef CLI_SERIES_H
 #define CLI_SERIES_H
 

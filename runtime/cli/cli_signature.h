@@ -1,5 +1,5 @@
-/* A program's parameters and results as the command sees them: flattened, with their shapes; and
- * arrays of files that are meant for them. */
+/* A program's flattened parameters and results with their shapes, and the arrays of files for them.
+ */
 #ifndef CLI_SIGNATURE_H
 #define CLI_SIGNATURE_H
 
@@ -14,9 +14,9 @@ typedef struct cli_signature {
   const hlo_shape_t **params, **results;
   const char **param_names;
   const int *positions; /* number K of arr_K for each parameter, -1: none; NULL: its own number */
-  /* Of the whole arrays, where the program was partitioned from a global one; else as above. */
+  /* Shapes of global arrays if the program was partitioned from a global one; else as above. */
   const hlo_shape_t **whole_params, **whole_results;
-  bool *took_whole; /* set where an array was given whole and cut into this process's part */
+  bool *took_whole; /* by parameter: this process's part was cut from a given global array */
   const hlorun_program_t *program;
 } cli_signature_t;
 
@@ -25,13 +25,13 @@ typedef struct cli_arg {
   const cli_signature_t *interface;
   bool is_result;
   int index;
-  bool is_part; /* of an array for it: this process's part alone is meant, not the whole */
+  bool is_part; /* an array for it is this process's part, not the global array */
 } cli_arg_t;
 
 /* Deinit also after a failure. */
 hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program);
 void cli_signature_deinit(cli_signature_t *signature);
-/* The shapes of whole arrays once more, after hlorun_program_make_global. */
+/* Updates the shapes of global arrays after hlorun_program_make_global. */
 hr_status_t cli_signature_find_wholes(cli_signature_t *signature);
 
 /* The shape that "f32[2,<=3]" names. */
@@ -47,9 +47,9 @@ int cli_param_find(const cli_signature_t *signature, hr_str_t name);
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy);
 bool cli_npy_is_named(const char *text); /* does it look like either? */
 
-/* The array for a slot: of its shape, or this process's part of a global array if the program cuts
- * it. A program that was partitioned from a global one takes whole arrays, unless slot->is_part.
- * `name`: where it came from, for messages: "in3 of data.npz". Errors: USAGE for another type or
+/* Makes the value for a slot from an array of its shape, or from a global array, whose part is cut
+ * out. A program that was partitioned from a global one takes global arrays, unless slot->is_part.
+ * `name`: origin of the array for messages, "in3 of data.npz". Errors: USAGE for another type or
  * other sizes. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);

@@ -1,4 +1,4 @@
-/* Arguments that a program's file has with it. */
+/* Arguments that a program's file contains. */
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 

@@ -6,12 +6,12 @@
 
 #include "base/options.h"
 
-/* Before the client is created. From then on a process that MPI starts with others warns of a start
- * that lasts (HLORUN_WATCHDOG), and ends with exit code 6 some seconds after --timeout; both name
- * the processes of this machine that are stopped. Does nothing in other processes.
+/* Called before the client is created. A process that MPI starts with others then warns of a long
+ * start (HLORUN_WATCHDOG), and ends with exit code 6 some seconds after --timeout; both messages
+ * name stopped processes of this machine. No effect in other processes.
  * Errors: UNAVAILABLE without an event loop. */
 hr_status_t cli_start_watch_begin(const hr_options_t *options);
-/* After the client was created, or could not be. */
+/* Called after the creation of the client has succeeded or failed. */
 void cli_start_watch_end(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* --stats: how long things took and how much memory they needed, of each process and in all. */
+/* --stats: times and memory of each process and of the whole run. */
 #ifndef CLI_STATS_H
 #define CLI_STATS_H
 
@@ -25,8 +25,8 @@ typedef struct cli_figures {
 } cli_figures_t;
 cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 
-/* Collective: rank 0 writes the JSON file. What is told in all: the slowest process's times, the
- * largest memory, the first one's counts of steps and code. */
+/* Collective: rank 0 writes the JSON file. Figures of the whole run are the slowest process's
+ * times, the largest memory, and the first process's counts of steps and code. */
 hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path);
 
 #endif

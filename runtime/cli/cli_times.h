@@ -1,5 +1,5 @@
-/* Durations of executions, summed up in memory that does not grow with their number: the first, the
- * best, their sum, and their median. */
+/* Durations of executions in bounded memory: the first, the shortest, their sum and their median.
+ */
 #ifndef CLI_TIMES_H
 #define CLI_TIMES_H
 
@@ -8,8 +8,8 @@
 
 #include "base/status.h"
 
-/* The median of so many durations is exact. Of more it lies within CLI_TIMES_ERROR of the exact
- * one, relatively: they are counted in a histogram whose buckets grow with the durations. */
+/* The median of up to CLI_TIMES_EXACT durations is exact. That of more has a relative error of at
+ * most CLI_TIMES_ERROR: they are counted in a histogram with logarithmic buckets. */
 #define CLI_TIMES_EXACT 4096
 #define CLI_TIMES_ERROR 0.004
 

@@ -1,4 +1,4 @@
-/* How far results may be from what was expected, as options say it. */
+/* Tolerances of comparisons, from the options. */
 #ifndef CLI_TOLERANCE_H
 #define CLI_TOLERANCE_H
 

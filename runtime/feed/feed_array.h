@@ -1,5 +1,5 @@
-/* Infeed from NumPy files. X.npy is the list of values of an infeed with one array. In X.npz the
- * arrays in0, in1, ... are the lists of each leaf. The first dimension counts the values. */
+/* Infeed from NumPy files. X.npy has the values of an infeed with one array; X.npz has arrays in0,
+ * in1, ..., one for each leaf. The first dimension is the number of the value. */
 #ifndef EXEC_FEED_ARRAY_H
 #define EXEC_FEED_ARRAY_H
 
@@ -12,7 +12,7 @@ typedef struct feed_array {
   npz_t npz;
   int count;
   npy_t *arrays;
-  hlo_value_t **lists; /* per leaf all values, over the file's bytes; NULL until the element types
+  hlo_value_t **lists; /* by leaf: all values, over the file's bytes; NULL until the element types
                           are known */
   int64_t next, length;
 } feed_array_t;

@@ -1,7 +1,6 @@
-/* Outfeed into X.npz: the arrays out0, out1, ... are the lists of each leaf; the first dimension
- * counts the values. Until the end the arrays are in unlinked temporary files, so that memory stays
- * bounded.
- * Thread: one at a time. */
+/* Outfeed into X.npz: arrays out0, out1, ..., one for each leaf, whose first dimension is the
+ * number of the value. Until the end the arrays are in unlinked temporary files, so that memory is
+ * bounded. Thread: one at a time. */
 #ifndef EXEC_FEED_LIST_H
 #define EXEC_FEED_LIST_H
 

@@ -95,7 +95,7 @@ static hr_status_t listen_unix(feed_endpoint_t *endpoint) {
   if (!lstat(endpoint->text, &found) && S_ISSOCK(found.st_mode)) unlink(endpoint->text);
   endpoint->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (endpoint->listener < 0) return failed(endpoint, "cannot create a socket");
-  fchmod(endpoint->listener, 0600); /* what bind makes has these rights from the start */
+  fchmod(endpoint->listener, 0600); /* bind then creates the file with this mode */
   if (bind(endpoint->listener, (struct sockaddr *)&address, sizeof address))
     return failed(endpoint, "cannot bind");
   endpoint->is_bound = true;
@@ -113,7 +113,7 @@ static bool is_loopback(const struct sockaddr *address) {
                  sizeof loopback);
 }
 
-/* An address that other hosts reach wants a secret. */
+/* An address that other hosts can reach requires a secret. */
 static hr_status_t listen_at(feed_endpoint_t *endpoint, const struct addrinfo *address) {
   int yes = 1;
   bool local = is_loopback(address->ai_addr);
@@ -164,9 +164,8 @@ static hr_status_t open_path(feed_endpoint_t *endpoint) {
   return hr_file_open_in_place(endpoint->text, O_TRUNC, &endpoint->fd);
 }
 
-/* The descriptor is this feed's from now on, and closed with it. Of a standard stream it gets a
- * duplicate: messages still need the stream, and no file that is opened later may take its number.
- */
+/* The feed owns the descriptor and closes it. A standard stream is duplicated: messages still need
+ * it, and no file that is opened later may get its number. */
 static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   char *end;
   long number = strtol(endpoint->text, &end, 10);
@@ -233,8 +232,8 @@ hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
   return NULL;
 }
 
-/* Collects the command. After a failure it is terminated; a command that feeds an infeed has a
- * second to notice that nobody reads, since it may write for ever. */
+/* Waits for the command to end. After a failure it is terminated; a command that feeds an infeed
+ * has a second to notice the closed pipe, as it may write for ever. */
 static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
   int status = 0;
   pid_t child = endpoint->child;

@@ -3,9 +3,8 @@
  *   file:PATH      the wire format, or an .npz of lists of values; an infeed also from an .npy
  *   unix:PATH      a UNIX socket created here, for this user; the first client feeds or reads
  *   tcp:PORT       the same over TCP, from this host only
- *   tcp:HOST:PORT  the same at this address; if HLORUN_FEED_SECRET is set, or the address is not
- *                  this host's own, for clients that send it
- *   fd:N           a file descriptor that this process inherited
+ *   tcp:HOST:PORT  the same at this address; clients must send HLORUN_FEED_SECRET if it is set, or
+ * if the address is not local fd:N           a file descriptor that this process inherited
  *   exec:COMMAND   standard output, or input, of a shell command
  *
  * %r and %p stand for replica and partition. */

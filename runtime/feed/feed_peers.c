@@ -1,8 +1,8 @@
-/* Accepts the peer of a feed's socket. Connections that have not sent the whole secret yet wait
- * side by side, MAX_PENDING of them, each for PATIENCE_S; a further one takes the place of the
- * oldest. No byte behind the secret is read: it is the feed's. The secret goes over the wire in the
- * clear and is compared in a time that does not depend on where it differs. Cost: one poll over all
- * of them an event. Memory: about a KiB a connection, on the stack. */
+/* Accepts the peer of a feed's socket. Up to MAX_PENDING connections that have not sent the whole
+ * secret are pending at a time, each for PATIENCE_S; a further one replaces the oldest. No byte
+ * behind the secret is read, as it belongs to the feed. The secret is transferred in clear text and
+ * compared in constant time. Cost: one poll over all connections per event. Memory: about 1 KiB per
+ * connection, on the stack. */
 #include "feed/feed_peers.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static void refuse(waiting_room_t *room, int i) {
   remove_pending(room, i);
 }
 
-/* Takes a new connection. Returns its descriptor if nothing more is asked of it; else -1. */
+/* Accepts a new connection. Returns its descriptor if it needs no secret; else -1. */
 static int admit(waiting_room_t *room) {
   int fd = accept4(room->endpoint->listener, NULL, NULL, SOCK_CLOEXEC);
   if (fd < 0) return -1;
@@ -117,7 +117,7 @@ static int admit(waiting_room_t *room) {
   return -1;
 }
 
-/* Hears all that wait. Returns the descriptor of one that is welcome; else -1. */
+/* Reads from all pending connections. Returns the descriptor of an authorized one; else -1. */
 static int hear_all(waiting_room_t *room) {
   for (int i = room->count - 1; i >= 0; i--) {
     pending_t *pending = &room->pending[i];

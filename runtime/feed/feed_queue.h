@@ -20,9 +20,9 @@ typedef struct feed_queue {
   pthread_cond_t changed;
   feed_item_t items[FEED_QUEUE_VALUES];
   unsigned first, count;
-  bool ended;         /* by the producer: no more items */
-  bool stopped;       /* by the consumer: items are dropped */
-  hr_status_t status; /* why it ended; owned */
+  bool ended;         /* set by the producer: no more items */
+  bool stopped;       /* set by the consumer: items are dropped */
+  hr_status_t status; /* status passed by the producer or consumer; owned */
 } feed_queue_t;
 
 /* Polled while a caller waits; an error ends the wait. May be NULL. */

@@ -26,7 +26,7 @@ typedef struct leaf_header {
 
 /* --- bytes --- */
 
-/* The system's error, with the number of the values that came through before. */
+/* The system's error, with the number of values transferred before. */
 static hr_status_t failed(const feed_io_t *io, const char *what) {
   return hr_error(HR_UNAVAILABLE, "%s: %s after %llu values: %s", io->name, what,
                   (unsigned long long)io->values, strerror(errno));
@@ -90,14 +90,14 @@ static hr_status_t check_header(const feed_io_t *io, const value_header_t *heade
                   (unsigned long long)io->values + 1, header->leaves);
 }
 
-/* Does such an array fit a leaf of an infeed? Dynamic sizes may be smaller. */
+/* True if such an array fits a leaf of an infeed; dynamic sizes may be smaller. */
 static bool fits_shape(const hlo_shape_t *want, hr_dtype_t dtype, uint32_t rank,
                        const int64_t *dims) {
   hlo_value_t value = {.dtype = dtype, .rank = (int)rank, .dims = dims};
   return hlo_value_fits(&value, want);
 }
 
-/* May array `k` of a value with so many be like this? */
+/* True if some infeed of `leaves` leaves accepts such an array as leaf k. */
 static bool is_expected(const feed_shapes_t *shapes, uint32_t leaves, uint32_t k, hr_dtype_t dtype,
                         uint32_t rank, const int64_t *dims) {
   for (size_t i = 0; i < shapes->count; i++)
@@ -131,9 +131,8 @@ static hr_status_t read_leaf_header(feed_io_t *io, uint32_t k, hr_dtype_t *out_d
   return feed_read(io, dims, header.rank * sizeof *dims, NULL);
 }
 
-/* Elements narrower than a byte are stored in whole bytes: other bits than theirs would be read as
- * well. Those of integers mean nothing, as in files; a pred has one value too few to be mistaken.
- */
+/* Elements narrower than a byte are stored in whole bytes, whose upper bits would be read, too.
+ * Those of integers are ignored, as in files; a pred with another value than 0 or 1 is an error. */
 static hr_status_t check_bytes(const feed_io_t *io, hlo_value_t *leaf) {
   const unsigned char *bytes = leaf->data, limit = 1;
   if (leaf->dtype != HR_PRED) {

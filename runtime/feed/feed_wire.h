@@ -22,7 +22,7 @@ typedef struct feed_io {
   uint64_t values;  /* values transferred so far */
 } feed_io_t;
 
-/* Shapes that values may have: per infeed of the program its flattened leaves. */
+/* Allowed shapes of values: the flattened leaves of each infeed of the program. */
 typedef struct feed_shape {
   int leaf_count;
   const hlo_shape_t **leaves;

@@ -42,7 +42,7 @@ struct exec_feeds {
 
 /* --- the threads --- */
 
-/* A pipe whose reader has gone is a failed write, not the end of this process. */
+/* Makes a write to a broken pipe fail instead of ending this process. */
 static void block_sigpipe(void) {
   sigset_t set;
   sigemptyset(&set);
@@ -103,7 +103,7 @@ static void run_outfeed(void *context) {
 
 /* --- the program's side --- */
 
-/* Lets a wait for a feed end when the host asks for it (Ctrl-C in Python). */
+/* Ends a wait for a feed when the embedding program interrupts it (Ctrl-C in Python). */
 static hr_status_t interrupted(void *context) {
   tp_endpoint_t *endpoint = context;
   return endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;

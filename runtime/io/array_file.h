@@ -1,5 +1,5 @@
-/* A file of arrays by name: .npz or .safetensors, known by its first bytes. A single .npy is a file
- * of one array, whose name is empty. */
+/* A file of named arrays: .npz or .safetensors, recognised by its first bytes. An .npy is a file of
+ * one array with an empty name. */
 #ifndef HR_IO_ARRAY_FILE_H
 #define HR_IO_ARRAY_FILE_H
 

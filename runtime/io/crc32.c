@@ -1,8 +1,8 @@
 /* CRC-32 by folding (Gopal et al. 2009): 64 bytes at a time are kept as four polynomials of 128
  * bits, each multiplied by x^512 and added to the next bytes. At the end the four are folded into
- * one, and its 16 bytes are what zlib goes on from, as the CRC of a message depends on its
- * remainder alone. Constants are x^n mod P, bit-reflected, for n = 512 +- 32 and 128 +- 32. Other
- * processors take zlib's function. */
+ * one, and zlib continues with its 16 bytes, as the CRC of a message depends on its remainder
+ * alone. Constants are x^n mod P, bit-reflected, for n = 512 +- 32 and 128 +- 32. Other processors
+ * use zlib's function. */
 #include "io/crc32.h"
 
 #include <string.h>

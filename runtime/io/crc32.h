@@ -1,5 +1,5 @@
-/* CRC-32 of zip, as zlib's crc32_z, at the speed of memory where the processor multiplies without
- * carries. Thread: any. */
+/* CRC-32 of zip files, like zlib's crc32_z, at memory bandwidth on processors with carry-less
+ * multiplication. Thread: any. */
 #ifndef HR_IO_CRC32_H
 #define HR_IO_CRC32_H
 

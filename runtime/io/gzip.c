@@ -53,8 +53,8 @@ hr_status_t gzip_write_all(const char *path, const void *bytes, size_t size_byte
 #define MAGIC "\x1f\x8b"
 #define FIRST_BYTES ((size_t)1 << 16) /* of memory for the result */
 
-/* A result that is larger than GIVEN_BYTES may have at most LARGEST_RATIO times the packed bytes:
- * arrays of numbers have less, and a small file that becomes gigabytes is made to fill memory. */
+/* A result larger than GIVEN_BYTES may have at most LARGEST_RATIO times the compressed bytes.
+ * Arrays of numbers have a smaller ratio; a small file that expands to gigabytes is an attack. */
 #define GIVEN_BYTES ((size_t)1 << 28)
 #define LARGEST_RATIO 64
 

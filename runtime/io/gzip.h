@@ -1,4 +1,4 @@
-/* Files of gzip, read and written whole. Source: RFC 1952. */
+/* Gzip files, read and written as a whole. Source: RFC 1952. */
 #ifndef HR_IO_GZIP_H
 #define HR_IO_GZIP_H
 
@@ -8,11 +8,11 @@
  * with the path. */
 hr_status_t gzip_write_all(const char *path, const void *bytes, size_t size_bytes);
 
-/* Bytes that gzip packed, unpacked; others as they are. The caller releases *out_bytes, which may
- * be `bytes` itself. `name` is for messages. Errors: INVALID if they are damaged or cut off;
+/* Decompresses gzip data; other data are returned unchanged. The caller releases *out_bytes, which
+ * may be `bytes` itself. `name` is for messages. Errors: INVALID for damaged or truncated data;
  * NO_MEMORY. */
 hr_status_t gzip_unpack(const char *name, hr_buffer_t *bytes, hr_buffer_t **out_bytes);
-/* hr_buffer_map_file of a file that may be packed. */
+/* hr_buffer_map_file for a file that may be compressed. */
 hr_status_t gzip_map_file(const char *path, hr_buffer_t **out_bytes);
 
 #endif

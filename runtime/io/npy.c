@@ -14,7 +14,7 @@
 
 #define MAGIC "\x93NUMPY"
 #define PEEK_BYTES 4096
-#define SPARE_BYTES ((uint64_t)1 << 20) /* behind an array: more are a mistake */
+#define SPARE_BYTES ((uint64_t)1 << 20) /* most bytes behind an array; more are an error */
 #define MAGIC_BYTES 6
 #define HEADER_MAX ((size_t)1 << 20)
 #define ITEM_MAX 16
@@ -205,7 +205,7 @@ void npy_deinit(npy_t *npy) {
 
 /* --- elements --- */
 
-/* Bits of elements that fill a whole byte with less: 0 for all others. */
+/* Bits of an element type narrower than a byte; 0 for other types. */
 static int narrow_bits(hr_dtype_t dtype) {
   int bits = hr_dtype_table[dtype].bits;
   return dtype != HR_PRED && bits < 8 ? bits : 0;
@@ -352,8 +352,8 @@ bool npy_is_direct(const npy_t *npy, hr_dtype_t dtype, bool any_alignment) {
 
 /* --- archives --- */
 
-/* A compressed member that is far larger than the array that it says it is would be inflated for
- * nothing. */
+/* Refuses a compressed member that is far larger than the array of its header, before inflating it.
+ */
 static hr_status_t check_size(const npz_t *npz, const zip_member_t *member, const char *name) {
   unsigned char head[PEEK_BYTES];
   size_t got, header_bytes;

@@ -115,7 +115,7 @@ static hr_status_t parse_string(json_t *json, hr_str_t *out_string) {
   return NULL;
 }
 
-/* 19 digits fit 64 bits; more are refused by the sign. */
+/* 19 digits fit into 64 bits; larger numbers are refused as negative. */
 static hr_status_t parse_number(json_t *json, uint64_t *out_number) {
   skip_space(json);
   const char *start = json->at;

@@ -16,7 +16,7 @@ typedef struct safetensors {
   struct safetensor *arrays; /* in the header's order */
 } safetensors_t;
 
-/* Does a file begin like one: a length that fits, then "{"? */
+/* True if the bytes begin like such a file: a length that fits, then "{". */
 bool safetensors_is(hr_str_t bytes);
 /* Reads the header; `path` is for messages, the buffer is retained. Deinit also after a failure. */
 hr_status_t safetensors_open(const char *path, hr_buffer_t *bytes, safetensors_t *out_file);
@@ -28,8 +28,8 @@ hr_status_t safetensors_find(const safetensors_t *file, const char *name, bool *
 
 /* The format's name of a type, such as "BF16"; NULL: it has none. */
 const char *safetensors_dtype(hr_dtype_t dtype);
-/* One entry of a header that is being written, with a comma before it unless it is the first.
- * *offset_bytes moves by the array's size. Errors: USAGE for a type that the format has not. */
+/* Appends one entry to a header, with a comma before it unless it is the first. Adds the array's
+ * size to *offset_bytes. Errors: USAGE for a type that the format lacks. */
 hr_status_t safetensors_add_entry(hr_strbuf_t *header, const char *name, hr_dtype_t dtype, int rank,
                                   const int64_t *dims, uint64_t *offset_bytes);
 /* Writes length and header, "{" to "}", padded so that the arrays are aligned. */

@@ -24,7 +24,7 @@
 #define LOCAL_BYTES 30
 #define COMMENT_MAX 65535
 #define EXTRA_ZIP64 0x0001
-#define EXTRA_PADDING 0xd935 /* what Android's zipalign uses to move a member's bytes */
+#define EXTRA_PADDING 0xd935 /* extra field id of Android's zipalign for alignment padding */
 #define METHOD_STORED 0
 #define METHOD_DEFLATED 8
 #define FLAG_ENCRYPTED 1
@@ -46,7 +46,7 @@ static uint64_t get64(const unsigned char *at) { return get32(at) | (uint64_t)ge
 
 static const unsigned char *file_bytes(const zip_t *zip) { return hr_buffer_data(zip->file); }
 
-/* Are there `size` bytes at `offset`? */
+/* True if the file has `size` bytes at `offset`. */
 static bool has_bytes(const zip_t *zip, uint64_t offset, uint64_t size) {
   uint64_t all = hr_buffer_size(zip->file);
   return offset <= all && size <= all - offset;
@@ -290,7 +290,7 @@ static void put(record_t *record, uint64_t value, int bytes) {
 
 static uint32_t clip32(uint64_t value) { return value < FULL32 ? (uint32_t)value : FULL32; }
 
-/* Takes the file over, also when it fails. */
+/* Owns the file, also after a failure. */
 hr_status_t zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
   void *memory;
   hr_status_t st = hr_alloc_zeroed(sizeof(zip_writer_t), &memory);

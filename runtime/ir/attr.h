@@ -1,6 +1,5 @@
-/* Attributes of an instruction: a short list of (key, value). Keys and kinds are
- * ops/table/attrs.def; the readers, the printers and the passes go through the accessors below,
- * which are also what kernels read when they are prepared. */
+/* Attributes of an instruction: a short list of (key, value). ops/table/attrs.def lists keys and
+ * kinds. Readers, printers, passes and the preparation of kernels use the accessors below. */
 #ifndef HLO_IR_ATTR_H
 #define HLO_IR_ATTR_H
 
@@ -22,8 +21,8 @@ typedef struct hlo_window {
   const hlo_window_dim_t *dims;
 } hlo_window_t;
 
-/* DIM_LABELS: which dimension of input (lhs), kernel (rhs) and output plays which role; -1: no
- * dimension does. `unused`: dimensions without a role ("?"), as a bit mask per side. */
+/* DIM_LABELS: dimensions of input (lhs), kernel (rhs) and output by role; -1: none. `unused`: bit
+ * masks of dimensions without a role ("?"). */
 typedef struct hlo_dim_labels {
   int spatial_rank;
   int lhs_rank, rhs_rank, out_rank;
@@ -73,8 +72,8 @@ typedef struct hlo_axis_ref {
   int64_t pre_size, size; /* sub-axis (pre)size; 0 0: the whole axis */
 } hlo_axis_ref_t;
 
-/* GROUPS: one of three notations, and the device lists that it stands for. `groups` is filled in
- * whatever the notation, by the reader or by hlo_groups_expand. */
+/* GROUPS: one of three notations, and the device lists that it stands for. The reader or
+ * hlo_groups_expand fills in `groups` for each notation. */
 typedef enum hlo_groups_form {
   HLO_GROUPS_LIST,
   HLO_GROUPS_IOTA,

@@ -1,4 +1,4 @@
-/* Shapes are shared and never written: a shape that has a buffer is replaced by a new one. */
+/* Replaces each shape that has a buffer by a new one, as shapes are shared and immutable. */
 #include "ir/buffer_types.h"
 
 static bool has_buffer(const hlo_shape_t *shape) {
@@ -42,7 +42,7 @@ static hr_status_t lower_attr(hr_arena_t *arena, hlo_attr_t *attr) {
   return lower_list(arena, lowered->count, lowered->shapes, &lowered->shapes);
 }
 
-/* The list of attributes may be shared, too. */
+/* Copies the list of attributes, which may be shared, too. */
 static hr_status_t lower_instr(hr_arena_t *arena, hlo_instr_t *instr) {
   hlo_attr_t *attrs;
   HR_TRY(lower_shape(arena, &instr->shape));

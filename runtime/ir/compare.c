@@ -13,7 +13,7 @@
 
 #include "ir/print.h"
 
-/* -1: the type's default of that tolerance; no numbers are summed. */
+/* -1: the type's default tolerance; `terms` is unknown. */
 hlo_tolerance_t hlo_tolerance_default(void) { return (hlo_tolerance_t){-1, -1, -1, 0}; }
 
 /* Default relative tolerance of a type. Types of at most 8 bits get half an ulp: neighbouring
@@ -35,7 +35,7 @@ static double default_rtol(hr_dtype_t part) {
   return format && format->mantissa_bits ? ldexp(1, -format->mantissa_bits - 1) : 0;
 }
 
-/* Types of at most 8 bits, of which neighbouring values are far apart. */
+/* True for types of at most 8 bits, whose neighbouring values are far apart. */
 static bool is_narrow(hr_dtype_t part) {
   return hr_dtype_is_float(part) && hr_dtype_table[part].bits <= 8;
 }
@@ -48,7 +48,7 @@ static uint64_t raw_bits(hr_dtype_t part, const void *parts, int64_t i) {
   return bits;
 }
 
-/* Number i of an array of floats, exactly (no type is wider than f64). */
+/* Number i of an array of floats; exact, as no type is wider than f64. */
 static double number_at(hr_dtype_t part, const void *parts, int64_t i) {
   switch (part) {
     case HR_F64:

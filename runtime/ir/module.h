@@ -1,6 +1,5 @@
-/* The IR: a module of computations of instructions. Everything hangs on the module's arena and is
- * freed with it. A module that the verifier passed is not changed any more and may be read from any
- * thread. */
+/* The IR: a module of computations of instructions. The module's arena owns everything. A verified
+ * module is immutable and may be read from any thread. */
 #ifndef HLO_IR_MODULE_H
 #define HLO_IR_MODULE_H
 
@@ -23,7 +22,7 @@ typedef struct hlo_name_values {
   const hlo_name_value_t *items;
 } hlo_name_values_t;
 
-/* Where an instruction came from in the user's source; empty strings and zeros are absent. */
+/* Location of an instruction in the user's source; empty strings and zeros are absent. */
 typedef struct hlo_metadata {
   hr_str_t op_type, op_name, source_file;
   int64_t source_line, source_end_line, source_column, source_end_column, stack_frame_id;
@@ -63,7 +62,7 @@ struct hlo_instr {
   int operand_count;
   int attr_count;
   int called_count;
-  bool async_sugar; /* async-start/-update/-done written as OP-start: print it that way */
+  bool async_sugar; /* async-start/-update/-done that was written, and prints, as OP-start etc. */
   hlo_instr_t **operands;
   const hlo_attr_t *attrs;
   hlo_computation_t **called; /* in the order of their attributes; while: condition, body */
@@ -92,7 +91,7 @@ typedef struct hlo_file_location {
   int64_t file_name_id, function_name_id, line, end_line, column, end_column;
 } hlo_file_location_t;
 typedef struct hlo_stack_frame {
-  int64_t file_location_id, parent_frame_id; /* parent: 0 none (the text writes one more) */
+  int64_t file_location_id, parent_frame_id; /* parent 0: none; printed plus one */
 } hlo_stack_frame_t;
 typedef struct hlo_stack_frames {
   int file_count, function_count, location_count, frame_count;
@@ -110,9 +109,9 @@ struct hlo_module {
   hlo_computation_t *entry;
   HR_VEC(hlo_value_t *) values; /* literals that instructions borrow */
   int parameter_value_count;
-  hlo_value_t **parameter_values; /* a checkpoint's, unless others are given; among `values` */
-  hr_str_t *parameter_names;      /* checkpoint's names of the values; empty: no variable */
-  const char *checkpoint_prefix;  /* TensorFlow's checkpoint that the values are from; or NULL */
+  hlo_value_t **parameter_values; /* default arguments from a checkpoint; listed in `values` */
+  hr_str_t *parameter_names;      /* names of these values in the checkpoint; empty: no variable */
+  const char *checkpoint_prefix;  /* path prefix of the TensorFlow checkpoint; NULL: none */
 
   bool is_scheduled;
   bool alias_passthrough_params;
@@ -127,10 +126,10 @@ struct hlo_module {
   const bool *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  /* Sharding per flattened result, by the partitioner; NULL: results are whole. */
+  /* Sharding per flattened result, set by the partitioner; NULL: results are whole. */
   const hlo_sharding_t *const *result_shardings;
-  bool was_global; /* the partitioner made it: parameters and results are parts of global arrays */
-  bool asks_platform; /* exported for several platforms that its form does not name */
+  bool was_global; /* made by the partitioner: parameters and results are parts of global arrays */
+  bool asks_platform; /* exported for several platforms, which the format does not name */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;
@@ -139,7 +138,7 @@ struct hlo_module {
 /* An empty module of one replica and one partition. Errors: NO_MEMORY. */
 hr_status_t hlo_module_create(hr_str_t name, hlo_module_t **out_module);
 void hlo_module_destroy(hlo_module_t *module); /* accepts NULL */
-/* Hands a value to the module, which releases it when it is destroyed (also if this fails). */
+/* Transfers a reference to the module, which releases it when destroyed; on failure, at once. */
 hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value);
 
 /* A new computation at the end of the module's list. */
@@ -150,7 +149,7 @@ hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
 typedef struct hlo_instr_def {
   hlo_opcode_t op;
   hr_str_t name;
-  const hlo_shape_t *shape; /* NULL: to be inferred, by hlo_instr_add of ops/rules/builder.h */
+  const hlo_shape_t *shape; /* NULL: hlo_instr_add (ops/rules/builder.h) infers it */
   int operand_count, attr_count, called_count;
   hlo_instr_t *const *operands;
   const hlo_attr_t *attrs;
@@ -159,15 +158,15 @@ typedef struct hlo_instr_def {
   const hlo_extra_t *extra;
   uint32_t line, column;
 } hlo_instr_def_t;
-/* The description of a copy with these operands. `extra` is left out: it names instructions of the
- * computation that it is from. */
+/* The description of a copy with these operands, without `extra`, which refers to instructions of
+ * the original's computation. */
 hlo_instr_def_t hlo_instr_def_of(const hlo_instr_t *from, hlo_instr_t *const *operands);
-/* An instruction of the computation that is not in its lists yet, with the description's shape.
- * Errors: NO_MEMORY. */
+/* Creates an instruction of the computation, with the description's shape, but does not add it to
+ * the lists. Errors: NO_MEMORY. */
 hr_status_t hlo_instr_create(hlo_computation_t *computation, const hlo_instr_def_t *def,
                              hlo_instr_t **out_instr);
-/* Appends it to its computation's list; a parameter is entered in `params`, too. Errors: INVALID if
- * the parameter's number is taken or out of range; the verifier checks the rest. */
+/* Appends an instruction to its computation's list, a parameter also to `params`. Errors: INVALID
+ * if the parameter's number is taken or out of range; the verifier checks the rest. */
 hr_status_t hlo_instr_append(hlo_instr_t *instr);
 
 static inline hr_pos_t hlo_instr_pos(const hlo_instr_t *instr) {
@@ -178,7 +177,7 @@ static inline int64_t hlo_parameter_number(const hlo_instr_t *instr) {
 }
 /* Frontend attribute by name; empty if absent. */
 hr_str_t hlo_frontend_attribute(const hlo_instr_t *instr, const char *name);
-/* Shape of the entry's parameter k, and its result, as the program's caller sees them. */
+/* Shapes of the entry's parameter k and of its result. */
 static inline const hlo_shape_t *hlo_entry_param_shape(const hlo_module_t *module, int k) {
   return module->entry->params.data[k]->shape;
 }
@@ -186,8 +185,8 @@ static inline const hlo_shape_t *hlo_entry_result_shape(const hlo_module_t *modu
   return module->entry->root->shape;
 }
 
-/* Failure about an instruction: code INVALID, its position, its name; `label` is the
- * specification's ("reduce C3") or NULL. Message: what was found, what was wanted. */
+/* An INVALID error with the instruction's position and name; `label` is the specification's label
+ * ("reduce C3") or NULL. The message tells what was found and wanted. */
 #define hlo_error(instr, label, ...) \
   hlo_error_from(__FILE__, __LINE__, HR_INVALID, (instr), (label), __VA_ARGS__)
 #define hlo_unsupported(instr, ...) \
@@ -196,7 +195,7 @@ hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo
                            const char *label, const char *format, ...)
     __attribute__((format(printf, 6, 7), returns_nonnull));
 
-/* Shapes of the operands, in order, as a list in the arena. */
+/* Lists the shapes of the operands in the arena. */
 hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr,
                                const hlo_shape_t *const **out_shapes);
 

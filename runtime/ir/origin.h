@@ -1,14 +1,13 @@
-/* Origin of a value: which instruction of the program before optimisation computed each of its
- * leaves. */
+/* Origin of a value: the instructions of the unoptimised program that computed its leaves. */
 #ifndef HLO_IR_ORIGIN_H
 #define HLO_IR_ORIGIN_H
 
 #include "ir/module.h"
 
 struct hlo_origin {
-  bool synthetic_call; /* [synthetic_call]: no other member counts */
-  bool is_tuple;       /* mirrors a tuple of the value's shape */
-  bool known;          /* a leaf that names an instruction */
+  bool synthetic_call; /* [synthetic_call]: other members are unused */
+  bool is_tuple;       /* a tuple of the value's shape; else a leaf */
+  bool known;          /* the leaf names an instruction */
   int element_count;
   const hlo_origin_t *const *elements;
   hr_str_t instruction;

@@ -1,5 +1,5 @@
-/* Printers of HLO text, in the form that XLA prints. Text that is printed reads back as the same
- * module (read/), floats bit for bit.
+/* Printers of HLO text in XLA's form. The reader (read/) makes the same module of the printed text,
+ * with floats equal bit by bit.
  * Errors: failed allocations are recorded in the string buffer and reported by hr_strbuf_finish.
  * Thread: any; a module is only read. */
 #ifndef HLO_IR_PRINT_H
@@ -9,8 +9,8 @@
 #include "ir/module.h"
 
 typedef enum hlo_print_style {
-  HLO_PRINT_LONG, /* '%', signatures, metadata, control predecessors: as compiled.as_text() */
-  HLO_PRINT_SHORT /* none but control predecessors: as as_hlo_text() */
+  HLO_PRINT_LONG, /* with '%', signatures, metadata, control predecessors: compiled.as_text() */
+  HLO_PRINT_SHORT /* of these, control predecessors only: as_hlo_text() */
 } hlo_print_style_t;
 
 /* The whole module; hidden bodies of asynchronous ops print as OP-start only. */
@@ -22,7 +22,7 @@ void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr,
                      hlo_print_style_t style);                       /* one line, no newline */
 void hlo_print_literal(hr_strbuf_t *text, const hlo_value_t *value); /* as in constant(...) */
 void hlo_print_string(hr_strbuf_t *text, hr_str_t string);           /* quoted and escaped */
-/* One element, as short as reads back. */
+/* One element in the shortest form that reads back exactly. */
 void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element);
 
 /* Parts of the text, for writers of other forms. */

@@ -1,6 +1,6 @@
-/* Printer of literals. Numbers are as short as reads back bit for bit: f32 and f64 try the
- * digits that every decimal keeps (6, 15) and fall back to those that tell all values apart (9,
- * 17); narrow types take the latter. NaN payloads that are not the default print in hexadecimal.
+/* Printer of literals. Numbers read back bit by bit: f32 and f64 try the number of digits that
+ * every decimal preserves (6, 15) and fall back to the number that distinguishes all values (9,
+ * 17); narrow types use the latter. NaN payloads that are not the default print in hexadecimal.
  * Arrays print as XLA does: { { 1, 2 }, { 3, 4 } }, with the index of a part as a comment from
  * rank 4 on.
  * Cost: linear in the elements; whole numbers of up to five digits and f32 from 1e-14 to 1e6, the
@@ -37,9 +37,9 @@ static bool print_small_integer(hr_strbuf_t *text, double value) {
   return true;
 }
 
-#define SCALE_MAX 22 /* the largest power of ten that a double has exactly */
+#define SCALE_MAX 22 /* largest exponent of ten that a double represents exactly */
 
-/* A positive number to `count` decimal digits: digits 10^(exponent - count + 1). */
+/* A positive number of `count` decimal digits: digits 10^(exponent - count + 1). */
 typedef struct decimal {
   uint32_t digits;
   int count, exponent;
@@ -51,8 +51,8 @@ static uint32_t power_of_ten(int exponent) {
   return power;
 }
 
-/* mantissa 2^-shift 10^scale, rounded to the nearest, a tie to even: as printf does. The product
- * has less than 24 + 74 bits. */
+/* mantissa 2^-shift 10^scale, rounded to nearest, ties to even, like printf. The product has less
+ * than 24 + 74 bits. */
 static uint64_t round_scaled(uint32_t mantissa, int shift, int scale) {
   unsigned __int128 product = mantissa;
   for (int i = 0; i < scale; i++) product *= 10;
@@ -62,7 +62,7 @@ static uint64_t round_scaled(uint32_t mantissa, int shift, int scale) {
   return whole + (rest * 2 > unit || (rest * 2 == unit && whole & 1));
 }
 
-/* False: the number is out of range, for printf. */
+/* False: the number is out of range and left to printf. */
 static bool round_f32(float value, int count, decimal_t *out) {
   int binary;
   float fraction = frexpf(value, &binary); /* from 0.5 to 1 */
@@ -79,8 +79,8 @@ static bool round_f32(float value, int count, decimal_t *out) {
   return false;
 }
 
-/* Whether the digits read back as the value. *out_sure: the double that they are lies not halfway
- * between two floats, where its own rounding would decide. */
+/* True if the digits read back as the value. *out_sure is false if the digits, as a double, are
+ * halfway between two floats, so that the rounding to double would decide. */
 static bool reads_back(const decimal_t *d, float value, bool *out_sure) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -93,8 +93,8 @@ static bool reads_back(const decimal_t *d, float value, bool *out_sure) {
   return (float)number == value;
 }
 
-/* As %g: without zeros at the end, with an exponent below 1e-4 and where the digits end before the
- * point. */
+/* Prints like %g: without trailing zeros; with an exponent below 1e-4 and for numbers of more
+ * integer digits than `count`. */
 static void print_decimal(hr_strbuf_t *text, decimal_t d) {
   char digits[12], all[24];
   int size = 0, exponent = d.exponent;
@@ -117,7 +117,7 @@ static void print_decimal(hr_strbuf_t *text, decimal_t d) {
   hr_strbuf_add_int(text, abs(exponent));
 }
 
-/* False: the number is one for printf. */
+/* False: the number is left to printf. */
 static bool print_short_f32(hr_strbuf_t *text, float value) {
   decimal_t few, all;
   bool is_sure, is_same;

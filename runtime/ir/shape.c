@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 
-/* Has any dimension of any leaf a bound instead of a size? */
 bool hlo_shape_is_dynamic(const hlo_shape_t *shape) {
   for (int d = 0; shape->dynamic && d < shape->rank; d++)
     if (shape->dynamic[d]) return true;
@@ -143,7 +142,7 @@ bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b) {
   return true;
 }
 
-/* Is the order {n-1, ..., 1, 0}, minor to major: row-major, the default? */
+/* True if the order, minor to major, is {n-1, ..., 1, 0}: row-major, the default. */
 static bool is_descending(hr_ints_t order) {
   for (int64_t i = 0; i < order.count; i++)
     if (order.data[i] != order.count - 1 - i) return false;
@@ -192,7 +191,7 @@ bool hlo_layout_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   return ints_equal(a->minor_to_major, b->minor_to_major) && layout_tails_equal(a, b);
 }
 
-/* An array with a dimension of size 0 is empty however large the others are. */
+/* An array with a dimension of size 0 is empty, however large the others are. */
 hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int64_t *out_count) {
   int64_t count = 1;
   bool empty = false, overflow = false;

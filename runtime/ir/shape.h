@@ -42,7 +42,7 @@ typedef struct hlo_layout {
 typedef struct hlo_shape hlo_shape_t;
 struct hlo_shape {
   hr_dtype_t dtype;           /* HR_TUPLE, HR_TOKEN, HR_OPAQUE and HR_BUFFER are no arrays */
-  int rank;                   /* number of dimensions; 0 for what is no array */
+  int rank;                   /* number of dimensions; 0 if not an array */
   const int64_t *dims;        /* sizes, upper bounds of dynamic dimensions, or HLO_UNBOUNDED */
   const bool *dynamic;        /* per dimension; NULL: none is dynamic */
   const hlo_layout_t *layout; /* NULL: default */
@@ -54,7 +54,7 @@ static inline bool hlo_shape_is_array(const hlo_shape_t *shape) {
   return hr_dtype_is_array(shape->dtype);
 }
 static inline bool hlo_shape_is_tuple(const hlo_shape_t *shape) { return shape->dtype == HR_TUPLE; }
-/* The array of a buffer b(f32[4]); any other shape is its own. */
+/* The array of a buffer b(f32[4]); any other shape itself. */
 static inline const hlo_shape_t *hlo_shape_contents(const hlo_shape_t *shape) {
   return shape->dtype == HR_BUFFER ? shape->elements[0] : shape;
 }
@@ -77,13 +77,13 @@ hr_status_t hlo_shape_with_layout(hr_arena_t *arena, const hlo_shape_t *shape,
                                   const hlo_layout_t *layout, const hlo_shape_t **out_shape);
 hr_status_t hlo_shape_with_dtype(hr_arena_t *arena, const hlo_shape_t *shape, hr_dtype_t dtype,
                                  const hlo_shape_t **out_shape);
-/* Static scalars and the token, shared by everybody. */
+/* Static shapes of scalars and the token. */
 const hlo_shape_t *hlo_shape_scalar(hr_dtype_t dtype);
 
 /* Equal types, sizes and dynamic flags, elements included. Layouts are not compared. */
 bool hlo_shape_equal(const hlo_shape_t *a, const hlo_shape_t *b);
-/* As above, but a dynamic dimension agrees with any size within its bound: a value of shape a can
- * be used where b is wanted. */
+/* As above, but a dynamic dimension is compatible with any size within its bound: a value of shape
+ * a can be used where b is wanted. */
 bool hlo_shape_compatible(const hlo_shape_t *a, const hlo_shape_t *b);
 bool hlo_shape_same_dims(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Whether the layout is {rank-1, ..., 0} without any other field; NULL is. */
@@ -103,15 +103,15 @@ hr_status_t hlo_shape_count(const hlo_shape_t *shape, int64_t *out_count);
 hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes);
 hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int64_t *out_count);
 
-/* Leaves (arrays, tokens, opaques) of a tuple tree, depth first: how entry parameters and results
- * are flattened. */
+/* Leaves (arrays, tokens, opaques) of a tuple tree, depth first: the order of flattened parameters
+ * and results. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
 /* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
 const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path);
 
-/* f32[2,3]{1,0}: with the layout if asked and if the rank is not 0 or the layout says more than the
- * order. */
+/* Prints f32[2,3]{1,0}. With with_layout, prints the layout unless the rank is 0 and the layout has
+ * no field but the order. */
 void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout);
 /* For messages: prints without layout into the caller's storage, cut with "..." if it does not fit;
  * returns `into`. */

@@ -26,13 +26,13 @@ static int64_t axis_coordinate(const hlo_mesh_t *mesh, const hlo_axis_ref_t *ref
 
 /* --- tiled shardings: devices=[2,1,4]<=[8] --- */
 
-/* Is it in GSPMD's form (tile sizes and devices), not in Shardy's (names of axes)? */
+/* True for GSPMD's form (tile sizes and devices), false for Shardy's (names of axes). */
 static bool is_tiled(const hlo_sharding_t *sharding) {
   return sharding && !sharding->named && sharding->kind == HLO_TILE_KIND_OTHER;
 }
 
-/* Where a device stands in an iota of `dims` that was transposed: its coordinates, read in the
- * order of the permutation. */
+/* Position of a device in a transposed iota of `dims`: its coordinates in the order of the
+ * permutation. */
 static int64_t position_in_iota(const hlo_iota_t *iota, int64_t device) {
   int64_t coordinates[HLO_MAX_RANK], position = 0;
   int rank = (int)iota->dims.count;
@@ -56,7 +56,7 @@ static int64_t position_of_device(const hlo_sharding_t *sharding, int64_t device
   return -1;
 }
 
-/* Extra tile dimensions, behind the value's, divide nothing: their devices hold the same tile. */
+/* Trailing extra tile dimensions divide nothing: their devices hold the same tile. */
 static hr_status_t shard_of_tiled(const hlo_sharding_t *sharding, int rank, const int64_t *dims,
                                   int64_t device, int64_t *out_starts, int64_t *out_sizes) {
   int64_t position = position_of_device(sharding, device);

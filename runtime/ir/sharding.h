@@ -33,7 +33,7 @@ typedef enum hlo_shard_group {
 
 struct hlo_sharding {
   hlo_enum_TILE_KIND_t kind; /* OTHER: tiled, or named with dimensions */
-  bool named;                /* mesh[...]: the fields from `mesh` on; else those before it */
+  bool named;                /* mesh[...]: uses the fields from `mesh` on; else those before it */
 
   /* TUPLE: one entry per leaf of the value's shape. */
   int element_count;
@@ -65,12 +65,12 @@ struct hlo_sharding {
  * positive. */
 int64_t hlo_device_count(hr_ints_t dims);
 /* Fills `devices` (as many as the product of the dims) in row-major order of the transposed array.
- * The permutation must be one. */
+ * `permutation` must be a permutation. */
 void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices);
 /* True if `permutation` holds 0..count-1, each once. */
 bool hlo_is_permutation(hr_ints_t permutation);
 
-/* Number of devices that an IOTA or MESH form names; -1 as hlo_device_count has it. */
+/* Number of devices that an IOTA or MESH form names; -1 as for hlo_device_count. */
 int64_t hlo_groups_size(const hlo_groups_t *groups);
 /* Fills in groups->groups of an IOTA or MESH form.
  * Errors: INVALID when the numbers do not fit together. Cost: as many entries as devices. */

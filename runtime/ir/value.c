@@ -124,7 +124,6 @@ void hlo_value_release(hlo_value_t *value) {
   hr_free(value);
 }
 
-/* May the holder of this one reference overwrite the bytes? The buffer must have no other view. */
 bool hlo_value_is_exclusive(const hlo_value_t *value) {
   return __atomic_load_n(&value->references, __ATOMIC_ACQUIRE) == 1 && value->buffer &&
          hr_buffer_is_exclusive(value->buffer);
@@ -198,7 +197,6 @@ bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
   return !a->data || memcmp(a->data, b->data, hlo_value_bytes(a)) == 0;
 }
 
-/* As hlo_shape_leaf_count. */
 int hlo_value_leaf_count(const hlo_value_t *value) {
   if (value->dtype != HR_TUPLE) return 1;
   int count = 0;
@@ -206,7 +204,6 @@ int hlo_value_leaf_count(const hlo_value_t *value) {
   return count;
 }
 
-/* As hlo_shape_leaf, for values. */
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   while (value->dtype == HR_TUPLE) {
     int i = 0;
@@ -236,13 +233,12 @@ static hr_status_t unflatten_leaves(const hlo_shape_t *shape, hlo_value_t *const
   return st;
 }
 
-/* Builds a value of the shape from as many leaves as it has, which it retains. */
 hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,
                                 hlo_value_t **out_value) {
   return unflatten_leaves(shape, &leaves, out_value);
 }
 
-/* An element of an integer type or pred, sign or zero extended. Machines are little-endian. */
+/* Assumes a little-endian machine. */
 int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
   const char *at = (const char *)value->data + (size_t)index * hr_dtype_bytes(value->dtype);
   bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
@@ -272,7 +268,6 @@ static hr_status_t copy_tuple(const hlo_value_t *value, hlo_value_t **out_value)
   return st;
 }
 
-/* A deep copy: no byte is shared. */
 hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value) {
   if (value->dtype == HR_TOKEN) return hlo_value_token(out_value);
   if (value->dtype == HR_TUPLE) return copy_tuple(value, out_value);

@@ -1,7 +1,7 @@
-/* Values: constants of a program, and what computations compute at run time. A value is an array of
- * bytes in row-major order, a tuple of values, or a token. It carries its actual sizes, so a
- * dynamic dimension needs nothing else. Refcounted; the data of a value that others can see is
- * never written. Thread: counting is safe from any thread. */
+/* Values: constants of a program and results of computations. A value is an array in row-major
+ * order, a tuple of values, or a token. An array has its actual sizes, also in dynamic dimensions.
+ * Refcounted; the data of a value with several references are never written. Thread: any for
+ * reference counts. */
 #ifndef HLO_IR_VALUE_H
 #define HLO_IR_VALUE_H
 
@@ -19,7 +19,7 @@ struct hlo_value {
   void *data;          /* row-major, without gaps; NULL for tuples and tokens */
   hr_buffer_t *buffer; /* owner of the data */
   hlo_value_t **elements;
-  /* Called instead of freeing when the last reference goes, for pools; NULL: none. */
+  /* Called instead of freeing when the last reference is dropped, for pools; NULL: none. */
   void (*recycle)(hlo_value_t *value);
   void *recycle_context;
 };
@@ -40,7 +40,7 @@ hr_status_t hlo_value_token(hlo_value_t **out_value);
 /* All-zero value of a static shape, tuples included. */
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value);
 
-/* The same bits in memory of their own; of a tuple too. */
+/* A deep copy, also of a tuple. */
 hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value);
 
 /* Writes zeros over the elements of an array, or of all arrays of a tuple. */
@@ -53,12 +53,12 @@ bool hlo_value_is_exclusive(const hlo_value_t *value);
 
 /* Bytes of an array; 0 for tuples and tokens. */
 size_t hlo_value_bytes(const hlo_value_t *value);
-/* Does the value have this shape? Dynamic dimensions accept any size within the bound. */
+/* True if the value has this shape; dynamic dimensions accept any size within the bound. */
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape);
-/* Its type and actual sizes, row-major; a tuple's too. Errors: NO_MEMORY. */
+/* The shape of a value, also of a tuple: type, actual sizes, default layout. Errors: NO_MEMORY. */
 hr_status_t hlo_value_shape(hr_arena_t *arena, const hlo_value_t *value,
                             const hlo_shape_t **out_shape);
-/* Its type and sizes as text, cut with "..." if it is long; returns `into`. */
+/* The shape of a value as text, cut with "..." if it is long; returns `into`. */
 const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]);
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b); /* same type, sizes and bits */
 int hlo_value_leaf_count(const hlo_value_t *value);

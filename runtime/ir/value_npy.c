@@ -1,9 +1,8 @@
-/* A mapped file is used in place where its bytes are what kernels read, so that a large data set is
- * neither copied nor held in memory twice; all else costs one pass over the elements. */
+/* A mapped file is used in place if its bytes have the form that kernels read, so that a large data
+ * set is neither copied nor in memory twice. Otherwise a conversion costs one pass. */
 #include "ir/value_npy.h"
 
-/* In place where the bytes of the file are the array's, aligned or allowed not to be; else
- * converted. */
+/* Uses the bytes of the file in place if possible, else converts them. */
 static hr_status_t make_value(const npy_t *npy, hr_dtype_t dtype, bool any_alignment,
                               hlo_value_t **out_value) {
   if (npy_is_direct(npy, dtype, any_alignment))

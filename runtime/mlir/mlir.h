@@ -1,9 +1,9 @@
-/* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR
- * text, bytecode and portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the
- * rest are only names in it. The importer (stablehlo/import/import.h) converts it to the IR, the
- * exporter (stablehlo/export/export.h) makes it from the IR, and the writers print it. Everything
- * lives in one arena. Attributes and types are immutable and may be shared. Source: MLIR language
- * reference; bytecode format; StableHLO's VHLO dialect. */
+/* The MLIR tree: generic operations with attributes, types and regions. MLIR text, bytecode and
+ * portable artifacts (VHLO) are read into this tree, which has no knowledge of dialects such as
+ * StableHLO, CHLO or check beyond their names. The importer (stablehlo/import/import.h) converts it
+ * to the IR, the exporter (stablehlo/export/export.h) makes it from the IR, and the writers print
+ * it. Everything lives in one arena. Attributes and types are immutable and may be shared. Source:
+ * MLIR language reference; bytecode format; StableHLO's VHLO dialect. */
 #ifndef MLIR_MLIR_H
 #define MLIR_MLIR_H
 
@@ -146,7 +146,7 @@ struct mlir_value {
   mlir_block_t *block; /* block that has this argument; NULL for results */
   int index;           /* result or argument number */
   hr_str_t name;       /* as written, without '%'; may be empty */
-  void *mapped;        /* for the current user of the tree: importer, printer or writer */
+  void *mapped;        /* scratch pointer of the importer, printer or writer */
 };
 
 struct mlir_region {

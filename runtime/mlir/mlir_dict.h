@@ -1,4 +1,4 @@
-/* MLIR attribute dictionaries, as backend_config of typed custom calls writes them:
+/* MLIR attribute dictionaries in the backend_config of typed custom calls:
  *   {uplo = 76 : ui8, dims = dense<[0, 1]> : tensor<2xi64>, mode = "full", nested = {k = true},
  *    flag}
  * Owner:  values live in the arena; texts may point into the input.

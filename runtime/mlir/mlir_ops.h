@@ -6,7 +6,7 @@
 
 #include "mlir/text/mlir_parser.h"
 
-/* A value as it is used: %name or %name#number. */
+/* A use of a value: %name or %name#number. */
 typedef struct mlir_use {
   hr_str_t name;
   int number;
@@ -47,7 +47,7 @@ hr_status_t mlir_parse_op(mlir_parser_t *parser, mlir_op_t **out_op);
 
 /* Parses an op in its own syntax, from the token after its name; op->name is set. */
 hr_status_t mlir_parse_pretty_op(mlir_parser_t *parser, mlir_op_t *op);
-/* Whether the op's regions cannot use values from outside (trait IsolatedFromAbove). */
+/* True if the op's regions cannot use values from outside (trait IsolatedFromAbove). */
 bool mlir_op_is_isolated(hr_str_t name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Attributes of sdy's operations. The tree keeps them as strings, without their kinds, as their
- * pretty forms have them; generic forms and bytecode name the kinds, too. */
+/* Attributes of sdy's operations. The tree keeps them as strings without their kinds, like the
+ * pretty forms; generic forms and bytecode include the kinds. */
 #ifndef MLIR_MLIR_SDY_H
 #define MLIR_MLIR_SDY_H
 
@@ -9,7 +9,7 @@ typedef struct mlir_sdy_kind {
   const char *prefix, *suffix; /* #sdy.sharding< and > around @mesh, [{"x"}] */
 } mlir_sdy_kind_t;
 
-/* What stands around an inherent attribute of an operation; false: it is no such string. */
+/* Prefix and suffix of an inherent attribute of an operation; false: not such an attribute. */
 bool mlir_sdy_kind_of(const mlir_op_t *op, const mlir_named_attr_t *entry,
                       mlir_sdy_kind_t *out_kind);
 

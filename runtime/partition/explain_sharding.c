@@ -1,11 +1,11 @@
-/* What the partitioner decided, as a table for people:
+/* The report of --explain-sharding as a table:
  *
  *   train.mlir:12:10 dot_general.4 f32[16,8] <@mesh, [{"d"}, {"m"}]> from operand add.3
  *
  * One line for each array of the program, parameters first; loops and branches follow where they
  * are called. After partitioning: collectives by the instruction that caused them, their sum, and
  * arrays that had to be whole, the largest first.
- * Cost: linear, and the sorting of what had to be whole. */
+ * Cost: linear, plus sorting the arrays that had to be whole. */
 #include "partition/explain_sharding.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ void spmd_explain_values(hr_strbuf_t *text, const spmd_program_t *program) {
   }
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 static void print_cause(hr_strbuf_t *text, const hlo_instr_t *cause) {
   if (!cause) {

@@ -1,4 +1,4 @@
-/* What the partitioner decided, for programs that read it: --explain-sharding=json. One object:
+/* The report of --explain-sharding=json, one object:
  *
  *   {"values": [{"file": "train.mlir", "line": 12, "column": 10, "name": "dot.4", "leaf": 0,
  *                "shape": "f32[16,8]", "sharding": "<@mesh, [...]>", "origin": "operand",
@@ -103,7 +103,7 @@ void spmd_explain_values_json(hr_strbuf_t *text, const spmd_program_t *program) 
   hr_strbuf_add_str(text, "]");
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 static void add_op(hr_strbuf_t *text, const char *key, hlo_opcode_t op) {
   hr_strbuf_printf(text, "\"%s\": \"%s\", ", key, hlo_op_name(op));

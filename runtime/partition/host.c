@@ -1,5 +1,5 @@
-/* The host of each thread: a pointer that whoever loads programs sets around the call, so that
- * programs of a file, which no such process has made, meet none. */
+/* The host of each thread. A caller with a host sets the pointer only around the loading of its
+ * program. */
 #include "partition/host.h"
 
 static _Thread_local const spmd_host_t *current;

@@ -1,15 +1,15 @@
-/* What the process that loads a program does for its partitioner: custom calls whose code lives in
- * that process are asked while the program is partitioned.
- * Thread: a host is that of one thread. */
+/* Callbacks of the process that loads a program. The partitioner calls them for custom calls whose
+ * code lives in that process.
+ * Thread: each thread has its own host. */
 #ifndef HR_PARTITION_HOST_H
 #define HR_PARTITION_HOST_H
 
 #include "ir/sharding.h"
 
-/* A custom call that the host divides among the partitions. `cuts` lists the operands, then the
- * leaves of the result, in the shardings of the propagation. The answer is a program of one
- * partition, whose parameters are the operands' parts, and the shardings that it wants and gives;
- * they live in its arena. */
+/* A custom call that the host divides among the partitions. `cuts` lists the propagated shardings
+ * of the operands, then of the leaves of the result. The host sets `body`, a program of one
+ * partition with the operands' parts as parameters, and `wanted`, the shardings of those parameters
+ * and of its results; these live in the arena of `body`. */
 typedef struct spmd_host_call {
   const hlo_instr_t *instr;
   const hlo_sharding_t *const *cuts;
@@ -23,11 +23,12 @@ typedef struct spmd_host {
   hr_status_t (*inspect)(void *context, hr_str_t config, const hlo_sharding_t *sharding, int rank);
   /* Whether the host divides calls of this target; NULL: none. */
   bool (*divides)(void *context, hr_str_t target);
-  /* Errors: those of the host's code, and of the program that it answers. */
+  /* Fills in the outputs of `call`. Errors: those of the host's code and of the program that it
+   * returns. */
   hr_status_t (*divide)(void *context, spmd_host_call_t *call);
-  /* Changes a program of one partition, with the parameters and results that it has, before passes
-   * run; NULL: it never does. *out_changed: another module, the caller's; NULL: the program stays
-   * as it is. Errors: those of the host's code, and of the program that it answers. */
+  /* Replaces a program of one partition before passes run; parameters and results stay the same.
+   * NULL: the host never does. *out_changed: another module, owned by the caller; NULL: no
+   * replacement. Errors: those of the host's code and of the program that it returns. */
   hr_status_t (*change)(void *context, hlo_module_t *module, hlo_module_t **out_changed);
   void *context;
 } spmd_host_t;

@@ -9,16 +9,16 @@
 
 typedef enum spmd_factor_kind {
   SPMD_PASS_THROUGH,     /* parts are computed independently */
-  SPMD_REDUCTION,        /* cut: the result is a partial one, to be reduced over the axes */
-  SPMD_NEED_REPLICATION, /* whole at the op */
-  SPMD_PERMUTATION       /* may be cut, and needs data of other parts */
+  SPMD_REDUCTION,        /* if cut, the result is partial and is reduced over the axes */
+  SPMD_NEED_REPLICATION, /* never cut at the op */
+  SPMD_PERMUTATION       /* if cut, parts need data of other parts */
 } spmd_factor_kind_t;
 
 typedef struct spmd_factor {
   int64_t size;
   spmd_factor_kind_t kind;
   bool blocked; /* never propagated */
-  bool even;    /* cut into equal parts only, as the groups of a convolution are */
+  bool even;    /* cut into equal parts only, such as the groups of a convolution */
 } spmd_factor_t;
 
 typedef struct spmd_dim_factors {

@@ -1,5 +1,5 @@
-/* The shardings of a propagated program as attributes of its instructions, for people and for
- * comparison: --stop-after propagate. Cost: linear. */
+/* Writes the shardings of a propagated program into its instructions, for --stop-after propagate.
+ * Cost: linear. */
 #include "ir/sharding.h"
 #include "partition/program.h"
 

@@ -1,6 +1,6 @@
-/* The binary interface of PJRT plugins, in hlorun's own words: the sizes and offsets are those of
- * version 0.93, the last that this plugin offers. Functions whose arguments have the same shape
- * share a struct; pjrt_functions.def says which function takes which.
+/* The binary interface of PJRT plugins, declared independently: sizes and offsets are those of
+ * version 0.93, the last that this plugin offers. Functions whose arguments have the same layout
+ * share a struct; pjrt_functions.def lists the struct of each function.
  *
  * Convention: the caller fills in struct_size; a plugin reads and writes no field beyond it. Fields
  *             marked "out" are written by the plugin. Sizes of text are in bytes, without a NUL.
@@ -13,13 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Version of the interface. A framework refuses another major number. It asks for newer
- * functions by the minor number: JAX asks for shardings of results from 91 on, for layouts of
- * parameters from 93 on. */
+/* Version of the interface. A framework refuses another major number. The minor number decides
+ * whether it uses newer functions: JAX uses shardings of results from 91 on, layouts of parameters
+ * from 93 on. */
 enum { PJRT_MAJOR = 0, PJRT_MINOR = 102 };
 
-/* An optional group of functions; the list is searched by type.
- * The framework passes over types that it does not know. */
+/* An optional group of functions; the list is searched by type. The framework ignores unknown
+ * types.
+ */
 typedef struct pjrt_extension {
   /* size of the whole extension, its functions included */
   size_t struct_size;
@@ -59,15 +60,15 @@ typedef struct pjrt_memory pjrt_memory_t; /* also its description */
 typedef struct pjrt_topology pjrt_topology_t;
 typedef struct pjrt_executable pjrt_executable_t; /* loaded or not */
 typedef struct pjrt_buffer pjrt_buffer_t;
-/* what the caller adds to executions */
+/* data that the caller adds to executions */
 typedef struct pjrt_context pjrt_context_t;
 /* a transfer in pieces */
 typedef struct pjrt_transfer pjrt_transfer_t;
-/* what a program receives from a callback of the caller */
+/* data that a program receives from a callback of the caller */
 typedef struct pjrt_copy_stream pjrt_copy_stream_t;
 /* a value that the framework has promised */
 typedef struct pjrt_promise pjrt_promise_t;
-/* something that goes on on a device, for profiles */
+/* an activity on a device, for profiles */
 typedef struct pjrt_tracking pjrt_tracking_t;
 
 /* All functions of the table; the arguments are one of the structs below. NULL is success. */
@@ -83,8 +84,8 @@ enum {
   PJRT_FUNCTION_COUNT
 };
 
-/* The table that GetPjrtApi returns. The interface only ever appends to it: a framework that is
- * older reads the first functions, a newer one goes by struct_size. */
+/* The table that GetPjrtApi returns. New versions only append functions: an older framework reads
+ * the first ones, a newer one checks struct_size. */
 typedef struct pjrt_api {
   PJRT_HEAD;
   struct {
@@ -145,7 +146,7 @@ typedef enum pjrt_named_kind {
   PJRT_NAMED_BOOL
 } pjrt_named_kind_t;
 
-/* An option or an attribute. Text and list belong to who made the value. */
+/* An option or an attribute. The creator of the value owns text and list. */
 typedef struct pjrt_named {
   PJRT_HEAD;
   const char *name;
@@ -168,8 +169,7 @@ typedef struct pjrt_plugin_args {
   PJRT_HEAD;
 } pjrt_plugin_args_t;
 
-/* Arguments of Plugin_Attributes, which say what the plugin reads: versions of StableHLO, of
- * XLA. */
+/* Arguments of Plugin_Attributes: the versions of StableHLO and XLA that the plugin reads. */
 typedef struct pjrt_plugin_attributes_args {
   PJRT_HEAD;
   const pjrt_named_t *attributes; /* out; static */
@@ -285,7 +285,7 @@ typedef struct pjrt_error_payloads_args {
   void *context;
 } pjrt_error_payloads_args_t;
 
-/* Bytes with an owner, which the caller gives back. */
+/* Bytes and their owner, which the caller releases. */
 typedef struct pjrt_serialized_args {
   PJRT_HEAD;
   const void *object;

@@ -12,8 +12,7 @@ enum {
 #undef PJRT_TYPE
 };
 
-/* How long the framework leaves its array of the host unchanged; the numbers are the
- * interface's. */
+/* How long the framework does not change its host array; the numbers are the interface's. */
 typedef enum pjrt_semantics {
   /* until the call returns: the plugin copies at once */
   PJRT_IMMUTABLE_DURING_CALL,
@@ -25,13 +24,13 @@ typedef enum pjrt_semantics {
   PJRT_MUTABLE_ZERO_COPY
 } pjrt_semantics_t;
 
-/* Where the elements of an array lie: an order of dimensions with tiles, or strides in bytes. */
+/* Memory layout of an array: an order of dimensions with tiles, or strides in bytes. */
 typedef struct pjrt_layout {
   PJRT_HEAD;
   union {
     struct {
       PJRT_HEAD;
-      /* dimensions, the one whose elements are neighbours first */
+      /* dimensions, the fastest varying first */
       const int64_t *minor_to_major;
       size_t minor_to_major_size;
       /* sizes of all tiles, one tile after the other */
@@ -42,7 +41,7 @@ typedef struct pjrt_layout {
     } tiled;
     struct {
       PJRT_HEAD;
-      /* bytes between neighbours, per dimension; may be negative */
+      /* stride per dimension in bytes; may be negative */
       const int64_t *byte_strides;
       size_t num_byte_strides;
     } strides;
@@ -99,7 +98,7 @@ typedef struct pjrt_error_buffer_args {
   pjrt_buffer_t *buffer; /* out */
 } pjrt_error_buffer_args_t;
 
-/* Arguments of Client_CreateViewOfDeviceBuffer, by which from_dlpack passes memory of others. */
+/* Arguments of Client_CreateViewOfDeviceBuffer, which from_dlpack uses for foreign memory. */
 typedef struct pjrt_view_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -110,7 +109,7 @@ typedef struct pjrt_view_args {
   int type;
   pjrt_layout_t *layout;
   pjrt_device_t *device;
-  /* called once, when nothing uses the memory any more; may be NULL */
+  /* called once, after the last use of the memory; may be NULL */
   void (*on_delete)(void *data, void *context);
   void *context;
   /* stream of the device that has written the memory; not read */
@@ -148,7 +147,8 @@ typedef struct pjrt_to_host_args {
   pjrt_event_t *event; /* out */
 } pjrt_to_host_args_t;
 
-/* Arguments of Buffer_CopyRawToHost: bytes as they lie on the device, from an offset in bytes. */
+/* Arguments of Buffer_CopyRawToHost: bytes in the device's memory order, from an offset in bytes.
+ */
 typedef struct pjrt_raw_to_host_args {
   PJRT_HEAD;
   pjrt_buffer_t *buffer;

@@ -5,16 +5,16 @@
 
 #include "pjrt/pjrt_abi.h"
 
-/* Makes an error of the caller's framework, for callbacks. */
+/* Creates an error of the framework, for callbacks. */
 typedef pjrt_error_t *(*pjrt_callback_error_t)(int code, const char *message, size_t size);
 
-/* Arguments of the framework's callback that reads its store of keys and values, which all
- * processes share. hlorun does not call it: its processes find each other by their launcher. */
+/* Arguments of the framework's callback that reads the key-value store shared by all processes.
+ * hlorun does not call it: its processes find each other through their launcher. */
 typedef struct pjrt_kv_get_args {
   PJRT_HEAD;
   const char *key;
   size_t key_size;
-  /* how long to wait for the key */
+  /* longest wait for the key */
   int timeout_ms;
   pjrt_callback_error_t *callback_error;
   void *context;
@@ -34,8 +34,7 @@ typedef struct pjrt_kv_put_args {
   void *context;
 } pjrt_kv_put_args_t;
 
-/* The callbacks are valid only with an option num_nodes above 1.
- * Arguments of Client_Create. */
+/* Arguments of Client_Create. The callbacks are valid only with an option num_nodes above 1. */
 typedef struct pjrt_client_create_args {
   PJRT_HEAD;
   const pjrt_named_t *options;
@@ -103,7 +102,7 @@ typedef struct pjrt_process_infos_args {
   size_t count;
 } pjrt_process_infos_args_t;
 
-/* Arguments of Client_DmaMap: memory of the host that devices are to reach. */
+/* Arguments of Client_DmaMap: host memory to be made accessible to devices. */
 typedef struct pjrt_dma_args {
   PJRT_HEAD;
   pjrt_client_t *client;
@@ -127,7 +126,8 @@ typedef struct pjrt_memory_stats_args {
       peak_pool_bytes;
 } pjrt_memory_stats_args_t;
 
-/* A memory of a device that may be elsewhere, of the extension for memory descriptions. */
+/* Arguments of the extension for memory descriptions: the memories of a device, perhaps of another
+ * process. */
 typedef struct pjrt_memory_descriptions_args {
   PJRT_HEAD;
   pjrt_device_t *device;

@@ -1,5 +1,5 @@
-/* Arguments of the functions for values that come later: transfers in pieces, aliases, copies to
- * memory of the host that is not there yet. See pjrt_abi.h for the convention. */
+/* Arguments of the functions for deferred values: transfers in pieces, aliases, copies to host
+ * memory that is provided later. See pjrt_abi.h for the convention. */
 #ifndef PJRT_ABI_TRANSFER_H
 #define PJRT_ABI_TRANSFER_H
 
@@ -112,14 +112,14 @@ typedef struct pjrt_alias_args {
 typedef struct pjrt_fulfil_args {
   PJRT_HEAD;
   pjrt_client_t *client;
-  pjrt_buffer_t *buffer; /* whose value the alias gets; not read with another code than PJRT_OK */
+  pjrt_buffer_t *buffer; /* buffer with the value of the alias; read only if `code` is PJRT_OK */
   pjrt_code_t code;
   const char *message;
   size_t message_size;
   pjrt_promise_t *fulfil;
 } pjrt_fulfil_args_t;
 
-/* What the caller passes to `ready` of the next two, once. */
+/* Arguments of `ready` in the next two structs, which the caller calls once. */
 typedef struct pjrt_ready_args {
   size_t struct_size;
   void *promise;
@@ -162,7 +162,7 @@ typedef struct pjrt_poison_args {
   bool is_poisoned; /* out */
 } pjrt_poison_args_t;
 
-/* Arguments of Device_CreateAsyncTrackingEvent: something goes on that a profile is to show. */
+/* Arguments of Device_CreateAsyncTrackingEvent: an activity for profiles. */
 typedef struct pjrt_tracking_args {
   PJRT_HEAD;
   pjrt_device_t *device;

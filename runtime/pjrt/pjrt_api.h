@@ -17,18 +17,18 @@
 #undef PJRT_FUNCTION
 #undef PJRT_DIRECT
 
-/* An object that the caller must give is NULL: USAGE with its name. */
+/* Returns USAGE with the object's name if a required object is NULL. */
 #define PJRT_NOT_NULL(object)                                                      \
   do {                                                                             \
     if (!(object)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #object); \
   } while (0)
 
-/* Does the caller's struct have this field?
- * Fields that the interface got after its first version are touched under this test only. */
+/* True if the caller's struct has this field. Fields that are newer than the first version of the
+ * interface are accessed only after this test. */
 #define PJRT_HAS(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 
-/* The same for a figure with a flag: a struct whose last field it is ends behind the flag. */
+/* The same for a pjrt_stat_t: a struct with this last field ends after its flag. */
 #define PJRT_HAS_STAT(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + offsetof(pjrt_stat_t, is_set) + 1)
 

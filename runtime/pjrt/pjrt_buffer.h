@@ -1,8 +1,8 @@
-/* Buffers: arrays that the framework holds, whose values may still be computed.
+/* Buffers: arrays of the framework, whose values may still be being computed.
  *
- * State: a count of holds (transfers, executions and views of the framework that use the value),
- *        and whether the framework has deleted or donated the buffer. The value goes when both say
- *        so. All of it is one atomic word, so that an execution locks nothing.
+ * State: the number of holds (transfers, executions and views that use the value), and whether the
+ *        framework has deleted or donated the buffer. The value is released when the buffer is
+ *        deleted and has no holds. The state is one atomic word, so that executions need no lock.
  * Owner: refcounted; the framework has one reference.
  * Thread: any. */
 #ifndef PJRT_BUFFER_H
@@ -19,44 +19,44 @@ struct pjrt_buffer {
   atomic_int references;
   atomic_uint state;    /* PJRT_DELETED, and the number of holds */
   atomic_int externals; /* holds of views outside of the framework: NumPy arrays */
-  /* where the framework has put it; gives its device */
+  /* its memory, chosen by the framework; determines its device */
   pjrt_memory_t *memory;
-  _Atomic(hlo_value_t *) value; /* NULL: not yet there, failed, or deleted */
-  pjrt_event_t *ready;          /* NULL: the value was there from the beginning */
-  const pjrt_order_t *order;    /* how the value lies; NULL: row-major */
+  _Atomic(hlo_value_t *) value; /* NULL: not yet computed, failed, or deleted */
+  pjrt_event_t *ready;          /* NULL: created with a value */
+  const pjrt_order_t *order;    /* memory order of the value; NULL: row-major */
   hr_dtype_t dtype;
   int rank;
-  bool is_dynamic;  /* the sizes of the value count, not `dims` */
-  bool is_promised; /* the value comes from the framework, not out of a stream */
+  bool is_dynamic;  /* `dims` are bounds: the value has the actual sizes */
+  bool is_promised; /* the framework provides the value, not a job of a stream */
   int64_t dims[];
 };
 
 /* The top bit of `state`; the bits below count the holds. */
 #define PJRT_DELETED (1u << 31)
 
-/* A buffer whose value comes later: *out_buffer->ready is to be fired by pjrt_buffer_fulfil.
+/* Creates a buffer without a value, which pjrt_buffer_fulfil provides; `ready` is fired then.
  * `shape` is borrowed. */
 hr_status_t pjrt_buffer_pending(pjrt_memory_t *memory, const hlo_shape_t *shape,
                                 pjrt_event_t *ready, pjrt_buffer_t **out_buffer);
-/* A buffer of a value that is there. Owner: consumes the reference, also on failure. */
+/* Creates a buffer with a value. Owner: consumes the reference, also on failure. */
 hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffer_t **out_buffer);
-/* The same for a value that lies in an order; NULL: row-major. */
+/* The same for a value in a memory order; NULL: row-major. */
 hr_status_t pjrt_buffer_in(pjrt_memory_t *memory, hlo_value_t *value, const pjrt_order_t *order,
                            pjrt_buffer_t **out_buffer);
-/* Hands the value to a pending buffer; its event is fired by the caller. Owner: consumes it. */
+/* Gives a pending buffer its value; the caller fires the event. Owner: consumes the value. */
 void pjrt_buffer_fulfil(pjrt_buffer_t *buffer, hlo_value_t *value);
 pjrt_buffer_t *pjrt_buffer_retain(pjrt_buffer_t *buffer);
 void pjrt_buffer_release(pjrt_buffer_t *buffer); /* accepts NULL */
 
 /* Keeps the value until pjrt_buffer_unhold. Errors: USAGE if it was deleted or donated. */
 hr_status_t pjrt_buffer_hold(pjrt_buffer_t *buffer);
-/* Another hold, by somebody who has one: also of a buffer that was deleted since. */
+/* Adds a hold for a caller that has one already; works also for a buffer deleted since. */
 void pjrt_buffer_hold_again(pjrt_buffer_t *buffer);
 /* Ends a hold; the last one frees the value of a buffer that was deleted. */
 void pjrt_buffer_unhold(pjrt_buffer_t *buffer);
-/* The same, and deletes the buffer for everybody else. */
+/* Holds the buffer and deletes it for all other users. Errors: as pjrt_buffer_hold. */
 hr_status_t pjrt_buffer_donate(pjrt_buffer_t *buffer);
-/* Ends such a hold and gives its value away; a new reference if somebody else holds it too. */
+/* Ends a donated hold and returns the value; a new reference if there are other holds. */
 hlo_value_t *pjrt_buffer_take(pjrt_buffer_t *buffer);
 
 /* True if pjrt_buffer_wait would not block; the value may have failed. */

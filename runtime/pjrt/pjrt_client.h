@@ -1,7 +1,7 @@
-/* Clients, devices and memories. A device is one process of libhlorun's grid: a thread of this
+/* Clients, devices and memories. A device is one rank of libhlorun's grid: a thread of this
  * process, or, under a launcher, the whole process. Each device has three kinds of memory, all of
- * which are the host's.
- * Thread: everything but `worlds` is immutable once the client is there. */
+ * them host memory. Thread: a client is immutable once it is created, except for members guarded by
+ * a mutex. */
 #ifndef PJRT_CLIENT_H
 #define PJRT_CLIENT_H
 
@@ -21,7 +21,7 @@ struct pjrt_memory {
   int id;
   /* a PJRT_MEMORY number */
   int kind;
-  /* what Python shows of it */
+  /* its text in Python */
   char text[64];
 };
 
@@ -40,11 +40,11 @@ struct pjrt_device {
   char to_string[32], debug_string[32];
 };
 
-/* A part of its client. One that the framework has made has a client of its own, whose devices are
- * only said to be there: programs are compiled for them. */
+/* A topology is a part of its client. A topology created by the framework has its own client, whose
+ * devices need not exist: programs are only compiled for them. */
 struct pjrt_topology {
   pjrt_client_t *client;
-  /* of the framework, and of executables; 0: the topology belongs to a client of the framework */
+  /* references of the framework and of executables; 0: part of a client of the framework */
   atomic_int references;
 };
 
@@ -60,10 +60,11 @@ struct pjrt_client {
   pjrt_topology_t topology;
   int threads;        /* workers of each device, in programs on several */
   int single_threads; /* workers that programs on one device share */
-  /* the first client of one device, whose workers those of the others use; NULL: none yet. Guarded
-   * by `mutex`; a part of its world */
+  /* the first client of a single device, whose workers other such clients use; NULL: none yet.
+   * Guarded by `mutex`; owned by its world */
   struct hlorun_client *pool_owner;
-  /* the launcher's processes as one world, of which those of devices are parts; NULL: one */
+  /* client of all processes of the launcher; device worlds are parts of its world; NULL: a single
+   * process */
   struct hlorun_client *whole;
   /* lock for worlds and for programs of partitions */
   pthread_mutex_t mutex;
@@ -74,7 +75,8 @@ struct pjrt_client {
 
 extern const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS];
 
-/* A client whose devices' worlds are not opened yet. The options are those of Client_Create. */
+/* Creates a client without opening worlds of its devices. The options are those of Client_Create.
+ */
 hr_status_t pjrt_client_new(const pjrt_client_create_args_t *args, int process_index,
                             int process_count, pjrt_client_t **out_client);
 void pjrt_client_free(pjrt_client_t *client); /* nothing is executed any more */

@@ -10,17 +10,17 @@
 
 /* An event that is not set, with one reference. */
 hr_status_t pjrt_event_new(pjrt_event_t **out_event);
-/* One that is set already, without an error. Cost: an allocation. */
+/* An event that is already set, without an error. Cost: an allocation. */
 hr_status_t pjrt_event_new_ready(pjrt_event_t **out_event);
 pjrt_event_t *pjrt_event_retain(pjrt_event_t *event);
 void pjrt_event_release(pjrt_event_t *event); /* accepts NULL */
-/* Sets it, wakes who waits, and runs the callbacks. Takes over `error` (NULL: success). A second
- * call has no effect. */
+/* Sets the event, wakes waiting threads, and runs the callbacks. Consumes `error` (NULL: success).
+ * A second call has no effect. */
 void pjrt_event_fire(pjrt_event_t *event, pjrt_error_t *error);
-/* True once the event is fired: what was written before is then visible to the caller. */
+/* True once the event is set; writes made before that are then visible to the caller. */
 bool pjrt_event_is_set(const pjrt_event_t *event);
-/* Blocks the calling thread until the event is set. Errors: USAGE in a forked process, where it
- * never would be. */
+/* Blocks the calling thread until the event is set. Errors: USAGE in a forked process, where an
+ * unset event is never set. */
 hr_status_t pjrt_event_wait(pjrt_event_t *event);
 /* The error of an event that is set; NULL: none. Owner: the event. */
 const pjrt_error_t *pjrt_event_failure(const pjrt_event_t *event);

@@ -1,7 +1,7 @@
-/* Executables: a program loaded for the devices of a world, and what the framework asks of it. A
- * loaded executable and its executable are one object.
- * Owner:  refcounted; executions hold a reference.
- * Thread: immutable but for the atomic members and what `mutex` guards. */
+/* Executables: a program loaded for the devices of a world, and the data about it that the
+ * framework requests. A loaded executable and its executable are one object. Owner:  refcounted;
+ * executions hold a reference. Thread: immutable except for atomic members and those guarded by a
+ * mutex of the client. */
 #ifndef PJRT_EXECUTABLE_H
 #define PJRT_EXECUTABLE_H
 
@@ -13,36 +13,36 @@
 
 /* One leaf of the program's result. */
 typedef struct pjrt_result {
-  const hlo_shape_t *shape; /* of one device's part */
+  const hlo_shape_t *shape; /* shape of one device's part */
   /* a PJRT_MEMORY number */
   int memory_kind;
-  const struct pjrt_order *order; /* how the framework wants it to lie; NULL: row-major */
-  bool is_copy;                   /* an earlier result is the same value: this one is copied */
-  int argument; /* number of the argument that the result is: it is copied, too, unless that is
+  const struct pjrt_order *order; /* memory order wanted by the framework; NULL: row-major */
+  bool is_copy;                   /* an earlier result is the same value: this one is a copy */
+  int argument; /* index of the argument that is returned as the result, copied unless it is
                    donated; -1: the result is computed */
 } pjrt_result_t;
 
 struct pjrt_executable {
   atomic_int references;
   atomic_bool is_deleted;
-  atomic_long average_ns; /* of recent executions; 0: none yet */
+  atomic_long average_ns; /* average duration of recent executions; 0: none yet */
   pjrt_client_t *client;
-  pjrt_topology_t *topology;  /* whose client that is; NULL: a client of the framework */
-  pjrt_executable_t *renewed; /* the same for a new world, once `world` is broken; guarded by the
-                                 client's launch_mutex */
-  pjrt_executable_t *traced;  /* the same for a world that traces, once a profile was taken; guarded
+  pjrt_topology_t *topology;  /* owner of `client`; NULL: a client of the framework */
+  pjrt_executable_t *renewed; /* replacement for a new world after `world` broke, or NULL; guarded
                                  by the client's launch_mutex */
+  pjrt_executable_t *traced;  /* twin for a world that traces, or NULL; guarded by the client's
+                                 launch_mutex */
   pjrt_world_t *world;
   hlorun_program_t **programs;        /* by local position in the world */
-  struct pjrt_transform **transforms; /* those that are applied to the program; in the arena */
+  struct pjrt_transform **transforms; /* transformations of the program; in the arena */
   int transform_count;
-  bool is_transformed; /* one of them has changed it */
+  bool is_transformed; /* a transformation has changed the program */
   hr_arena_t arena;
   pjrt_options_t options;
   hr_str_t code, options_bytes; /* as given by the framework; in the arena */
-  hr_str_t partitioned; /* the program of one partition, a HloModuleProtoWithConfig, once it was
-                           asked for; guarded by the client's mutex */
-  /* name of the module, which ends in NUL */
+  hr_str_t partitioned; /* the program of one partition, a HloModuleProtoWithConfig, made at the
+                           first request; guarded by the client's mutex */
+  /* name of the module, NUL-terminated */
   const char *name;
   /* digest of the program, its grid and devices, and hlorun's version, in hexadecimal */
   char fingerprint[HR_DIGEST_TEXT];
@@ -54,10 +54,10 @@ struct pjrt_executable {
   const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
   pjrt_result_t *results;
   bool *donated;      /* per parameter: the program may overwrite it */
-  bool has_donations; /* of any */
-  bool has_orders;    /* some argument or result is wanted in another order than row-major */
-  bool has_copies;    /* results that are the same value, or an argument */
-  bool is_small;      /* little data, no loops: likely to take less than a hand-over */
+  bool has_donations; /* some parameter is donated */
+  bool has_orders;    /* some argument or result has another order than row-major */
+  bool has_copies;    /* some result is another result or an argument */
+  bool is_small;      /* little data, no loops: execution likely takes less than a thread switch */
   /* Lists for the framework, made when the executable is.
    * numbers of pjrt_types.def */
   int *result_types;
@@ -68,8 +68,8 @@ struct pjrt_executable {
   size_t *param_memory_kind_sizes;
   const pjrt_logical_id_t *logical_ids; /* by local position in the world */
   size_t *result_memory_kind_sizes;
-  const struct pjrt_order **param_orders; /* how arguments are said to lie, never NULL */
-  void **result_layouts;                  /* orders of the results, never NULL */
+  const struct pjrt_order **param_orders; /* declared memory orders of arguments, never NULL */
+  void **result_layouts;                  /* memory orders of results, never NULL */
   /* "flops", "transcendentals", "bytes accessed" */
   pjrt_named_t costs[3];
   const char **result_shardings, **param_shardings; /* serialized OpSharding */
@@ -85,22 +85,22 @@ hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str
 pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable);
 void pjrt_executable_release(pjrt_executable_t *executable); /* accepts NULL */
 
-/* The executable to launch: itself, or the same for a world that is not broken. Owner: the
+/* The executable to launch: itself, or its replacement if its world is broken. Owner: the
  * executable. Errors: as pjrt_executable_compile. */
 hr_status_t pjrt_executable_current(pjrt_executable_t *executable, pjrt_executable_t **out_current);
 
-/* The executable to launch while a profile is taken: one of a world that traces, where all devices
- * are of this process. Owner: the executable. Errors: as pjrt_executable_compile. */
+/* The executable to launch while a profile is taken: its twin for a world that traces, if all
+ * devices are in this process. Owner: the executable. Errors: as pjrt_executable_compile. */
 hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
                                      pjrt_executable_t **out_profiled);
 
 /* Lists of serialized shardings for parameters and results, in the arena. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable);
 /* Appends a serialized OpSharding over `devices` devices, for a value of `rank` dimensions; NULL is
- * replicated. The arena is for what is needed meanwhile. */
+ * replicated. The arena is scratch memory. */
 hr_status_t pjrt_sharding_write(const hlo_sharding_t *sharding, int rank, int64_t devices,
                                 hr_arena_t *arena, hr_strbuf_t *text);
-/* The framework as the host of the partitioner, which asks it about the custom calls of programs
+/* The framework as the host of the partitioner (partition/host.h), for custom calls of programs
  * that it has traced in this process. */
 extern const struct spmd_host pjrt_partitioner_host; /* pjrt_partitioner.c */
 /* Its members for calls that the framework divides; signatures of spmd_host_t.
@@ -110,18 +110,18 @@ bool pjrt_divides(void *context, hr_str_t target);
 hr_status_t pjrt_divide(void *context, struct spmd_host_call *call);
 /* Its member for transformations; `context` is the executable. pjrt_transform.c */
 hr_status_t pjrt_transform(void *context, hlo_module_t *module, hlo_module_t **out_changed);
-/* Notes the transformations that are registered now, or those of `like`, an executable that is
- * compiled once more; NULL: none. They are kept until the release. */
+/* Retains the transformations that are currently registered, or those of `like`, an executable that
+ * is compiled again (NULL: none), until pjrt_transforms_release. */
 hr_status_t pjrt_transforms_retain(pjrt_executable_t *executable, const pjrt_executable_t *like);
 void pjrt_transforms_release(pjrt_executable_t *executable);
-/* Gives instructions names that are unique in the module, as XLA wants them; in the IR they are
+/* Gives instructions names that are unique in the module, as XLA requires; in the IR they are
  * unique in a computation. pjrt_optimized.c */
 hr_status_t pjrt_rename_instrs(hlo_module_t *module);
 
 /* The figures of the cost analysis; needs params and results. */
 hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable);
-/* Text `index` of a module's attribute that has one per argument or result, with semicolons in
- * between; "": there is none. */
+/* Text `index` of a module's attribute that has one text per argument or result, separated by
+ * semicolons; "": none. */
 hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index);
 /* The layouts of arguments and results, in the arena; sets the orders of the results. */
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable);

@@ -1,4 +1,4 @@
-/* What an execution brings along for the functions that its program calls. */
+/* Execution contexts: data for the functions that a program calls. */
 #ifndef PJRT_EXECUTE_H
 #define PJRT_EXECUTE_H
 

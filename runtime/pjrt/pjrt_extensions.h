@@ -18,13 +18,13 @@ typedef struct pjrt_layouts_extension {
   pjrt_function_t functions[7];
 } pjrt_layouts_extension_t;
 
-/* Memories of a device that may be elsewhere, kind of a memory. */
+/* Memories of a device, perhaps of another process; kind of a memory. */
 typedef struct pjrt_memories_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[2];
 } pjrt_memories_extension_t;
 
-/* Registration of a custom partitioner, of calls that are many independent ones. */
+/* Registration of a custom partitioner; registration of batch partitionable calls. */
 typedef struct pjrt_partitioner_extension {
   pjrt_extension_t base;
   pjrt_function_t functions[2];
@@ -97,7 +97,7 @@ typedef struct pjrt_profiler_create_args {
 typedef struct pjrt_profiler_collect_args {
   size_t struct_size;
   pjrt_profiler_t *profiler;
-  uint8_t *buffer; /* where the XSpace goes; NULL: becomes where it is */
+  uint8_t *buffer; /* in: memory for the XSpace; NULL: set to the plugin's copy */
   size_t size;     /* out */
 } pjrt_profiler_collect_args_t;
 
@@ -117,7 +117,7 @@ typedef struct pjrt_profiler_api {
 typedef struct pjrt_profiler_extension {
   pjrt_extension_t base;
   pjrt_profiler_api_t *api;
-  int64_t context; /* execution's context; read by nobody */
+  int64_t context; /* the execution's context; unused */
 } pjrt_profiler_extension_t;
 
 /* --- metadata of executables --- */

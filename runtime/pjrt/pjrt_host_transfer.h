@@ -8,11 +8,11 @@
 /* The callbacks of one device. Owner: the run. */
 typedef struct pjrt_host_ends pjrt_host_ends_t;
 
-/* Copies the lists of a device, which are the caller's only during the launch. NULL: none given. */
+/* Copies the lists of a device, which are valid only during the launch. NULL: none given. */
 hr_status_t pjrt_host_ends_create(const pjrt_execute_options_t *options, int device,
                                   pjrt_host_ends_t **out_ends);
 void pjrt_host_ends_destroy(pjrt_host_ends_t *ends); /* accepts NULL */
-/* What the program's sends and receives call. Owner: valid as long as `ends`. */
+/* The functions for the program's sends and receives. Owner: valid as long as `ends`. */
 host_transfers_t pjrt_host_ends_transfers(pjrt_host_ends_t *ends);
 
 #endif

@@ -1,4 +1,4 @@
-/* Compile options of the interface: how many devices, and which. */
+/* Compile options of the interface: the device assignment. */
 #ifndef PJRT_OPTIONS_H
 #define PJRT_OPTIONS_H
 
@@ -11,8 +11,8 @@ typedef struct pjrt_options {
   int *devices;     /* ids by replica, then partition */
 } pjrt_options_t;
 
-/* Reads a serialized CompileOptionsProto; what it says of code generation is passed over. Without
- * an assignment the devices are 0, 1, ...
+/* Reads a serialized CompileOptionsProto; ignores options of code generation. Without an assignment
+ * the devices are 0, 1, ...
  * Errors: INVALID for bytes that are no such message; UNSUPPORTED for arguments in tuples. Owner:
  * the arena. */
 hr_status_t pjrt_options_read(hr_arena_t *arena, const char *bytes, size_t size_bytes,

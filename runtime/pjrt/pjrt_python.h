@@ -1,5 +1,5 @@
-/* What can only be asked of Python, if the plugin is in a Python process: handlers of custom calls
- * that JAX has registered for its own CPU client, its Python callbacks among them. */
+/* Access to Python, if the plugin is in a Python process: handlers of custom calls that JAX has
+ * registered for its own CPU client, including Python callbacks. */
 #ifndef PJRT_PYTHON_H
 #define PJRT_PYTHON_H
 

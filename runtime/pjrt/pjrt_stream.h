@@ -10,8 +10,7 @@
 #include "base/status.h"
 
 typedef struct pjrt_job pjrt_job_t;
-/* A job is the first member of what its function needs. It belongs to the stream once it is
- * added. */
+/* A job: first member of a struct with the function's data. The stream owns it once it is added. */
 struct pjrt_job {
   pjrt_job_t *next;
   void (*run)(pjrt_job_t *job); /* frees the job */
@@ -32,16 +31,17 @@ typedef struct pjrt_stream {
 } pjrt_stream_t;
 
 void pjrt_stream_init(pjrt_stream_t *stream);
-/* Runs what is queued, and ends the thread; with `forked` there is none. */
+/* Runs queued jobs and ends the thread; with `forked` there is no thread. */
 void pjrt_stream_deinit(pjrt_stream_t *stream, bool forked);
 /* Appends a job. Errors: UNAVAILABLE if the thread cannot be started, USAGE in a forked process;
  * the job is not run then. */
 hr_status_t pjrt_stream_add(pjrt_stream_t *stream, pjrt_job_t *job);
-/* True if nothing is queued or runs: a job may then be run in the calling thread without overtaking
- * others. */
+/* True if no job is queued or runs: then the calling thread may run a job without overtaking
+ * others.
+ */
 bool pjrt_stream_is_free(const pjrt_stream_t *stream);
-/* Calls `fn` for the jobs that wait, the first one first, until it returns true; none begins
- * meanwhile. True if `fn` was. */
+/* Calls `fn` for the queued jobs in order until it returns true; no job starts meanwhile. Returns
+ * true if `fn` did. */
 bool pjrt_stream_visit(pjrt_stream_t *stream, bool (*fn)(pjrt_job_t *job, void *context),
                        void *context);
 /* Waits until the stream is free. A job of the stream that calls it does not wait for itself. */

@@ -1,4 +1,4 @@
-/* A plane of the profiler's XSpace: lines of events, which name what they show by a number.
+/* A plane of the profiler's XSpace: lines of events; events refer to names by numbers.
  * Thread: one at a time. */
 #ifndef PJRT_XPLANE_H
 #define PJRT_XPLANE_H
@@ -10,7 +10,7 @@
 
 typedef struct pjrt_xline {
   const char *name;
-  uint64_t begin_ns; /* begin of its first event, from which times of events count */
+  uint64_t begin_ns; /* begin of its first event, time 0 of the line's events */
   hr_strbuf_t events;
 } pjrt_xline_t;
 
@@ -24,8 +24,8 @@ typedef struct pjrt_xplane {
 
 void pjrt_xplane_init(pjrt_xplane_t *plane, uint64_t realtime_offset_ns);
 void pjrt_xplane_deinit(pjrt_xplane_t *plane);
-/* Appends an event to a line, which need not exist. Names live as long as the plane. Events of a
- * line come in any order, none more than a day before its first. Errors: NO_MEMORY. */
+/* Appends an event to a line, created if it is new. Names live as long as the plane. Events of a
+ * line may come in any order, but at most a day before the first. Errors: NO_MEMORY. */
 hr_status_t pjrt_xplane_add(pjrt_xplane_t *plane, const char *line, const char *name,
                             uint64_t begin_ns, uint64_t took_ns);
 /* Appends the plane to an XSpace; nothing if it has no lines. */

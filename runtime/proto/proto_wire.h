@@ -90,9 +90,9 @@ typedef struct proto_message {
 /* Reads the varint at *at and advances *at; it must end before `end`.
  * Returns false if it is cut short or longer than 64 bits. */
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value);
-/* Decodes all pieces of one message into a struct that is all zero. Strings and lists point into
- * the bytes; the lists' items live in the arena. Unknown fields are passed over. Errors: INVALID
- * when the bytes are no message. */
+/* Decodes all pieces of one message into a zeroed struct. Strings and lists point into the bytes;
+ * the lists' items live in the arena. Unknown fields are skipped. Errors: INVALID if the bytes are
+ * no message. */
 hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces,
                          void *into);
 #define PROTO_DECODE(arena, id, pieces, into) \

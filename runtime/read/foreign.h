@@ -1,12 +1,12 @@
-/* Files that are no programs, but that people take for some. */
+/* Files that are no programs but may be mistaken for one. */
 #ifndef READ_FOREIGN_H
 #define READ_FOREIGN_H
 
 #include "base/arena.h"
 #include "base/status.h"
 
-/* NULL, or an error that says by the first bytes what the file is, with the lines of Python (or of
- * the shell) that make a program of it. Errors: INVALID with the path. */
+/* Recognises such a file by its first bytes. Errors: INVALID with the path, the kind of file, and
+ * the Python or shell lines that convert it to a program. */
 hr_status_t read_foreign(const char *path, hr_str_t bytes);
 
 #endif

@@ -12,7 +12,7 @@
 #include "stablehlo/stablehlo.h"
 
 #define READ_DEPTH_MAX 1500 /* nested operands, computations, tuples, literals */
-/* Marks functions with large frames, which must not become part of a recursion's own. */
+/* Marks functions with large stack frames, which must not be inlined into recursive functions. */
 #define READ_OP_FRAME __attribute__((noinline))
 
 /* One attribute of an instruction under construction; its computations are in the reader's `called`
@@ -30,8 +30,8 @@ typedef struct read_scope {
   size_t anonymous_from; /* in the reader's `anonymous` stack */
 } read_scope_t;
 
-/* Lists whose length is not known yet are pushed on these stacks; the function
- * that starts a list remembers the height, and pops everything above it when the list ends. */
+/* State of the reader. Lists of unknown length are pushed on its stacks; the function that starts a
+ * list keeps the height, and pops everything above it when the list ends. */
 typedef struct read_hlo {
   read_lexer_t lexer;
   hlo_module_t *module;
@@ -54,7 +54,8 @@ typedef struct read_hlo {
   HR_VEC(const void *) nodes;            /* shardings, origins and other trees */
   HR_VEC(hlo_instr_t *) anonymous;       /* nested operands, named when their computation ends */
   HR_VEC(hlo_computation_t *) generated; /* computations without a name in the text */
-  HR_VEC(hlo_computation_t *) completed; /* all, in the order in which they ended: callees first */
+  HR_VEC(hlo_computation_t *)
+  completed; /* all computations in order of completion: callees first */
 } read_hlo_t;
 
 /* An instruction between its first token and its place in the module. */
@@ -82,7 +83,7 @@ static inline void read_shallower(read_hlo_t *r) { r->depth--; }
 /* hlo_module_text.c */
 /* A computation by its name, or a body in braces. */
 hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computation);
-/* A computation of the reader's own making; its name is settled when the module ends. */
+/* Makes a computation that the text does not have; it is named when the module ends. */
 hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
                                       hlo_computation_t **out_computation);
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation);
@@ -100,7 +101,7 @@ hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr
 /* Appends an instruction to the current computation; the attributes come in the order of the op's
  * list. */
 hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr);
-/* Appends an instruction of the reader's own making. `attr` may be NULL. */
+/* Appends an instruction that the text does not have. `attr` may be NULL. */
 hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
                                const hlo_shape_t *shape, int operand_count,
                                hlo_instr_t *const *operands, const hlo_attr_t *attr,
@@ -139,7 +140,7 @@ hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axe
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
 hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text,
                                const hlo_sharding_t **out_sharding); /* alone */
-/* Pieces of HLO text that stand alone, in programs of other forms; see stablehlo.h. */
+/* Pieces of HLO text in programs of other formats; see stablehlo.h. */
 hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text,
                                     stablehlo_frontend_attrs_t *out_note);
 hr_status_t read_shape_text(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape);
@@ -174,8 +175,8 @@ bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_
 const struct read_old_op *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op);
 /* Reads the value of an attribute that `draft`'s op no longer has, or has under another name. */
 hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);
-/* Gives an instruction in an old form its present form. *out_instr is set if that took several
- * instructions. */
+/* Converts an instruction from an old form to the current one. *out_instr is set if this took
+ * several instructions. */
 hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 
 /* hlo_async_text.c: OP-start, OP-update and OP-done */

@@ -8,7 +8,7 @@
 /* The plain sum of the bytes; the sum of no bytes is 0. */
 uint32_t crc32c(const void *bytes, size_t size);
 
-/* As the files store it: rotated and shifted, so that sums of data with sums in it differ.
+/* The masked form that the files store, so that sums of data that contain sums are not degenerate.
  * The rotation is by 15 bits to the right and 0xa282ead8 is added modulo 2^32. Source: the masks
  * of LevelDB's table format, crc32c.h. */
 static inline uint32_t crc32c_masked(uint32_t crc) {

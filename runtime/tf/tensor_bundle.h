@@ -18,7 +18,7 @@ typedef struct tensor_bundle {
   int shard_count;
   hr_buffer_t **shards; /* by number; NULL until one is needed */
   hr_map_t entries;     /* encoded BundleEntryProto (hr_str_t) by name */
-  int entry_count;      /* entries of the index, with the header's */
+  int entry_count;      /* entries of the index, header included */
 } tensor_bundle_t;
 
 hr_status_t tensor_bundle_open(hr_arena_t *arena, const char *prefix, tensor_bundle_t *out_bundle);
@@ -27,7 +27,7 @@ void tensor_bundle_close(tensor_bundle_t *bundle); /* accepts one that is all ze
  * Errors: also INVALID if there is no such tensor. */
 hr_status_t tensor_bundle_read(tensor_bundle_t *bundle, hr_str_t name, hlo_value_t **out_value);
 
-/* The bytes of a tensor that is one string, in the mapped file. Errors: INVALID. */
+/* The bytes of a scalar string tensor, in the mapped file. Errors: INVALID. */
 hr_status_t tensor_bundle_read_string(tensor_bundle_t *bundle, hr_str_t name, hr_str_t *out_string);
 /* Whether it has a tensor of this name. */
 bool tensor_bundle_has(const tensor_bundle_t *bundle, hr_str_t name);
@@ -35,13 +35,13 @@ bool tensor_bundle_has(const tensor_bundle_t *bundle, hr_str_t name);
 /* File `number` of the tensors, mapped; the bundle owns it. Errors: UNAVAILABLE, INVALID. */
 hr_status_t tensor_bundle_file(tensor_bundle_t *bundle, int64_t number, hr_buffer_t **out_bytes);
 
-/* A tensor that takes the place of that of its name, or is new. */
+/* A new tensor, or a replacement for the tensor of this name. */
 typedef struct tensor_change {
   hr_str_t name;
   const hlo_value_t *value;
 } tensor_change_t;
-/* Writes PREFIX.index and PREFIX.data-00000-of-00001: what `from` (NULL: nothing) has, with these
- * changes. Errors: UNAVAILABLE; UNSUPPORTED for types that TensorFlow has not. */
+/* Writes PREFIX.index and PREFIX.data-00000-of-00001: the tensors of `from` (NULL: none) with these
+ * changes. Errors: UNAVAILABLE; UNSUPPORTED for types that TensorFlow lacks. */
 hr_status_t tensor_bundle_write(const char *prefix, tensor_bundle_t *from, int count,
                                 const tensor_change_t *changes);
 

@@ -1,12 +1,12 @@
-/* Loops as HLO: how While operations and the frames of TensorFlow 1 build one. */
+/* Construction of HLO loops for While operations and frames of TensorFlow 1. */
 #ifndef TF_CONTROL_H
 #define TF_CONTROL_H
 
 #include "tf/tf_lower.h"
 
-/* `count` values go round; `inside` holds them in the computation of the builder.
- * The two callbacks build instructions at `b`: `condition` gives one predicate, `body` gives the
- * values of the next iteration in the order of `inside`. `context` is handed through. */
+/* A loop with `count` state values; `inside` holds them in the computation of the builder.
+ * The two callbacks build instructions at `b`: `condition` returns a predicate, `body` the values
+ * of the next iteration in the order of `inside`. `context` is their first argument. */
 typedef struct tf_loop {
   int count;
   bool *keep; /* by value: no iteration changes it; tf_build_loop leaves the constants set */
@@ -21,15 +21,14 @@ typedef struct tf_loop {
  * iteration. Errors: INVALID if a value changes its shape. */
 hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                           tf_value_t *out_values);
-/* Executes the body once and changes `values`, the state before the loop, by what that tells:
- * shapes of empty lists and stacks, room for what the loop pushes. Errors: UNSUPPORTED if that has
- * no bound.
- */
+/* Executes the body once to complete `values`, the state before the loop: shapes of empty lists and
+ * stacks, and capacity for elements that the loop pushes. Errors: UNSUPPORTED if their number has
+ * no bound. */
 hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
-/* Executes the body once to find the states of all iterations (compiler->states), as an inner loop
- * has a bound only by them. */
+/* Executes the body once to find the states of all iterations (compiler->states), if an inner loop
+ * needs them for its bound. */
 hr_status_t tf_survey_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
-/* `inside` stands for the values of compiler->states in what is built next. */
+/* Sets the instructions that represent the values of compiler->states in the code built next. */
 hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef TF_ELEMENTWISE_H
 #define TF_ELEMENTWISE_H
 
-/* Formulas of several instructions, by the name of the TensorFlow operation. Activations are
- * used by two rows: the operation itself and its gradient. */
+/* Formulas of several instructions, named after TensorFlow operations. Two rows use each
+ * activation: the operation and its gradient. */
 typedef enum tf_formula {
   TF_SQUARE, /* x x */
   TF_RECIPROCAL,
@@ -36,8 +36,8 @@ typedef enum tf_formula {
   TF_NDTRI    /* quantile of the normal distribution */
 } tf_formula_t;
 
-/* Special functions that the formulas of the StableHLO import compute; the number indexes their
- * table. */
+/* Special functions with formulas in the StableHLO import; the number is the index in their table.
+ */
 typedef enum tf_special {
   TF_ERFC,
   TF_ERFINV,

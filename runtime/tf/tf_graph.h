@@ -1,7 +1,6 @@
-/* A TensorFlow graph in memory: nodes and a function library, decoded from GraphDef as far as
- * structure goes. Attributes stay encoded until they are asked for.
- * Owner:  everything lives in the arena of the graph and points into its bytes.
- * Thread: read-only after tf_graph_read. */
+/* A TensorFlow graph in memory: nodes and a function library, decoded from GraphDef. Attributes
+ * stay encoded until they are read. Owner:  everything lives in the arena of the graph and points
+ * into its bytes. Thread: read-only after tf_graph_read. */
 #ifndef TF_GRAPH_H
 #define TF_GRAPH_H
 
@@ -58,7 +57,7 @@ typedef struct tf_graph {
   int function_count;
   tf_body_t *functions;       /* the library, in the order of the file */
   hr_map_t functions_by_name; /* tf_body_t */
-  proto_list_t gradients;     /* GradientDef: which function is the gradient of which */
+  proto_list_t gradients;     /* GradientDef messages: functions and their gradients */
 } tf_graph_t;
 
 /* Decodes a GraphDef. The bytes must outlive the graph.

@@ -1,7 +1,7 @@
 /* Lowering of operations: the symbolic execution of one node, and the helpers of its files.
  * A lowering function reads inputs (tf_in, tf_const_ints, ...), builds instructions, and sets its
- * outputs (tf_out). Builder failures stick, so that functions read like formulas; the caller
- * reports them with the name of the node.
+ * outputs (tf_out). The builder keeps the first failure, so that calls can be nested; the caller
+ * reports it with the name of the node.
  * Thread: one per compilation. */
 #ifndef TF_LOWER_H
 #define TF_LOWER_H
@@ -14,8 +14,8 @@
 /* An instruction under construction; NULL stands for a failure that the builder has. */
 typedef hlo_instr_t *expr_t;
 
-/* A variable or stack: its value is an instruction of the current computation, of a stack a tuple.
- * XlaCompiler's kResource. It is modified if `value` is no longer `initial`. */
+/* A variable, TensorArray or stack (XlaCompiler's kResource). Its value is an instruction of the
+ * current computation, for a stack a tuple. It is modified if `value` differs from `initial`. */
 typedef struct tf_resource {
   xla_resource_kind_t kind;
   hr_str_t name;                 /* shared_name, or the name of the node */
@@ -26,7 +26,7 @@ typedef struct tf_resource {
   int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
   bool grows;                    /* STACK without a bound: a push makes it larger */
   hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
-  struct tf_resource *gradients; /* TENSOR_ARRAY: the first of its gradients; of these, the next */
+  struct tf_resource *gradients; /* TENSOR_ARRAY: list of its gradients; gradient: the next one */
 } tf_resource_t;
 
 typedef enum tf_value_kind {
@@ -37,23 +37,24 @@ typedef enum tf_value_kind {
   TF_VALUE_LIST      /* TensorList: elements stacked along dimension 0 */
 } tf_value_kind_t;
 
-/* When a value of a graph with Switch and Merge exists: all of these conditions hold. NULL: always.
- * Everything is computed anyway, and Merge selects; writes to variables are selected, too. */
+/* Conditions under which a value of a graph with Switch and Merge exists: all must hold. NULL:
+ * always. All values are computed anyway; Merge selects, and writes to variables are selected, too.
+ */
 typedef struct tf_live {
   const struct tf_live *rest; /* the other conditions */
   expr_t pred;                /* a scalar */
   bool wanted;                /* what `pred` must be */
 } tf_live_t;
 
-/* What is never computed: the branch that a compile-time condition does not take. */
+/* The condition that never holds: a branch that a compile-time condition excludes. */
 extern const tf_live_t tf_dead;
 
-/* The shapes that an optional may have, from several branches. With more than one, its array is a
- * vector that has room for each. */
+/* The shapes that an optional has in several branches. With more than one, its array is a vector
+ * that has room for each. */
 typedef struct tf_alternatives {
   const struct tf_alternatives *rest;
   const hlo_shape_t *shape;
-  hr_dtype_t dtype; /* the vector's type: that of all, or one of words */
+  hr_dtype_t dtype; /* the vector's type: the common type, or an integer type for raw words */
   int64_t length;   /* length of the vector */
 } tf_alternatives_t;
 
@@ -62,27 +63,27 @@ typedef struct tf_value {
   tf_value_kind_t kind;
   const tf_live_t *live;
   expr_t instr;          /* ARRAY: NULL until a constant is needed as an instruction; LIST: array */
-  hlo_value_t *constant; /* ARRAY: value known at compile time; owned by the module. LIST: the same
-                            of every element, see list_pushed */
+  hlo_value_t *constant; /* ARRAY: value known at compile time, owned by the module. LIST: known
+                            value of every element, see list_pushed */
   proto_list_t strings;  /* STRINGS: in the bytes of the graph */
   tf_resource_t *resource;               /* RESOURCE */
-  const tf_alternatives_t *alternatives; /* ARRAY that is an optional; NULL: it is none */
+  const tf_alternatives_t *alternatives; /* ARRAY: shapes of an optional; NULL: no optional */
   /* LIST */
   expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
   int64_t list_size;     /* capacity, -1: unknown */
   hr_dtype_t list_dtype; /* element type */
   bool list_adds;        /* writing an element adds to it: a gradient */
-  bool list_grows;       /* it has no bound: a push or write behind its end makes it larger */
+  bool list_grows;       /* no bound: a push or write behind its end makes it larger */
   bool list_writes;      /* it grew by writes, not by pushes */
-  bool list_jumps;       /* it was written at an index that is not known, nor that of its end */
-  bool list_pushed;   /* its elements were pushed, and all of them are `constant` if there is one */
-  int64_t list_bound; /* if list_pushed: the most that an element is, a scalar; -1: not known */
-  const struct tf_value *element; /* if these are lists or optionals: one without its array */
+  bool list_jumps;       /* it was written at an unknown index other than its end */
+  bool list_pushed;      /* its elements were pushed, all equal to `constant` unless that is NULL */
+  int64_t list_bound;    /* if list_pushed: largest value of the scalar elements; -1: not known */
+  const struct tf_value *element; /* elements that are lists or optionals: one without its array */
   expr_t element_counts;          /* list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
 
-/* The state of one compilation, shared by all scopes. Maps and lists are freed by its owner; all
- * that they point to lives in the arena, which is the module's. */
+/* The state of one compilation, shared by all scopes. Its owner frees maps and lists; their
+ * contents live in the module's arena. */
 typedef struct tf_compiler {
   const tf_graph_t *graph; /* graph and library */
   hlo_module_t *module;    /* takes computations and constants */
@@ -90,18 +91,18 @@ typedef struct tf_compiler {
   hr_map_t reducers;                     /* computations of two scalars by opcode and type */
   hr_map_t evaluated;                    /* compile-time values by instruction */
   hr_map_t waits;                        /* nodes that an Exit waits for, by the Exit node */
-  HR_VEC(hlo_computation_t *) completed; /* in the order of their ends: callees first */
+  HR_VEC(hlo_computation_t *) completed; /* in order of completion: callees first */
   HR_VEC(tf_resource_t *) resources;     /* variables of the graph */
-  int depth;                             /* nested functions */
-  int calls;                             /* bodies of functions so far */
+  int depth;                             /* nesting depth of functions */
+  int calls;                             /* number of executed function bodies */
   struct tensor_bundle *bundle;          /* checkpoint for RestoreV2; NULL: none */
   hr_map_t restored;                     /* names in the checkpoint by value, of RestoreV2 */
   xla_channels_t *channels;              /* numbers of channels by key */
   tf_import_fn import;                   /* for XlaCallModule; NULL: refused */
-  hr_map_t host_tokens;                  /* end of each XlaHostCompute (expr_t) by its name */
-  expr_t call_token;                     /* what transfers of a called body wait for, see tf_op */
+  hr_map_t host_tokens;                  /* final token (expr_t) of each XlaHostCompute, by name */
+  expr_t call_token;                     /* token for transfers of a called body, see tf_op */
   struct tf_states *states;              /* states of the loop or branch being built */
-  bool is_survey;                /* only counters are looked at: any room will do for lists */
+  bool is_survey;                /* only counters are analysed: capacities of lists do not matter */
   const struct tf_group *groups; /* groups of CollectiveAssignGroupV2, newest first */
   int group_count;
 } tf_compiler_t;
@@ -114,7 +115,7 @@ typedef struct tf_scope {
   tf_value_t **outputs;   /* by node; NULL: not executed */
   int *output_counts;     /* by node */
   const tf_live_t **live; /* by node */
-  expr_t *tokens;         /* by node: the transfers that it depends on have ended; NULL: none */
+  expr_t *tokens;         /* by node: token of all transfers that it depends on; NULL: none */
   expr_t start;           /* token of the caller; NULL: none */
   const tf_value_t *args; /* values of the body's arguments */
 } tf_scope_t;
@@ -126,8 +127,8 @@ struct tf_op {
   hr_arena_t *arena;
   const tf_node_t *node;
   const tf_op_row_t *row;
-  const tf_live_t *live; /* conditions of the node; Switch and Merge give their outputs others */
-  expr_t token; /* end of all transfers that the node depends on; a transfer sets its own */
+  const tf_live_t *live; /* conditions of the node; Switch and Merge set others for their outputs */
+  expr_t token; /* token of all transfers that the node depends on; a transfer replaces it */
   int input_count;
   tf_value_t **inputs; /* outputs of other nodes; constants get their instruction when needed */
   int output_count;
@@ -150,13 +151,13 @@ hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value);
 hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints);
 hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value);
 hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value);
-/* The most arrays that one node is lowered to: numbers in a graph's text must not ask for more. */
+/* Most arrays that one node may be lowered to, against huge numbers in a graph. */
 #define TF_MAX_PARTS 32767
 /* Makes room for at least `count` outputs. */
 hr_status_t tf_need_outputs(tf_op_t *op, int count);
 /* Sets output k to an array and reports the builder's first failure, if there is one. */
 hr_status_t tf_out(tf_op_t *op, int k, expr_t instr);
-/* A compile-time constant as output; takes the value over. */
+/* Sets output k to a compile-time constant; consumes the value. */
 hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value);
 /* A constant of integers as output k; rank 0 if `scalar`, else 1. */
 hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
@@ -212,9 +213,9 @@ hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, ex
 /* One scalar start per dimension; starts are clamped so that the slice lies inside. */
 expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes);
 expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const *starts);
-/* Rows of x along `axis` by indices, with batch dimensions; indices are clamped as XLA does. */
+/* Gathers rows of x along `axis`, with batch dimensions; indices are clamped, like in XLA. */
 expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims);
-/* Of a real array the array itself. */
+/* The complex conjugate; a real array itself. */
 expr_t tf_conjugate(hlo_builder_t *b, expr_t x);
 /* The start value of segments without elements: as tf_identity_value, but finite for floats. */
 expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
@@ -232,19 +233,18 @@ tf_sizes_t tf_sizes_static(int rank, const int64_t *dims);
 /* Input k, a list of sizes, of which -1 may be one. Errors: INVALID if one of them is neither known
  * nor bounded. */
 hr_status_t tf_sizes_in(tf_op_t *op, int k, tf_sizes_t *out_sizes);
-/* Those of x as an array of other dimensions, by the groups of dimensions that have as many
- * elements. */
+/* The sizes of x after a reshape; dynamic sizes follow from groups of dimensions with equal numbers
+ * of elements. */
 tf_sizes_t tf_sizes_reshaped(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
 /* Size of dimension d, as s32. */
 expr_t tf_size_of(hlo_builder_t *b, expr_t x, int d);
 /* Number of elements, as s32. */
 expr_t tf_element_count(hlo_builder_t *b, expr_t x);
-/* All sizes as a vector; there must be one. */
+/* All sizes as a vector; the rank must not be 0. */
 expr_t tf_sizes_vector(hlo_builder_t *b, const tf_sizes_t *sizes, hr_dtype_t dtype);
 /* The largest value of a scalar of integers; -1: not known. */
 int64_t tf_upper_bound(tf_compiler_t *compiler, expr_t x);
-/* Whether a scalar of integers has one value whatever the parameters are, as that of limits which
- * meet. */
+/* True if an integer scalar has the same value for all parameters: its bounds are equal. */
 bool tf_only_number(tf_compiler_t *compiler, expr_t x, int64_t *out_number);
 /* Element i of a vector, as a scalar. */
 expr_t tf_vector_element(hlo_builder_t *b, expr_t x, int64_t i);
@@ -256,12 +256,11 @@ expr_t tf_slice_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, const
 expr_t tf_broadcast_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes);
 /* `dims` maps the dimensions of x to those of the result. */
 expr_t tf_broadcast_in_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, hr_ints_t dims);
-/* x of the largest size along dimension d, with `fill` behind its elements. Others are static. */
+/* Pads x with `fill` to the bound of dynamic dimension d; the other dimensions are static. */
 expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill);
 /* x with another size of dimension d, which becomes dynamic. */
 expr_t tf_set_size(hlo_builder_t *b, expr_t x, int d, expr_t size);
-/* A shape that has room for both, dynamic where their sizes differ; y if their ranks or types do.
- */
+/* A shape that has room for both, dynamic where their sizes differ; y if ranks or types differ. */
 hr_status_t tf_shape_join(hr_arena_t *arena, const hlo_shape_t *x, const hlo_shape_t *y,
                           const hlo_shape_t **out);
 /* x as an array of such a shape. */
@@ -277,8 +276,7 @@ hr_status_t tf_restore_variable(tf_compiler_t *compiler, hlo_builder_t *builder,
                                 tf_resource_t *resource, hr_str_t name);
 /* Input k as a variable. Errors: INVALID if it is none. */
 hr_status_t tf_resource_of(tf_op_t *op, int k, tf_resource_t **out_resource);
-/* Gives a variable a value, as output 0 it gives the variable. Errors: INVALID for another shape.
- */
+/* Sets a variable's value, and output 0 to the variable. Errors: INVALID for another shape. */
 hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 /* x with updates [indices dims..., x dims after depth]; COPY overwrites, others combine. */
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
@@ -291,21 +289,21 @@ hr_status_t tf_add_lists(tf_op_t *op);
 
 /* x with `count` more zeros along dimension 0. */
 expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
-/* Makes the list that grows long enough for a write at input k. */
+/* Enlarges a growing list for a write at the index of input k. */
 hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k);
-/* Room for `more` elements more. */
+/* Enlarges the capacity of a list by `more` elements. */
 void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more);
 /* Whether writes may make the graph's lists larger. */
 bool tf_lists_resize(tf_op_t *op);
 /* The first `count` (an s32 scalar) elements of x along dimension d. */
 hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out);
-/* A stack with room for `count` more entries; one without a value only notes it. */
+/* Enlarges the capacity of a stack by `count` entries; also if it has no value yet. */
 void tf_stack_grow(hlo_builder_t *b, tf_resource_t *stack, int64_t count);
-/* A stack's first value, without entries. */
+/* Sets the initial value of a stack, without entries. */
 hr_status_t tf_stack_start(hlo_builder_t *b, tf_resource_t *stack, const hlo_shape_t *entry);
 
 /* --- Switch, Merge and the frames of loops (tf_frames.c) --- */
-/* Both hold. */
+/* The conjunction of both conditions. */
 hr_status_t tf_live_both(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
                          const tf_live_t **out_live);
 /* The conjunction as a scalar; NULL if there is no condition. */
@@ -335,7 +333,7 @@ hr_status_t tf_execute_function(tf_compiler_t *compiler, hlo_builder_t *builder,
                                 tf_value_t *out_values);
 /* Value of an instruction if it depends on constants only; NULL otherwise. */
 hr_status_t tf_evaluate(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value);
-/* A new computation, and its end; callees end before their callers. */
+/* Begin and end a computation; callees end before their callers. */
 hr_status_t tf_computation_begin(tf_compiler_t *compiler, const char *name,
                                  hlo_builder_t *out_builder);
 hr_status_t tf_computation_end(tf_compiler_t *compiler, hlo_builder_t *builder, expr_t root);

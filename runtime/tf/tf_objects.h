@@ -1,8 +1,7 @@
-/* The object graph of a SavedModel: which tensor of the checkpoint is the value of which variable.
- * The operation that restores a SavedModel gives no values to variables of Keras 3 models, which
- * only the loader of objects does: a function lists the objects that it captures, the inputs of a
- * call behind the arguments are these in the same order, and the checkpoint names the tensor of
- * each object by its number.
+/* The object graph of a SavedModel, which maps variables to tensors of the checkpoint. The restore
+ * operation of a SavedModel does not set the variables of Keras 3 models; only the loader of
+ * objects does. A function lists the objects that it captures; a call passes them in the same order
+ * after the arguments; the checkpoint names the tensor of each object by the object's number.
  * Owner:  strings point into the bytes of the file and the bundle.
  * Errors: INVALID for damaged bytes.
  * Source: saved_object_graph.proto, trackable_object_graph.proto. */

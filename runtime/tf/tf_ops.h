@@ -8,13 +8,13 @@
 typedef struct tf_op tf_op_t;
 typedef hr_status_t (*tf_lower_fn)(tf_op_t *op);
 
-#define TF_LIST -1 /* an attribute says how many inputs there are */
+#define TF_LIST -1 /* an attribute gives the number of inputs */
 
 typedef struct tf_op_row {
   const char *name;
   int inputs; /* data inputs of a node, or TF_LIST */
   tf_lower_fn lower;
-  int variant;         /* what the function needs to tell its ops apart, often an opcode */
+  int variant;         /* argument that distinguishes ops of one function, often an opcode */
   const char *outputs; /* names of the outputs, separated by blanks; "": one output or a list */
 } tf_op_row_t;
 

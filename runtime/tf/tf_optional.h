@@ -1,4 +1,4 @@
-/* Optionals whose branches give arrays of different shapes. */
+/* Optionals whose branches return arrays of different shapes. */
 #ifndef TF_OPTIONAL_H
 #define TF_OPTIONAL_H
 
@@ -7,7 +7,7 @@
 /* Adds a shape to those of an optional, unless it is there. */
 hr_status_t tf_alternatives_add(hr_arena_t *arena, const hlo_shape_t *shape,
                                 const tf_alternatives_t **alternatives);
-/* An array, or one that is a vector of fewer alternatives, as a vector, with zeros behind; x NULL:
+/* Encodes an array, or the vector of fewer alternatives, as a vector padded with zeros; x NULL:
  * zeros. */
 expr_t tf_optional_encode(hlo_builder_t *b, expr_t x, const tf_alternatives_t *alternatives);
 

@@ -10,7 +10,7 @@
 typedef struct tf_named_tensor {
   hr_str_t key;
   hr_str_t tensor;  /* "node:k" */
-  hr_dtype_t dtype; /* HR_TUPLE: as the node says */
+  hr_dtype_t dtype; /* HR_TUPLE: that of the node */
   int rank;         /* -1: unknown */
   int64_t dims[HLO_MAX_RANK];
 } tf_named_tensor_t;

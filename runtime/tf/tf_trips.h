@@ -1,31 +1,31 @@
-/* How often a loop runs at most. */
+/* Upper bounds of trip counts. */
 #ifndef TF_TRIPS_H
 #define TF_TRIPS_H
 
 #include "tf/tf_lower.h"
 
-/* A loop as instructions of one computation, which is dropped afterwards. */
+/* A loop as instructions of one temporary computation. */
 typedef struct tf_trips {
-  int count;                 /* values that go round */
-  const expr_t *inside;      /* their parameters, NULL: no array; or NULL: elements of a tuple */
-  const expr_t *next;        /* their next values; NULL: no array */
-  hlo_value_t *const *start; /* what they begin with; NULL: not known */
+  int count;                 /* number of state values */
+  const expr_t *inside;      /* parameters, NULL: no array; or NULL: elements of a tuple */
+  const expr_t *next;        /* next values; NULL: no array */
+  hlo_value_t *const *start; /* initial values; NULL: not known */
   expr_t pred;               /* the condition */
 } tf_trips_t;
 
-/* What is known of the states of a loop or branch that is being built: inner loops may run as often
- * as its values say. In a computation only the innermost ones are seen, as all that it uses is
- * handed to it. */
+/* Known states of a loop or branch under construction, from which trip counts of inner loops are
+ * derived. A computation sees only the innermost states, as all values that it uses are passed to
+ * it. */
 typedef struct tf_states {
-  struct tf_states *up; /* states of the computation around it; NULL: none */
+  struct tf_states *up; /* states of the enclosing computation; NULL: none */
   bool is_loop;
-  bool is_trial;              /* its body is executed to learn about it, and built again */
-  bool is_wanted;             /* an inner loop has no bound without them */
+  bool is_trial;              /* the body is built for analysis only, and built again later */
+  bool is_wanted;             /* an inner loop needs these states for its bound */
   bool is_known;              /* `all` is complete */
-  int count;                  /* values of a state */
-  expr_t *inside;             /* what stands for them; NULL: no array */
-  HR_VEC(hlo_value_t **) all; /* by iteration the values, NULL: not known; owned by the module */
-  hlo_value_t **last;         /* the same after the last iteration */
+  int count;                  /* number of state values */
+  expr_t *inside;             /* instructions of the state values; NULL: no array */
+  HR_VEC(hlo_value_t **) all; /* values by iteration, NULL: not known; owned by the module */
+  hlo_value_t **last;         /* values after the last iteration */
 } tf_states_t;
 
 /* *out_bound: -1 if no bound is found. If there is one, the states of all iterations are added to
@@ -36,8 +36,7 @@ hr_status_t tf_trip_bound(tf_compiler_t *compiler, const tf_trips_t *trips, tf_s
  * instructions may be NULL. */
 hr_status_t tf_evaluate_in(tf_compiler_t *compiler, const tf_states_t *states, int count,
                            const expr_t *instrs, hlo_value_t ****out_values);
-/* The value of an instruction if it is a result of a loop that runs as often as is known here; else
- * NULL. */
+/* The value of an instruction if it is a result of a loop with known states; else NULL. */
 hr_status_t tf_loop_result(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value);
 
 #endif

@@ -1,9 +1,8 @@
-/* Channels of one XlaCompiler: programs that talk to each other must be compiled with the same
- * table, which gives a key the same number everywhere. Transfers to and from the host are listed
- * with what the host must know of them.
- * Owner:  keys are copied; the table lives until xla_channels_deinit.
- * Thread: one at a time.
- * Source: XlaCompiler::GetChannelHandle, SetDeviceToHostMetadata, SetHostToDeviceMetadata. */
+/* Channels of one XlaCompiler. Programs that communicate must be compiled with the same table,
+ * which maps a key to one channel number. Transfers to and from the host are listed with their key,
+ * type and shape. Owner:  keys are copied; the table lives until xla_channels_deinit. Thread: one
+ * at a time. Source: XlaCompiler::GetChannelHandle, SetDeviceToHostMetadata,
+ * SetHostToDeviceMetadata. */
 #ifndef TF_XLA_CHANNELS_H
 #define TF_XLA_CHANNELS_H
 
@@ -26,7 +25,7 @@ typedef struct xla_host_transfer {
 typedef struct xla_channels {
   hr_arena_t arena;
   hr_map_t by_key; /* number of the channel */
-  int64_t count;   /* channels given out so far; numbers begin with 1 */
+  int64_t count;   /* number of channels so far; they are numbered from 1 */
   HR_VEC(xla_host_transfer_t) host;
 } xla_channels_t;
 

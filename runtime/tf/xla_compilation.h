@@ -13,18 +13,18 @@ typedef struct xla_compilation {
   const xla_compile_options_t *options;
   tf_value_t *values; /* by argument */
   xla_compilation_result_t result;
-  xla_channels_t channels; /* unless the options have some */
+  xla_channels_t channels; /* unused if the options have channels */
 } xla_compilation_t;
 
 typedef HR_VEC(expr_t) xla_exprs_t;
 
 /* BuildArguments: parameters, and the values that _Arg nodes give. */
 hr_status_t xla_build_arguments(xla_compilation_t *c);
-/* The updated resources, as results after those that are there. */
+/* Appends the updated resources to the results. */
 hr_status_t xla_add_updates(xla_compilation_t *c, xla_exprs_t *results);
-/* A core of a device name "...device:TPU_REPLICATED_CORE:n"; -1: none. */
+/* The core n of a device name "...device:TPU_REPLICATED_CORE:n"; -1: none. */
 int xla_core_of_device(hr_str_t device);
-/* Sharding and metadata for all instructions of a node, beside what `outer` has. */
+/* Sharding and metadata for all instructions of a node. */
 hr_status_t xla_extra(hr_arena_t *arena, int core, hr_str_t op_type, hr_str_t op_name,
                       const hlo_extra_t **out_extra);
 

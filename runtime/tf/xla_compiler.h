@@ -17,8 +17,8 @@
 #include "tf/tf_graph.h"
 #include "tf/xla_channels.h"
 
-/* Adds the program in `bytes`, StableHLO as text or bytecode, to a module and makes it its entry;
- * `platform` numbers the code to take of a program for several platforms, -1: it is for one.
+/* Adds the program in `bytes`, StableHLO as text or bytecode, to a module and makes it its entry.
+ * `platform`: index of the code to use of a program for several platforms; -1: one platform.
  * Errors: those of the reader. */
 typedef hr_status_t (*tf_import_fn)(hlo_module_t *module, hr_str_t bytes, int platform);
 
@@ -28,7 +28,7 @@ typedef enum xla_argument_kind {
   XLA_ARGUMENT_RESOURCE   /* a variable; its value is a parameter if it is initialised */
 } xla_argument_kind_t;
 
-/* What a resource is. The parameter of a TensorArray is the array [size, entry...], or a tuple of
+/* Kinds of resources. The parameter of a TensorArray is the array [size, entry...], or a tuple of
  * it and its gradients; that of a stack is the tuple ([size, entry...], s32[] count). */
 typedef enum xla_resource_kind {
   XLA_RESOURCE_VARIABLE,
@@ -50,15 +50,15 @@ typedef struct xla_argument {
   int gradient_count;        /* TensorArray */
   const hr_str_t *gradients; /* names of its gradients, sorted */
   bool has_core;             /* the device of its _Arg node names a core */
-  int core;                  /* that core, a partition of the program */
+  int core;                  /* the core, a partition of the program */
 } xla_argument_t;
 
-/* XlaCompiler::Options::shape_representation_fn: the shape that the entry computation has for a
- * value; as many elements of the same type. */
+/* XlaCompiler::Options::shape_representation_fn: the shape of a value in the entry computation,
+ * with the same type and number of elements. */
 typedef hr_status_t (*xla_represent_fn)(void *context, hr_arena_t *arena, const hlo_shape_t *shape,
                                         const hlo_shape_t **out_shape);
 
-/* XlaCompiler::CompileOptions, and what its Options say of shapes and channels. */
+/* XlaCompiler::CompileOptions, with shape representation and channels from XlaCompiler::Options. */
 typedef struct xla_compile_options {
   bool use_tuple_arg; /* one tuple parameter instead of one parameter each */
   bool return_updated_values_for_all_resources; /* unmodified ones too, as loop bodies need */
@@ -66,7 +66,7 @@ typedef struct xla_compile_options {
   bool is_entry_computation;  /* parameters and variables have the representation of `represent` */
   xla_represent_fn represent; /* NULL: shapes stay as they are */
   void *represent_context;
-  xla_channels_t *channels; /* shared by programs that talk to each other; NULL: its own */
+  xla_channels_t *channels; /* shared by programs that communicate; NULL: the compilation's own */
   tf_import_fn import;      /* reader for XlaCallModule; NULL: such operations are refused */
 } xla_compile_options_t;
 
@@ -86,7 +86,7 @@ typedef struct xla_resource_update {
   hr_str_t *gradients; /* of a TensorArray: tensor_array_gradients_accessed */
 } xla_resource_update_t;
 
-/* A variable that must become an argument for its new value to be returned. */
+/* A variable whose new value is returned only if it is made an argument. */
 typedef struct xla_written_variable {
   hr_str_t name;
   const hlo_shape_t *shape;
@@ -116,9 +116,9 @@ typedef struct xla_binding {
 /* The operation of a graph that gives variables their values from a checkpoint. */
 typedef struct xla_restore {
   int node;
-  tf_input_t filename; /* tensor of the checkpoint's name, which is not looked at */
+  tf_input_t filename; /* tensor of the checkpoint's name; its value is not used */
   struct tensor_bundle *bundle;
-  int binding_count; /* for variables that the operation leaves without a value */
+  int binding_count; /* bindings of variables that the operation does not restore */
   const xla_binding_t *bindings;
 } xla_restore_t;
 
@@ -135,8 +135,8 @@ typedef struct xla_graph_signature {
   const xla_restore_t *restore; /* executed first; NULL: none */
 } xla_graph_signature_t;
 
-/* The signature that _Arg and _Retval nodes are: argument and result k are those of index k.
- * Errors: INVALID if an index is missing or occurs twice. */
+/* The signature of a graph with _Arg and _Retval nodes: their index is the number of the argument
+ * or result. Errors: INVALID if an index is missing or occurs twice. */
 hr_status_t xla_graph_signature(hr_arena_t *arena, const tf_graph_t *graph,
                                 xla_graph_signature_t *out_signature);
 
@@ -151,8 +151,7 @@ hr_status_t xla_compile_function(const tf_graph_t *graph, const tf_body_t *funct
                                  const xla_compile_options_t *options, hlo_module_t *module,
                                  xla_compilation_result_t *out_result);
 
-/* One operation on arguments 0, 1, ...; its inputs and outputs are those of `node`, whose own lists
- * of inputs are not looked at. */
+/* Compiles one operation on arguments 0, 1, ... The input lists of `node` are not used. */
 hr_status_t xla_compile_single_op(const tf_graph_t *graph, const tf_node_t *node,
                                   int argument_count, const xla_argument_t *arguments,
                                   int output_count, const xla_compile_options_t *options,
@@ -170,7 +169,7 @@ typedef struct xla_compiled {
 /* `graph` is the function library and must outlive the compiler. */
 hr_status_t xla_compiler_create(const tf_graph_t *graph, xla_compiler_t **out_compiler);
 void xla_compiler_destroy(xla_compiler_t *compiler); /* accepts NULL */
-/* CompileFunction: the same object for equal arguments. options->channels is not looked at.
+/* CompileFunction: returns the same object for equal arguments. options->channels is not used.
  * Errors: INVALID if there is no such function; as xla_compile_function. */
 hr_status_t xla_compiler_function(xla_compiler_t *compiler, hr_str_t function, int argument_count,
                                   const xla_argument_t *arguments,
@@ -179,11 +178,11 @@ hr_status_t xla_compiler_function(xla_compiler_t *compiler, hr_str_t function, i
 /* The channels of all its compilations. */
 const xla_channels_t *xla_compiler_channels(const xla_compiler_t *compiler);
 
-/* Lists operations that nodes needed for the results have and tf_ops.def has not.
- * Errors: UNSUPPORTED with every such operation and the names of its nodes. */
+/* Checks that tf_ops.def has the operations of all nodes needed for the results.
+ * Errors: UNSUPPORTED with every unknown operation and the names of its nodes. */
 hr_status_t xla_validate(const tf_graph_t *graph, const tf_body_t *body, int count,
                          const tf_input_t *needed, const bool *is_fed);
-/* Whether an operation that the fetches need writes a variable. */
+/* *out_writes: an operation that the fetches need writes a variable. */
 hr_status_t xla_writes_variables(const tf_graph_t *graph, const xla_graph_signature_t *signature,
                                  bool *out_writes);
 

@@ -13,9 +13,9 @@
 
 #include "mlir/mlir.h"
 
-#define BYTECODE_VERSION 6 /* the newest that is known */
+#define BYTECODE_VERSION 6 /* newest known version */
 
-/* Numbers of the sections. Offsets and the bytes that they point into are two sections each. */
+/* Numbers of the sections. Tables have one section for offsets and one for the data. */
 typedef enum bytecode_section {
   BYTECODE_STRINGS,
   BYTECODE_DIALECTS,
@@ -109,14 +109,14 @@ enum { MHLO_ATTR_SHARED = 13 };
 typedef struct bytecode_enum {
   const char *name;
   int stablehlo_code, vhlo_code, chlo_code, mhlo_code; /* -1: none */
-  const char *words[8]; /* by number; NULL: the number is not used */
+  const char *words[8];                                /* by number; NULL: the number is not used */
 } bytecode_enum_t;
 
 /* How a field is encoded; see the file's head for var and svar. */
 typedef enum bytecode_field_kind {
   BYTECODE_INT,      /* svar */
   BYTECODE_INTS,     /* list of svar */
-  BYTECODE_NEW_INTS, /* the same; old writers do not have it */
+  BYTECODE_NEW_INTS, /* the same; absent in files of old writers */
   BYTECODE_TYPE,
   BYTECODE_BOOL, /* byte */
   BYTECODE_F64,  /* svar of the bits */

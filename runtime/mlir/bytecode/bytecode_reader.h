@@ -1,7 +1,7 @@
-/* The reader of bytecode: state and pieces, shared by its files. A cursor is a range of bytes that
- * is taken from its beginning; every taker checks the range and fails with the byte's offset.
- * Names and elements point into the file, all else lives in the module's arena. Attributes and
- * types are decoded on first use and cached in their table. */
+/* The reader of bytecode: declarations shared by its files. A cursor is a range of bytes that is
+ * consumed from its beginning; every reading function checks the range and fails with the byte's
+ * offset. Names and elements point into the file, all else lives in the module's arena. Attributes
+ * and types are decoded on first use and cached in their table. */
 #ifndef MLIR_BYTECODE_READER_H
 #define MLIR_BYTECODE_READER_H
 
@@ -11,7 +11,7 @@
 
 #define BYTECODE_MAX_DEPTH 500 /* nesting of attributes, types and regions */
 
-/* The bytes of a section or an entry that are still to be taken. */
+/* The unread bytes of a section or an entry. */
 typedef struct bytecode_cursor {
   const uint8_t *at, *end; /* next byte, and the byte after the last */
 } bytecode_cursor_t;
@@ -32,7 +32,7 @@ typedef struct bytecode_table {
   size_t count;
 } bytecode_table_t;
 
-/* An entry of the table of op names, with what its attributes are decoded by. */
+/* An entry of the table of op names, with the tables that decode its attributes. */
 typedef struct bytecode_op_name {
   hr_str_t name; /* with its dialect */
   bool registered;
@@ -40,7 +40,7 @@ typedef struct bytecode_op_name {
   const bytecode_op_row_t *row; /* first row of its properties; NULL: not known */
 } bytecode_op_name_t;
 
-/* A blob outside of the attributes, which dense_resource attributes refer to by its number. */
+/* A blob outside of the attributes; dense_resource attributes refer to it by its number. */
 typedef struct bytecode_resource {
   hr_str_t key;         /* name by which the text form refers to it */
   const uint8_t *bytes; /* NULL: no blob in the file */
@@ -99,10 +99,10 @@ hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                int64_t *out_value);
 hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               double *out_value);
-/* A number of items of at least one byte each, hence at most the number of bytes left. */
+/* Reads a number of items. Each takes at least one byte, so it is limited by the bytes left. */
 hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count);
-/* `size` bytes as a cursor of their own. */
+/* Reads `size` bytes as a new cursor. */
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,
                                 bytecode_cursor_t *out_bytes);
 /* var length and as many bytes. */
@@ -119,7 +119,7 @@ hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                hr_ints_t *out_ints);
 /* Takes `amount` from the budget. Errors: INVALID when it is used up. */
 hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount);
-/* One level deeper; every successful call is followed by one of bytecode_leave. */
+/* Enters a nesting level; every successful call is followed by a call of bytecode_leave. */
 hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *cursor);
 void bytecode_leave(bytecode_reader_t *reader);
 
@@ -200,8 +200,8 @@ hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *
 /* Attributes of an op from its property blob (bytecode_properties.c). */
 hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const bytecode_op_name_t *name, mlir_op_t *op);
-/* Adds the dictionary's attributes: those with a dot, and those that the op does not know, are
- * extra. */
+/* Adds the dictionary's attributes; those with a dot and those unknown to the op are discardable.
+ */
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const mlir_attr_t *dict,
                               mlir_op_t *op);

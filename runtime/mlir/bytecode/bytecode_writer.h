@@ -1,6 +1,5 @@
-/* The writer of bytecode: state and pieces, shared by its files.
- * Strings, attributes and types get numbers in the order in which they are first needed; equal
- * bytes get one number. */
+/* The writer of bytecode: declarations shared by its files. Strings, attributes and types are
+ * numbered in the order of first use; equal bytes get the same number. */
 #ifndef MLIR_BYTECODE_WRITER_H
 #define MLIR_BYTECODE_WRITER_H
 
@@ -15,7 +14,7 @@ typedef struct bytecode_written {
   uint32_t dialect; /* number of the dialect that encodes it */
   bool binary;      /* encoded by fields; else the printed text */
   hr_str_t bytes;   /* encoded form, in the writer's arena */
-  hr_str_t rest;    /* what follows it: elements that stay where the attribute has them */
+  hr_str_t rest;    /* elements that follow `bytes`, not copied from the attribute */
 } bytecode_written_t;
 
 /* Encoded items by number, and numbers plus 1 by bytes and by address. */
@@ -63,7 +62,7 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number);
-/* The same for binary bytes with many elements behind them, which are not copied. */
+/* The same for binary bytes followed by many elements, which are not copied. */
 hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                      uint32_t dialect, const hr_strbuf_t *bytes, hr_str_t elements,
                                      uint32_t *out_number);
@@ -78,15 +77,15 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
                                  uint32_t *out_number);
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number);
-/* The number of an attribute or type, which is encoded if it is new. */
+/* The number of an attribute or type; encodes it if it is new. */
 hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
                               bool in_vhlo);
 hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
                               bool in_vhlo);
-/* Text of an attribute or type of a dialect that has no encoding here. */
+/* Text of an attribute or type of a dialect without an encoding here. */
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                  hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number);
-/* The interface of a custom call, an enumeration in VHLO. */
+/* The API version of a custom call, an enumeration in VHLO. */
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
                                 uint32_t *out_number);
 /* A dictionary with names of builtin and values of VHLO. */

@@ -1,13 +1,13 @@
-/* What the parsers of pretty forms share: the op being read, and the parts that many forms are made
- * of. A parser takes the text after the op's name, up to its last type, and finishes the
- * op. Errors: INVALID with the place, what was found and what was wanted. */
+/* Declarations shared by the parsers of pretty forms: the op being read, and common parts of forms.
+ * A parser reads the text after the op's name, up to its last type, and finishes the op. Errors:
+ * INVALID with the place, what was found and what was wanted. */
 #ifndef MLIR_MLIR_FORM_PARSER_H
 #define MLIR_MLIR_FORM_PARSER_H
 
 #include "mlir/mlir_ops.h"
 #include "mlir/text/mlir_parser.h"
 
-/* What is collected while an op is read. */
+/* An op while it is read. */
 typedef struct mlir_form_state {
   mlir_parser_t *parser;
   mlir_op_t *op;
@@ -18,27 +18,26 @@ typedef struct mlir_form_state {
   size_t type_count;       /* length of a list of types after ':' */
 } mlir_form_state_t;
 
-/* The name is copied: it may stand in a format's item. */
+/* Copies the name, which may be part of a format's item. */
 hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
                                const mlir_attr_t *value);
 hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
                                   int width);
 hr_status_t mlir_form_take_dict(mlir_form_state_t *state);
-/* One operand; it is resolved when the op is finished. */
+/* Reads one operand; it is resolved when the op is finished. */
 hr_status_t mlir_form_take_one_use(mlir_form_state_t *state);
-/* Operands, attributes and results once everything is known. */
+/* Sets operands, attributes and results when all parts have been read. */
 hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
                              const mlir_type_t *const *results);
 /* ": (A, B) -> C" */
 hr_status_t mlir_form_finish_function(mlir_form_state_t *state);
-/* What is written as the operands' types, once they are known: one for each, or one for all. */
+/* Sets the operands' types from the written ones: one for each, or one for all. */
 hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
                                      const mlir_type_t *const *types);
 /* ": T" or a function type */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state);
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state);
-/* ": T, T" for each operand; the results are the same for ops that pass them on, none for those
- * that only look. */
+/* ": T, T" for each operand; the result types are the same, or there are no results. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state);
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names);
 /* A string without a type of its own: a ':' after it starts the op's types. */

@@ -39,7 +39,7 @@ typedef struct mlir_lexer {
   const char *at, *end;
   mlir_token_t token;
   const char *line_start; /* start of the line that holds `counted` */
-  const char *counted;    /* lines are counted up to here */
+  const char *counted;    /* end of the text whose lines have been counted */
   uint32_t line;
 } mlir_lexer_t;
 
@@ -47,8 +47,7 @@ void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t 
 hr_status_t mlir_lexer_next(mlir_lexer_t *lexer); /* reads the next token into lexer->token */
 /* Position of the current token, for messages and ops. */
 hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer);
-/* Reads on from inside the current token: shapes such as "4x?x5xf32" are not words of the language.
- */
+/* Continues inside the current token, for shapes such as "4x?x5xf32", which are no single token. */
 hr_status_t mlir_lexer_restart_at(mlir_lexer_t *lexer, const char *at);
 
 #endif

@@ -1,4 +1,4 @@
-/* The printer of operations: state and pieces, shared by its files. */
+/* The printer of operations: declarations shared by its files. */
 #ifndef MLIR_MLIR_OP_PRINTER_H
 #define MLIR_MLIR_OP_PRINTER_H
 
@@ -32,7 +32,7 @@ int64_t mlir_first_segment(const mlir_op_t *op, const char *name);
 void mlir_print_op(op_printer_t *printer, const mlir_op_t *op);
 void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values);
 void mlir_start_line(op_printer_t *printer);
-/* The op's name; inside a function "func." goes without saying. */
+/* The op's name; inside a function without the prefix "func.". */
 void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op);
 /* Attributes that are not yet printed, as one dictionary after `before`; nothing if there are none.
  */

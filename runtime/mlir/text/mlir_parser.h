@@ -1,5 +1,5 @@
-/* The parser of MLIR text: state and pieces, shared by its files. The bytecode reader uses it for
- * attributes and types that a file has as text. */
+/* The parser of MLIR text: declarations shared by its files. The bytecode reader uses it for
+ * attributes and types in text form. */
 #ifndef MLIR_MLIR_PARSER_H
 #define MLIR_MLIR_PARSER_H
 
@@ -11,7 +11,7 @@
 
 typedef struct mlir_scope mlir_scope_t; /* value names of a region, see mlir_scope.h */
 
-/* A location with a name; ops that name it before its definition share `attr` already. */
+/* An alias of a location; ops that use it before its definition already share `attr`. */
 typedef struct mlir_location_alias {
   hr_str_t text;     /* empty: not defined yet */
   mlir_attr_t *attr; /* for ops that name it; NULL: none so far */
@@ -43,8 +43,8 @@ static inline bool mlir_at_word(const mlir_parser_t *parser, const char *word) {
 }
 /* Fails with the current token as what was found. */
 hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted);
-/* Each takes the current token if it is the wanted one; else INVALID with both. Those with `_if`
- * tell whether they did. */
+/* Consume the current token if it is the wanted one; else INVALID with both. Functions with `_if`
+ * return whether they did. */
 hr_status_t mlir_take(mlir_parser_t *parser, char punct);
 hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word);
 hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,
@@ -92,12 +92,12 @@ hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **o
 hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* loc(...); the word is the current token. */
 hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr);
-/* Writes the aliases in the ops' locations out, when the whole file is read. */
+/* Resolves aliases in the ops' locations, after the whole file is read. */
 hr_status_t mlir_finish_locations(mlir_parser_t *parser);
-/* The attribute that the alias stands for; NULL if it is not known. */
+/* The attribute of an alias; NULL if it is unknown. */
 hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr);
-/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" after the
- * '='. */
+/* True for the name of a location alias in MLIR's form; its definition is "loc(...)" after the '='.
+ */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name);
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name);
 /* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1

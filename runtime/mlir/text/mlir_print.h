@@ -1,16 +1,16 @@
-/* Prints the MLIR tree as text that reads back the same. */
+/* Prints the MLIR tree as text that parses to the same tree. */
 #ifndef MLIR_MLIR_PRINT_H
 #define MLIR_MLIR_PRINT_H
 
 #include "base/text_sink.h"
 #include "mlir/mlir.h"
 
-/* Whether a name may be written without quotation marks. */
+/* True if a name needs no quotation marks. */
 bool mlir_is_bare(hr_str_t name);
 void mlir_print_string(hr_strbuf_t *text, hr_str_t string); /* in quotation marks */
 void mlir_print_name(hr_strbuf_t *text, hr_str_t name);     /* bare, or as a string */
 void mlir_print_symbol(hr_strbuf_t *text, const mlir_attr_t *attr);
-/* A float of an element type. `bits` is its pattern, printed where digits do not suffice (NaN). */
+/* A float of an element type. `bits` is its bit pattern, printed if digits do not suffice (NaN). */
 void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, uint64_t bits);
 void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t value);
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type);
@@ -23,7 +23,7 @@ void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr); /* array<i64: 
 /* "[b, 0, f]x[0, i, o]->[b, 0, f]" of a #stablehlo.conv attribute. */
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
 /* Digits of a finite value rounded to at most `wanted` (up to 17), without trailing zeros, and the
- * power of ten of the first one; gives their number. */
+ * power of ten of the first one. Returns the number of digits. */
 #define MLIR_DECIMAL_DIGITS 20
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power);
 /* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */

@@ -18,13 +18,13 @@ static inline void form_add(op_printer_t *printer, const char *text) {
   hr_strbuf_add_str(printer->text, text);
 }
 
-/* Whether the op has a string attribute of this name. */
+/* True if the op has a string attribute of this name. */
 static inline bool form_has_string(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   return attr && attr->kind == MLIR_ATTR_STRING;
 }
 
-/* Whether an attribute is array<i64>; false for NULL. */
+/* True if an attribute is array<i64>; false for NULL. */
 static inline bool form_is_ints(const mlir_attr_t *attr) {
   return attr && attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->kind == MLIR_TYPE_INTEGER &&
          attr->type->width == 64;
@@ -35,7 +35,7 @@ static inline void form_print_symbol(op_printer_t *printer, hr_str_t name) {
   mlir_print_attr(printer->text, &(mlir_attr_t){.kind = MLIR_ATTR_SYMBOL, .text = name});
 }
 
-/* Whether a region is there and has a single block, which forms without labels need. */
+/* True if the region exists and has a single block, as forms without labels need. */
 static inline bool form_has_block(const mlir_op_t *op, int region) {
   return region < op->region_count && op->regions[region]->blocks.count == 1;
 }

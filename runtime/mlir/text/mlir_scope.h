@@ -1,4 +1,4 @@
-/* Scopes of value names: one for each region while it is parsed. Not for users of the parser. */
+/* Scopes of value names: one for each region while it is parsed. Internal to the parser. */
 #ifndef MLIR_MLIR_SCOPE_H
 #define MLIR_MLIR_SCOPE_H
 
@@ -11,8 +11,8 @@ typedef struct mlir_name {
   int count;
 } mlir_name_t;
 
-/* A use before its definition: the slot of an operand that is filled later, and where the use
- * stands. */
+/* A use before its definition: the operand's slot, which is filled later, and the place of the use.
+ */
 typedef struct pending_use {
   mlir_name_t *name;
   int number;
@@ -26,16 +26,16 @@ struct mlir_scope {
   HR_VEC(pending_use_t) pending;
 };
 
-/* Defines `name` in the parser's scope for `count` values, which get the name too. Errors: INVALID
- * if the scope itself defines it already; names of scopes around it may be shadowed. */
+/* Defines `name` in the parser's scope for `count` values, which get the name, too. Errors: INVALID
+ * if the scope itself defines it already; names of outer scopes may be shadowed. */
 hr_status_t mlir_scope_define(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values,
                               int count);
 /* Sets slots[i] to the value that uses[i] names: now, or when a region that is open now ends. The
  * slots must live until then. */
 hr_status_t mlir_scope_resolve(mlir_parser_t *parser, const mlir_use_t *uses, int count,
                                mlir_value_t **slots);
-/* Ends a scope: uses that are still pending move to the scope around it. Errors: INVALID for a name
- * that is defined nowhere, if there is no scope around it. The caller frees the scope's lists. */
+/* Ends a scope: pending uses move to the outer scope. Errors: INVALID for an undefined name, if
+ * there is no outer scope. The caller frees the scope's lists. */
 hr_status_t mlir_scope_close(mlir_parser_t *parser, mlir_scope_t *scope);
 
 #endif

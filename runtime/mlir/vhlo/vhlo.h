@@ -26,7 +26,7 @@ bool vhlo_is_version(int64_t major, int64_t minor);
 
 #define VHLO_CAST "builtin.unrealized_conversion_cast"
 
-/* How an attribute of VHLO appears in StableHLO; see vhlo.def. */
+/* The StableHLO form of a VHLO attribute; see vhlo.def. */
 typedef enum vhlo_how {
   VHLO_SAME,
   VHLO_INTS,
@@ -120,13 +120,13 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name); /* NULL: not known */
 /* The form that an op of StableHLO or func has in a version of the format; NULL: none. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version);
 
-/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in
- * place; the first of the others, which must be expanded by going through the IR; NULL: there is
- * none. */
+/* Portable artifacts cannot contain CHLO. vhlo_replace_chlo replaces some CHLO ops by custom calls
+ * that JAX and XLA know; vhlo_find_chlo returns the first other one, which must be expanded through
+ * the IR; NULL: none. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module);
 const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
 
-/* Puts casts between the ops of VHLO and those of other dialects, which keep their own types. */
+/* Inserts casts between ops of VHLO and of other dialects, which keep their types. */
 hr_status_t vhlo_add_casts(mlir_module_t *module);
 bool vhlo_is_foreign(const mlir_op_t *op);    /* op of a dialect that artifacts store unchanged */
 bool vhlo_casts_to_vhlo(const mlir_op_t *op); /* a cast whose result has a type of VHLO */
@@ -141,9 +141,9 @@ const char *vhlo_struct_mnemonic(vhlo_how_t how);
 hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
                                const vhlo_row_t *row, const mlir_attr_t *const *given,
                                int *out_count, const mlir_named_attr_t **out_attrs);
-/* The other way: values for row->attrs[i] of an op of the tree, as StableHLO spells them. Absent
- * ones become defaults. `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for a
- * feature that this version does not have. */
+/* The inverse: values for row->attrs[i] from an op of the tree in StableHLO's form. Absent ones get
+ * defaults. `version` as in vhlo.def. Errors: UNSUPPORTED if the op uses a feature that this
+ * version lacks. */
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
                                  const vhlo_row_t *row, const mlir_op_t *op,
                                  const mlir_attr_t **out_given);

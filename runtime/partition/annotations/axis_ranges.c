@@ -1,6 +1,6 @@
-/* Ranges of axes. Each axis, split into primes, must step through the devices by a constant stride;
- * parts that continue each other are joined again. Device numbers are positions in the order in
- * which most meshes are regular: their own, or that of one mesh.
+/* Ranges of axes. Each axis is split into prime parts, which must have a constant stride in device
+ * numbers; parts that continue each other are merged again. Device numbers are positions in the
+ * order in which most meshes are regular: that of the numbers themselves, or that of one mesh.
  * Cost: devices times sources, for each order that is tried. */
 #include "partition/annotations/axis_ranges.h"
 
@@ -17,15 +17,15 @@ int64_t spmd_source_device(const spmd_mesh_source_t *source, int64_t position) {
   return source->device_ids ? source->device_ids[position] : position;
 }
 
-/* The same as a position of the common mesh; `places`: by device, NULL: the device number. */
+/* Place of the device at a position of the source; `places`: by device, NULL: the device number. */
 static int64_t place_at(const spmd_mesh_source_t *source, const int64_t *places, int64_t position) {
   int64_t device = spmd_source_device(source, position);
   return places ? places[device] : device;
 }
 
-/* Prime parts of the axes, with the strides that the first step of each shows: ["x"=4, "y"=3] over
- * devices in order has the parts (x, stride 6, size 2), (x, 3, 2), (y, 1, 3). Whether every step of
- * a part has its stride is_regular finds out. */
+/* Splits the axes into prime parts, each with the stride of its first step: ["x"=4, "y"=3] over
+ * devices in order has the parts (x, stride 6, size 2), (x, 3, 2), (y, 1, 3). is_regular checks the
+ * other steps. */
 static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
                        spmd_pieces_t *pieces) {
   int64_t rest = source->device_count, first = place_at(source, places, 0);
@@ -40,7 +40,7 @@ static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
     }
 }
 
-/* Does each device number equal the sum of its coordinates times the strides? */
+/* True if each device number is the sum of its coordinates times the strides. */
 static bool is_regular(const spmd_mesh_source_t *source, const int64_t *places,
                        const spmd_pieces_t *pieces) {
   for (int64_t p = 0; p < source->device_count; p++) {
@@ -105,8 +105,7 @@ static bool add_cuts(const spmd_mesh_source_t *source, const int64_t *places, sp
   return fits;
 }
 
-/* The order of the sources decides which of two that exclude each other is foreign: the first that
- * the program names is the one that fits. */
+/* If two sources exclude each other, the later one in the program is foreign. */
 int spmd_collect_cuts(const spmd_meshes_t *meshes, int64_t devices, const int64_t *places,
                       spmd_cuts_t *cuts) {
   int foreign = 0;
@@ -123,7 +122,7 @@ int spmd_collect_cuts(const spmd_meshes_t *meshes, int64_t devices, const int64_
 
 /* --- the order of devices --- */
 
-#define MAX_ORDERS 8 /* tried */
+#define MAX_ORDERS 8 /* most orders tried */
 
 /* Positions by device, from devices by position. */
 static hr_status_t invert(hr_arena_t *arena, const int64_t *ids, int64_t count,

@@ -1,6 +1,6 @@
-/* Options for programs that XLA has partitioned. Their text says how the parameters are cut, and
- * nothing about the results; --mesh and --sharding do, so that results are gathered into global
- * arrays as those of other global programs are. Cost: one sharding for each array that is named. */
+/* Options for programs that XLA has partitioned. The text of such a program has shardings of its
+ * parameters, but none of its results. --mesh and --sharding give them, so that results can be
+ * gathered into global arrays. Cost: one sharding for each array that is named. */
 #include <string.h>
 
 #include "partition/annotations/shardings.h"
@@ -35,7 +35,7 @@ static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
   return NULL;
 }
 
-/* Results are leaves of the root; a leaf that is named twice has the last sharding. */
+/* Results are leaves of the root; if a leaf is named twice, the last sharding counts. */
 static hr_status_t describe_result(parts_t *parts, const spmd_option_t *option) {
   const hlo_shape_t *shape = parts->module->entry->root->shape;
   if (option->number >= parts->result_count)

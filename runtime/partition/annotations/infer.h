@@ -1,11 +1,11 @@
-/* The inference of how results are cut (infer_results.c): classes of dimensions, and what its files
- * share. */
+/* Inference of the shardings of results (infer_results.c): classes of dimensions and the
+ * declarations that its files share. */
 #ifndef HR_PARTITION_INFER_H
 #define HR_PARTITION_INFER_H
 
 #include "partition/rule.h"
 
-/* Which part of a dimension each device holds. */
+/* The cut of a dimension: the part that each device holds. */
 typedef struct dim_cut {
   int64_t parts;
   const int64_t *places; /* by device: the number of its part */
@@ -25,11 +25,11 @@ typedef struct infer {
 
 /* --- classes (infer_classes.c) --- */
 int infer_root(infer_t *x, int node);
-/* What is known of the class of a node; true if this is news. */
+/* Sets the cut of the class of a node, or marks a contradiction; true if this changed the class. */
 bool infer_set_cut(infer_t *x, int node, const dim_cut_t *cut);
 void infer_join(infer_t *x, int a, int b);
 
-/* Dimensions of all leaves of a shape, and the node of the first one of a value. */
+/* Number of dimensions of all leaves of a shape; node of a value's first dimension. */
 int infer_dim_count(const hlo_shape_t *shape);
 int infer_first(const infer_t *x, const hlo_instr_t *instr);
 /* Dimension i of a shape in the order of its bytes, the major first. */
@@ -38,14 +38,13 @@ int infer_physical_dim(const hlo_shape_t *shape, int i);
 int64_t infer_dimension(const hlo_instr_t *instr);
 
 /* --- operations (infer_join.c) --- */
-/* Joins the dimensions of operands and results that an instruction leaves alone. Errors:
- * NO_MEMORY. */
+/* Joins the dimensions of operands and results that correspond. Errors: NO_MEMORY. */
 hr_status_t infer_join_instr(infer_t *x, const hlo_instr_t *instr);
 
-/* --- what follows (infer_follow.c) --- */
-/* Dimensions of results that follow from the operands'. Errors: NO_MEMORY. */
+/* --- derived cuts (infer_follow.c) --- */
+/* Derives cuts of results' dimensions from those of operands. Errors: NO_MEMORY. */
 hr_status_t infer_follow(infer_t *x);
-/* Finds classes that cannot be what they seem. Errors: NO_MEMORY. */
+/* Marks classes whose cut contradicts a collective. Errors: NO_MEMORY. */
 hr_status_t infer_check(infer_t *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* Classes of dimensions that are cut alike: union-find, with what is known at the roots. */
+/* Classes of dimensions that are cut alike: union-find with the cut of a class at its root. */
 #include <string.h>
 
 #include "partition/annotations/infer.h"

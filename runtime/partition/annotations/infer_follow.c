@@ -1,11 +1,11 @@
-/* Dimensions that no operand has in the same form, but that follow from the operands': those that
- * collectives gather or scatter, by their groups; slices, paddings and concatenations of whole
- * dimensions; reshapes. */
+/* Cuts of result dimensions that differ from those of the operands but can be derived from them:
+ * dimensions that collectives gather or scatter, from their groups; slices, paddings and
+ * concatenations of whole dimensions; reshapes. */
 #include "ir/sharding.h"
 #include "partition/annotations/infer.h"
 
-/* By device: its number in its group, and the group's first member. *out_size 0: the groups are not
- * of one size, or leave a device out. */
+/* By device: its number in its group, and the group's first member. *out_size is 0 if the groups
+ * differ in size or leave a device out. */
 static hr_status_t number_members(infer_t *x, const hlo_instr_t *instr, int64_t *numbers,
                                   int64_t *leaders, int64_t *out_size) {
   const hlo_groups_t *given = hlo_attr_groups(instr);
@@ -31,8 +31,8 @@ static hr_status_t number_members(infer_t *x, const hlo_instr_t *instr, int64_t 
   return NULL;
 }
 
-/* The cut of a result's dimension: parts of a group become one, or one becomes parts. NULL: the
- * groups do not hold neighbouring parts in their order. */
+/* The cut of a result's dimension after a gather merges the parts of a group, or a scatter splits
+ * one part. NULL: the groups do not hold neighbouring parts in their order. */
 static hr_status_t cut_of_result(infer_t *x, const hlo_instr_t *instr, const dim_cut_t *from,
                                  const dim_cut_t **out_cut) {
   bool gathers = instr->op == HLO_ALL_GATHER;
@@ -63,7 +63,7 @@ static bool is_whole(infer_t *x, const hlo_instr_t *instr, int64_t d) {
   return cut && cut->parts == 1;
 }
 
-/* True if this is news. */
+/* Sets the cut of dimension d of the result; true if it was unknown. */
 static bool tell(infer_t *x, const hlo_instr_t *instr, int64_t d, const dim_cut_t *cut) {
   return cut && !cut_of(x, instr, d) && infer_set_cut(x, infer_first(x, instr) + (int)d, cut);
 }
@@ -78,7 +78,7 @@ static hr_status_t follow_collective(infer_t *x, const hlo_instr_t *instr, bool 
   return NULL;
 }
 
-/* A dimension of another size than the operands' is whole if theirs are. */
+/* A dimension whose size differs from the operands' is whole if theirs are whole. */
 static void follow_whole(infer_t *x, const hlo_instr_t *instr, bool *out_news) {
   for (int d = 0; d < instr->shape->rank; d++) {
     bool all = true;
@@ -89,7 +89,8 @@ static void follow_whole(infer_t *x, const hlo_instr_t *instr, bool *out_news) {
   }
 }
 
-/* Dimensions from *first to *end of a shape, in the order of its bytes, and their elements. */
+/* Physical dimensions first .. end - 1 of a shape, the major first, and their number of elements.
+ */
 typedef struct dim_run {
   int first, end;
   int64_t elements;
@@ -99,8 +100,8 @@ static void grow(dim_run_t *run, const hlo_shape_t *shape) {
   run->elements *= shape->dims[infer_physical_dim(shape, run->end++)];
 }
 
-/* Dimensions that become others of as many elements: where all but the first are whole, so are the
- * others, and the first is cut alike. */
+/* A run of dimensions reshaped to a run of as many elements. If all but the first of `from` are
+ * whole, the same holds for `to`, whose first dimension has the same cut. */
 static void follow_run(infer_t *x, const hlo_instr_t *instr, dim_run_t from, dim_run_t to,
                        bool *out_news) {
   const hlo_instr_t *operand = instr->operands[0];
@@ -148,8 +149,8 @@ static hr_status_t follow_one(infer_t *x, const hlo_instr_t *instr, bool *out_ne
   }
 }
 
-/* Members of a group get one result: a dimension of which they have different parts is not what it
- * seems, as in programs that their author has partitioned. */
+/* All members of a group get the same result. If they would hold different parts of a dimension,
+ * its cut is a contradiction; this happens in programs that their author has partitioned. */
 static hr_status_t check_equal(infer_t *x, const hlo_instr_t *instr) {
   int64_t *numbers, *leaders, size;
   int first = infer_first(x, instr), count = infer_dim_count(instr->shape);
@@ -169,14 +170,13 @@ hr_status_t infer_check(infer_t *x) {
     const hlo_computation_t *computation = x->module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
-      if (instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_GATHER)
-        HR_TRY(check_equal(x, instr));
+      if (instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_GATHER) HR_TRY(check_equal(x, instr));
     }
   }
   return NULL;
 }
 
-/* Until nothing more follows: a gather may wait for another one. */
+/* Repeats until nothing changes: a gather may depend on another one. */
 hr_status_t infer_follow(infer_t *x) {
   for (bool news = true; news;) {
     news = false;

@@ -1,19 +1,19 @@
-/* Which dimensions of operands and results an operation leaves alone: by the sharding rules of the
- * operations, by position for tuples, calls, loops and branches. A collective leaves all dimensions
- * alone but the one that it gathers, scatters or exchanges; what moves parts between devices
- * otherwise joins nothing. */
+/* Joins corresponding dimensions of operands and results: by the sharding rules of operations, by
+ * position for tuples, calls, loops and branches. A collective keeps all dimensions but the one
+ * that it gathers, scatters or exchanges; other operations that move parts between devices join
+ * nothing. */
 #include <string.h>
 
 #include "partition/annotations/infer.h"
 
-/* All dimensions of two values of one shape. */
+/* Joins all dimensions of two values of one shape. */
 static void join_values(infer_t *x, const hlo_instr_t *a, const hlo_instr_t *b) {
   int count = infer_dim_count(a->shape);
   if (count != infer_dim_count(b->shape)) return;
   for (int i = 0; i < count; i++) infer_join(x, infer_first(x, a) + i, infer_first(x, b) + i);
 }
 
-/* The operands, one after the other, are the leaves of the result. */
+/* The concatenated leaves of the operands are the leaves of the result. */
 static void join_leaves(infer_t *x, const hlo_instr_t *instr) {
   int at = infer_first(x, instr), end = at + infer_dim_count(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
@@ -38,7 +38,7 @@ static void join_call(infer_t *x, const hlo_instr_t *instr, const hlo_computatio
   join_values(x, called->root, instr);
 }
 
-/* The state is one value before, in and after the loop. */
+/* The state is cut alike before, in and after the loop. */
 static void join_while(infer_t *x, const hlo_instr_t *instr) {
   const hlo_computation_t *condition = instr->called[0], *body = instr->called[1];
   join_values(x, instr->operands[0], instr);
@@ -54,8 +54,8 @@ static void join_branches(infer_t *x, const hlo_instr_t *instr) {
   }
 }
 
-/* A bitcast keeps the bytes: dimensions of one size with as many elements before them are the same
- * one. */
+/* A bitcast keeps the bytes: dimensions of one size correspond if the products of the dimensions
+ * before them are equal. */
 static void join_bitcast(infer_t *x, const hlo_instr_t *instr) {
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
   int64_t before_from = 1, before_to = 1;
@@ -78,7 +78,7 @@ static void join_bitcast(infer_t *x, const hlo_instr_t *instr) {
   }
 }
 
-/* A collective on arrays leaves all dimensions alone but one. */
+/* Joins all dimensions but `special`, that of a collective. */
 static void join_but(infer_t *x, const hlo_instr_t *instr, int64_t special) {
   int at = infer_first(x, instr);
   for (int k = 0; k < instr->operand_count; k++) {
@@ -89,7 +89,7 @@ static void join_but(infer_t *x, const hlo_instr_t *instr, int64_t special) {
   }
 }
 
-/* Dimensions that are one whole factor of the rule, and of its size. */
+/* Joins the dimensions that consist of the same single factor and have its size. */
 static hr_status_t join_by_rule(infer_t *x, const hlo_instr_t *instr) {
   const spmd_rule_t *rule;
   int *nodes, at = infer_first(x, instr);
@@ -100,9 +100,8 @@ static hr_status_t join_by_rule(infer_t *x, const hlo_instr_t *instr) {
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
     const spmd_tensor_factors_t *tensor = &rule->tensors[t];
     bool is_operand = t < rule->operand_count;
-    const hlo_shape_t *shape = is_operand
-                                   ? instr->operands[t]->shape
-                                   : hlo_shape_leaf(instr->shape, t - rule->operand_count);
+    const hlo_shape_t *shape = is_operand ? instr->operands[t]->shape
+                                          : hlo_shape_leaf(instr->shape, t - rule->operand_count);
     int node = is_operand ? infer_first(x, instr->operands[t]) : at;
     for (int d = 0; d < tensor->rank && d < shape->rank; d++) {
       int factor = tensor->dims[d].count == 1 ? tensor->dims[d].factors[0] : -1;

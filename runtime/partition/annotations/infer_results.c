@@ -1,21 +1,22 @@
-/* How the results of a program that XLA has partitioned are cut. Its text says it of the parameters
- * alone. But XLA's partitioner cuts the operands and the result of an operation alike, so that the
- * dimensions of all values fall into classes, each cut in one way, and a parameter of the class
- * says in which:
+/* Infers the shardings of the results of a program that XLA has partitioned. Its text has shardings
+ * of the parameters alone. But XLA's partitioner cuts corresponding dimensions of the operands and
+ * the result of an operation alike. So the dimensions of all values fall into classes of equal
+ * cuts, and a parameter tells the cut of its class:
  *
  *   p (cut over x) -> add -> dot(., w) -> all-reduce -> result     dimension 0: that of p
  *
- * Operations join dimensions (infer_join.c); others follow (infer_follow.c). A class is not known
- * if no parameter is in it, or if two say different things: then a result of it has no sharding.
- * Cost: nearly linear in the dimensions of all values, times the gathers that follow each other. */
+ * Operations join dimensions (infer_join.c) or derive cuts (infer_follow.c). The cut of a class is
+ * unknown if no parameter is in it, or if two parameters contradict each other; a result in such a
+ * class gets no sharding. Cost: nearly linear in the dimensions of all values, times the length of
+ * the longest chain of gathers. */
 #include <string.h>
 
 #include "ir/shard.h"
 #include "partition/annotations/infer.h"
 
-#define DEVICES_MAX 4096 /* each dimension of a parameter has a list of as many */
+#define DEVICES_MAX 4096 /* most devices; each dimension of a parameter has a list of all */
 
-/* What the text says of an array, if anything. */
+/* Enters the sharding that the text gives an array, if any. */
 static hr_status_t take_sharding(infer_t *x, const hlo_instr_t *instr) {
   const hlo_sharding_t *sharding = instr->extra ? instr->extra->sharding : NULL;
   int64_t counts[HLO_MAX_RANK], starts[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
@@ -87,7 +88,7 @@ static hr_status_t list_results(infer_t *x) {
   return NULL;
 }
 
-/* Of no array among the results anything is known. */
+/* Lists all results as unknown. */
 static hr_status_t list_nothing(infer_t *x) {
   const hlo_sharding_t **shardings;
   int count = hlo_shape_leaf_count(x->module->entry->root->shape);
@@ -135,8 +136,8 @@ static hr_status_t infer(infer_t *x) {
   return list_results(x);
 }
 
-/* What JAX's shard_map makes has no global values inside: its results are put together as its
- * author says, which the text does not. */
+/* True if the module has manual parts (JAX's shard_map): their values are not global, and the text
+ * does not tell how the results are assembled. */
 static bool has_manual_parts(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {

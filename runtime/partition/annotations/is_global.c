@@ -1,6 +1,6 @@
-/* Is a program global? It is if something cuts a value, but for what XLA has partitioned already,
- * which keeps the strings of its parameters and is known by its schedule, its name or its
- * collectives. Cost: one pass. */
+/* Decides whether a program is global: some annotation or option cuts a value. A program that XLA
+ * has partitioned is not, although its parameters keep their sharding strings; it is recognised by
+ * its schedule, its name or its collectives. Cost: one pass. */
 #include <string.h>
 
 #include "ir/sharding.h"
@@ -17,8 +17,8 @@ static bool text_has(hr_str_t text, const char *word) {
   return text.size && memmem(text.data, text.size, word, strlen(word));
 }
 
-/* Does the sharding divide the value, or an element of the tuple? Trailing tile dimensions for
- * replication or subgroups do not. */
+/* True if the sharding divides the value, or an element of the tuple. Trailing tile dimensions for
+ * replication or subgroups do not divide it. */
 static bool hlo_cuts(const hlo_sharding_t *sharding) {
   if (!sharding) return false;
   for (int i = 0; i < sharding->element_count; i++)
@@ -33,8 +33,8 @@ static bool hlo_cuts(const hlo_sharding_t *sharding) {
   return false;
 }
 
-/* Does Shardy's text of shardings name an axis? Text that is none counts, and is refused when it is
- * read. */
+/* True if Shardy's text of shardings names an axis. Also true for malformed text, which reading
+ * then refuses. */
 static bool names_axis(hr_str_t text) {
   bool listed = !text.size;
   for (size_t i = 0; i + 1 < text.size; i++) {
@@ -79,8 +79,8 @@ bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found) {
   return text_has(spmd_module_attribute(module, "xla.sdy.meshes"), "mesh<") || found->sdy_cut;
 }
 
-/* The order of the questions matters: manual parts need the partitioner even on one device; options
- * ask for it; a partitioned program has strings that must not be taken for cuts. */
+/* The order of the tests matters: manual parts need the partitioner even on one device; options
+ * request it; the strings of a partitioned program must not be taken for cuts. */
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   spmd_findings_t found = spmd_look_at_all(module);
   if (found.manual) return true;

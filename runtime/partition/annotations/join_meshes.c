@@ -1,19 +1,20 @@
-/* The common mesh. One mesh stays as it is. Several are compared by device numbers: each axis,
- * split into primes, must step through the devices by a constant stride, so that it covers a range
- * [stride, stride * size) of the factors of the device number. The bounds of all ranges, if each
- * divides the next, cut the device number into the axes of the common mesh. Device numbers are
- * positions in the order in which most meshes are regular: their own, or that of one mesh.
+/* The common mesh. A single mesh is kept. Several are compared by device numbers: each axis, split
+ * into prime parts, must have a constant stride in device numbers, so that it covers a range
+ * [stride, stride * size) of the factors of the device number. If each bound of all ranges divides
+ * the next, the bounds cut the device number into the axes of the common mesh. Device numbers are
+ * positions in the order in which most meshes are regular: that of the numbers themselves, or that
+ * of one mesh.
  * A mesh that does not fit beside those before it (2 x 3 beside 3 x 2, or another order) is
- * foreign: its axes stand for axes of the common mesh of the same sizes. Its shardings then say
- * into how many parts values are cut, but another device holds each part. That is as good where
- * values are global; at the borders of manual computations the parts are sent to the devices that
- * the mesh itself says (its placement).
+ * foreign: its axes are replaced by axes of the common mesh of the same sizes. Its shardings then
+ * give the right number of parts, but on other devices. This makes no difference for global values;
+ * at the borders of manual computations the parts are sent to the devices of the mesh itself (its
+ * placement).
  *
  *   @a = ["x"=8]            x covers [1, 8)
  *   @b = ["y"=4, "z"=2]     y covers [2, 8), z covers [1, 2)
  *   cuts 1, 2, 8            common mesh ["y"=4, "z"=2]; x is (y, z)
  *
- * A world that is smaller keeps from each axis, the major first, what still divides it.
+ * A smaller world keeps of each axis, in order, the gcd of its size and the processes left over.
  * Cost: devices times sources. */
 #include <string.h>
 
@@ -96,8 +97,8 @@ static hr_status_t image_of_piece(hr_arena_t *arena, const spmd_cuts_t *cuts, sp
   return NULL;
 }
 
-/* Axes of the mesh that stand for one of a foreign mesh: a whole one of this size, or parts of any,
- * prime by prime. `taken`: by axis of the mesh, the parts that are used up, the major first. */
+/* Finds the stand-in of a foreign axis: a whole axis of this size, or parts of any axes, prime by
+ * prime. `taken`: by axis of the mesh, the product of the parts in use, the major first. */
 static hr_status_t image_of_foreign(hr_arena_t *arena, const spmd_mesh_t *mesh, int64_t size,
                                     int64_t *taken, spmd_axes_t *image) {
   for (int64_t part = size; size > 1; part = spmd_smallest_prime(size)) {
@@ -133,9 +134,9 @@ static hr_status_t find_image(const spmd_meshes_t *meshes, const spmd_mesh_t *me
   return NULL;
 }
 
-/* The common mesh with the devices of a foreign one: at the position whose coordinates along the
- * stand-ins are those of position p of the source lies the source's device p. As the stand-ins of
- * all axes together are all of the mesh, each position has one. */
+/* Makes the placement of a foreign mesh: the common mesh with the source's devices. Position p of
+ * the source maps to the position with the same coordinates along the stand-ins. Each position gets
+ * a device, as the stand-ins of all axes together are the whole mesh. */
 static hr_status_t place_foreign(const spmd_meshes_t *meshes, const spmd_mesh_t *mesh,
                                  spmd_mesh_source_t *source) {
   spmd_mesh_t *placement;
@@ -170,7 +171,7 @@ static hr_status_t find_images(const spmd_meshes_t *meshes, const spmd_mesh_t *m
 
 /* --- one mesh --- */
 
-/* The same axes over the same devices; the name of the mesh itself does not matter. */
+/* True for the same axes over the same devices; names of meshes may differ. */
 static bool same_source(const spmd_mesh_source_t *a, const spmd_mesh_source_t *b) {
   if (a->axis_count != b->axis_count || !a->axis_names || !b->axis_names) return false;
   for (int k = 0; k < a->axis_count; k++)
@@ -181,7 +182,7 @@ static bool same_source(const spmd_mesh_source_t *a, const spmd_mesh_source_t *b
   return true;
 }
 
-/* The first of the meshes with several devices, if all others are like it and it has names. */
+/* The first mesh with several devices, if it has axis names and all others equal it; else NULL. */
 static const spmd_mesh_source_t *only_mesh(const spmd_meshes_t *meshes) {
   const spmd_mesh_source_t *only = NULL;
   for (size_t i = 0; i < meshes->sources.count; i++) {
@@ -193,8 +194,8 @@ static const spmd_mesh_source_t *only_mesh(const spmd_meshes_t *meshes) {
   return only;
 }
 
-/* The program's own mesh as the common one, so that messages and reports have its names. Axes of
- * size 1 are left out: they cut nothing. */
+/* Makes the program's only mesh the common one, so that messages and reports use its names. Drops
+ * axes of size 1: they cut nothing. */
 static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *only,
                              spmd_mesh_t **out_mesh) {
   spmd_mesh_t *mesh;
@@ -229,7 +230,7 @@ static hr_status_t keep_mesh(spmd_meshes_t *meshes, const spmd_mesh_source_t *on
 
 /* --- a smaller world --- */
 
-/* Replaces axis pieces in the images by what is kept of them; the rest gets axis -1. */
+/* Replaces the axes in an image by their kept parts; dropped parts get axis -1. */
 static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const int64_t *kept,
                                 spmd_axes_t *image) {
   spmd_axis_t *items;
@@ -246,7 +247,7 @@ static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const i
   return NULL;
 }
 
-/* Has an earlier source the same images? */
+/* True if an earlier source shares the array of images. */
 static bool shares_images(const spmd_meshes_t *meshes, size_t i) {
   for (size_t k = 0; k < i; k++)
     if (meshes->sources.data[k].images == meshes->sources.data[i].images) return true;
@@ -273,7 +274,7 @@ static hr_status_t shrink(spmd_meshes_t *meshes, spmd_mesh_t *mesh, int64_t devi
   for (size_t i = 0; i < meshes->sources.count; i++) {
     spmd_mesh_source_t *source = &meshes->sources.data[i];
     spmd_axes_t *images = (spmd_axes_t *)source->images;
-    source->placement = NULL; /* manual computations, which ask for it, fix the number */
+    source->placement = NULL; /* only manual computations use it, and they forbid a smaller world */
     if (shares_images(meshes, i)) continue;
     for (int a = 0; a < source->axis_count && images; a++)
       HR_TRY(shrink_image(meshes->arena, kept_axis, kept, &images[a]));
@@ -307,7 +308,7 @@ static hr_status_t misfit(const spmd_mesh_source_t *source, int64_t device_count
   return st;
 }
 
-/* One program runs on one set of devices; meshes of one device only are maximal ones. */
+/* Checks that all meshes have the same number of devices; meshes of one device are maximal. */
 static hr_status_t check_devices(const spmd_meshes_t *meshes,
                                  const spmd_mesh_source_t **out_largest) {
   const spmd_mesh_source_t *largest = NULL;
@@ -326,7 +327,7 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
   return NULL;
 }
 
-/* Of one device: manual computations have a mesh, even if it divides nothing. */
+/* Makes a mesh of one device: manual computations need a mesh, even if it divides nothing. */
 static hr_status_t empty_mesh(spmd_meshes_t *meshes) {
   spmd_mesh_t *mesh;
   HR_TRY(HR_NEW(meshes->arena, &mesh));
@@ -335,8 +336,8 @@ static hr_status_t empty_mesh(spmd_meshes_t *meshes) {
   return NULL;
 }
 
-/* A mesh that is the only one is kept as it is; several are joined by the cuts of their axes; the
- * result is shrunk to the world at the end, so that images of all sources follow. */
+/* A single mesh is kept; several are joined by the cuts of their axes. The result is shrunk to the
+ * world last, together with the images of all sources. */
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed) {
   const spmd_mesh_source_t *largest, *only = only_mesh(meshes);
   spmd_mesh_t *mesh = NULL;
@@ -361,8 +362,8 @@ hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool i
   return NULL;
 }
 
-/* Walks over the pieces of the axis from the major one; `covered` is the product of the sizes so
- * far, so that the piece holds the factors [covered, covered * size) of the axis. */
+/* Walks over the pieces of the axis, the major first. `covered` is the product of the sizes so far:
+ * a piece covers the factors [covered, covered * size) of the axis. */
 hr_status_t spmd_meshes_image(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source, int k,
                               int64_t pre, int64_t size, spmd_axes_t *out_axes) {
   int64_t end = pre * size, covered = 1;

@@ -1,5 +1,5 @@
-/* Reading of meshes. Axes of size 1 are kept as sources, with empty images. Cost: linear in the
- * text; a tile grid is compared with the known ones, of which a program has few. */
+/* Reads meshes. Axes of size 1 stay in the sources, with empty images. Cost: linear in the text;
+ * a tile grid is compared with all known ones, which are few. */
 #include "partition/annotations/meshes.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static hr_status_t count_devices(spmd_mesh_source_t *source) {
   return NULL;
 }
 
-/* Each device once. */
+/* Checks that each device is listed once. */
 static hr_status_t check_ids(spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                              int64_t count) {
   bool *seen;
@@ -51,7 +51,7 @@ static hr_status_t check_ids(spmd_meshes_t *meshes, const spmd_mesh_source_t *so
   return NULL;
 }
 
-/* Sources keep their order: the first ones name the axes of the common mesh. */
+/* Appends a source. The order matters: the first sources name the axes of the common mesh. */
 static hr_status_t push(spmd_meshes_t *meshes, spmd_mesh_source_t source) {
   HR_VEC_PUSH(&meshes->sources, source);
   return NULL;
@@ -92,7 +92,7 @@ static hr_status_t read_axes(spmd_scan_t *scan, axis_list_t *list) {
   return NULL;
 }
 
-/* , device_ids=[3, 2, 1, 0]; nothing where the text goes on otherwise. */
+/* Reads an optional ", device_ids=[3, 2, 1, 0]". */
 static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
   if (!spmd_scan_take(scan, ",")) return NULL;
   HR_TRY(spmd_scan_want(scan, "device_ids"));
@@ -107,7 +107,7 @@ static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
   return NULL;
 }
 
-/* For meshes of options, which read_axes has not seen. */
+/* Refuses equal names of axes in meshes of options, which read_axes does not read. */
 static hr_status_t check_names(hr_str_t name, const axis_list_t *list) {
   for (size_t a = 0; a < list->names.count; a++)
     for (size_t b = 0; b < a; b++)
@@ -159,7 +159,7 @@ static hr_status_t read_entry(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t
   return spmd_scan_want(scan, ">");
 }
 
-/* Where the program's text says "sdy.mesh @name", or has its first list of meshes. */
+/* Place of "sdy.mesh @name" in the program's text, else of its first list of meshes. */
 static hr_pos_t place_of(const hr_source_t *source, hr_str_t name) {
   hr_pos_t pos = {source, 0, 0};
   const char *text = source->text, *end = text + source->size_bytes, *found = NULL;
@@ -252,7 +252,7 @@ bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like) {
 
 /* --- shardings of HLO --- */
 
-/* Grids have no names and are compared by sizes and devices. */
+/* Compares grids by sizes and devices, as they have no names. */
 static bool same_grid(const spmd_mesh_source_t *source, const int64_t *sizes, int count,
                       const int64_t *ids) {
   if (source->name.size || source->axis_count != count) return false;

@@ -1,18 +1,19 @@
-/* The meshes of a program and the one mesh that all of them become. Each mesh of the program is a
- * source; its axes have images, lists of axes of the common mesh. A tile grid of a GSPMD sharding
- * is a source, too: its axes are the tile dimensions.
+/* The meshes of a program and the common mesh that replaces them. Each mesh of the program is a
+ * source; the image of each of its axes is a list of axes of the common mesh. A tile grid of a
+ * GSPMD sharding is a source, too: its axes are the tile dimensions.
  *
  *   @a = ["x"=8], @b = ["y"=4, "z"=2]   ->   mesh of [4, 2]; x is (y, z)
  *
- * A mesh of the same devices that fits beside no common box has stand-ins: axes of the common mesh
- * of the same sizes. What its shardings say of the number of parts then holds; who has which part
- * is in `placement`:
+ * A foreign mesh has the same devices, but its axes are no ranges of the common mesh. Its images
+ * are stand-ins: axes of the common mesh with the same sizes. They give the right number of parts;
+ * `placement` tells which device holds which part:
  *
  *   @a = ["x"=2, "y"=3], @b = ["p"=3, "q"=2]       mesh of [2, 3]; p stands for y, q for x
  *   position (x=0, y=1) is device 1; as (q=0, p=1) of @b it is device 2: placement lists
  *   0, 2, 4, 1, 3, 5
  *
- * A world of fewer processes than the mesh keeps a part of the axes; the rest has no image. */
+ * A world of fewer processes than the mesh keeps some axes, or parts of them; the others have no
+ * image. */
 #ifndef HR_PARTITION_MESHES_H
 #define HR_PARTITION_MESHES_H
 
@@ -20,16 +21,16 @@
 #include "partition/program.h"
 
 typedef struct spmd_mesh_source {
-  hr_str_t name; /* or, of an inline mesh, its text; empty: a tile grid */
+  hr_str_t name; /* name, or text of an inline mesh; empty: a tile grid */
   int axis_count;
   const hr_str_t *axis_names; /* NULL: a tile grid */
   const int64_t *axis_sizes;
   const int64_t *device_ids; /* by position; NULL: the position */
   int64_t device_count;
-  int64_t device;               /* of a maximal mesh; -1 */
-  bool is_used;                 /* some sharding names an axis of it, or a manual computation it */
-  bool is_foreign;              /* does not fit beside the others; its axes have stand-ins */
-  const spmd_mesh_t *placement; /* of a foreign mesh: the common axes with its devices; or NULL */
+  int64_t device;               /* the device of a maximal mesh; -1: not maximal */
+  bool is_used;                 /* a sharding names one of its axes, or a manual computation it */
+  bool is_foreign;              /* does not fit beside the others: images are stand-ins */
+  const spmd_mesh_t *placement; /* foreign mesh: common axes with its devices; NULL: not foreign */
   const spmd_axes_t *images;    /* by axis; pieces of axis -1 were dropped */
 } spmd_mesh_source_t;
 
@@ -46,11 +47,12 @@ hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_sour
 hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
 /* Reads data=4,model=2 of --mesh. Errors: USAGE. */
 hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text);
-/* The meshes that shardings use become `like`, whose axes have other sizes. False: it has not all
- * of their axes, or none is used; nothing has changed. */
+/* Gives all used meshes the axes of `like`, which have other sizes. False, without a change, if no
+ * mesh is used, or if `like` lacks one of their axes. */
 bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like);
-/* The grid of a tiled sharding, or the mesh of a named one; -1: it cuts nothing. Known ones are
- * found again. Errors: NO_MEMORY; INVALID for device lists that are no permutation. */
+/* The source for the grid of a tiled sharding or the mesh of a named one, added if it is new; -1:
+ * the sharding cuts nothing. Errors: NO_MEMORY; INVALID for device lists that are no permutation.
+ */
 hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
                                 int *out_source);
 /* Index of a source by name; -1. */
@@ -58,7 +60,7 @@ int spmd_meshes_find(const spmd_meshes_t *meshes, hr_str_t name);
 /* Index of an axis by name; -1: the source has none of that name, or no names at all. */
 int spmd_source_axis(const spmd_mesh_source_t *source, hr_str_t name);
 
-/* Makes the common mesh for a world of `device_count` processes (0: as many as the meshes want).
+/* Makes the common mesh for a world of `device_count` processes (0: the number of the meshes).
  * Errors: USAGE if the meshes do not fit the world, or may not be reduced to it (`is_fixed`);
  * UNSUPPORTED for meshes of different numbers of devices. */
 hr_status_t spmd_meshes_join(spmd_meshes_t *meshes, int64_t device_count, bool is_fixed);

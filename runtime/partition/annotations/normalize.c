@@ -1,8 +1,7 @@
-/* Normalisation of a global program. Shardings belong to places in the program, not to texts: a
- * function that is called twice may be cut in two ways, so calls are inlined and bodies of control
- * flow copied until each has one caller; a constant used twice may be cut in two ways, so each use
- * gets its own. Equal constants and equal bodies merge again in later passes.
- * Cost: linear in the result; copies of constants stop at a budget. */
+/* Normalisation of a global program. A function that is called twice may be cut in two ways, so
+ * calls are inlined and bodies of control flow copied until each has one caller. A constant used
+ * twice may be cut in two ways, so each use gets a copy. Later passes merge equal constants and
+ * equal bodies again. Cost: linear in the result; copies of constants stop at a budget. */
 #include "partition/annotations/normalize.h"
 
 #include "ops/query/custom_call_table.h"
@@ -51,7 +50,7 @@ bool spmd_is_manual_call(const hlo_instr_t *instr) {
 
 /* --- calls --- */
 
-/* What the steps of the normalisation share. */
+/* State shared by the steps of the normalisation. */
 typedef struct normalizer {
   hlo_module_t *module; /* changed in place */
   hr_arena_t scratch;
@@ -60,7 +59,9 @@ typedef struct normalizer {
   int64_t budget; /* instructions that copies of constants may add */
 } normalizer_t;
 
-/* A call without operands whose results are made global again is a manual body, too. */
+/* True if a marker makes results of the call global: then it is a manual body even without
+ * operands.
+ */
 static bool feeds_global(const hlo_instr_t *call) {
   const hlo_computation_t *computation = call->parent;
   for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
@@ -93,12 +94,12 @@ static hr_status_t inline_all(hlo_module_t *module) {
 
 /* --- private bodies --- */
 
-/* Bodies whose values have shardings of their own, unlike reducers and comparators. */
+/* True if the values of the called computations have shardings, unlike those of reducers. */
 static bool has_body_values(const hlo_instr_t *instr) {
   return instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
 }
 
-/* Callers have larger ids than what they call: one pass from the end is enough. */
+/* Callers have larger ids than their callees: one pass from the end is enough. */
 hr_status_t spmd_find_control(hr_arena_t *arena, const hlo_module_t *module, bool **out_control) {
   bool *control;
   HR_TRY(HR_NEW_ARRAY(arena, module->computations.count, &control));
@@ -143,7 +144,7 @@ static hr_status_t copy_instr(normalizer_t *normalizer, hlo_computation_t *to,
   return copy_extra(normalizer->module, copies, from, copy);
 }
 
-/* A computation of the same name; what it calls is shared until claim_bodies goes into it. */
+/* Copies a computation; its callees are shared until claim_bodies visits the copy. */
 static hr_status_t copy_computation(normalizer_t *normalizer, const hlo_computation_t *from,
                                     hlo_computation_t **out_copy) {
   hlo_computation_t *to;
@@ -160,7 +161,7 @@ static hr_status_t copy_computation(normalizer_t *normalizer, const hlo_computat
   return NULL;
 }
 
-/* Gives each body below the computation one caller, copying those that have one already. */
+/* Gives each body below the computation a single caller by copying bodies that have one already. */
 static hr_status_t claim_bodies(normalizer_t *normalizer, hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
@@ -179,21 +180,21 @@ static hr_status_t claim_bodies(normalizer_t *normalizer, hlo_computation_t *com
 
 /* --- markers in reducers, results --- */
 
-/* Reducers work on scalars, for which a constraint says nothing. */
+/* Removes constraints from reducers: they work on scalars. */
 static hr_status_t drop_marker(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   (void)context;
   return spmd_marker_of(instr) == SPMD_CONSTRAINT ? pass_replace(rewrite, instr, instr->operands[0])
                                                   : NULL;
 }
 
-/* What an element of a tuple is, if the tuple is written out. */
+/* The operand that an element of a tuple instruction stands for; else the value itself. */
 static hlo_instr_t *see_through(hlo_instr_t *value) {
   while (value && value->op == HLO_GET_TUPLE_ELEMENT && value->operands[0]->op == HLO_TUPLE)
     value = value->operands[0]->operands[hlo_attr_int(value, HLO_ATTR_INDEX)];
   return value;
 }
 
-/* A leaf with xla.sdy.FuncResultSharding around it; what has the marker, or is a token, stays. */
+/* Wraps a leaf in xla.sdy.FuncResultSharding, unless it has the marker or is a token. */
 static hlo_instr_t *mark_result(hlo_builder_t *builder, hlo_instr_t *value) {
   hlo_attr_t attr =
       hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, HR_STR("xla.sdy.FuncResultSharding"));
@@ -239,7 +240,7 @@ static bool is_leaf_of(const hlo_instr_t *tuple, const hlo_instr_t *instr) {
   return false;
 }
 
-/* Results of functions that were inlined are constraints. */
+/* Turns the result markers of inlined functions into constraints. */
 static hr_status_t turn_inner_results(hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
@@ -261,8 +262,8 @@ enum { CONSTANT_NOT, CONSTANT_SCALAR, CONSTANT_ARRAY };
 typedef struct constant_copier {
   normalizer_t *normalizer;
   uint8_t *kinds;       /* by id of the old instructions */
-  hlo_instr_t **copies; /* for one use, by id */
-  uint32_t *copied_for; /* the use, counted from 1 */
+  hlo_instr_t **copies; /* by id: the last copy */
+  uint32_t *copied_for; /* by id: the use that it was made for, counted from 1 */
   uint32_t use;
 } constant_copier_t;
 
@@ -271,7 +272,8 @@ static bool may_be_constant(const hlo_instr_t *instr) {
          hlo_op_is(instr->op, OP_ELEMENTWISE);
 }
 
-/* Constants, iotas, broadcasts of scalars, and elementwise or shape ops of nothing else. */
+/* Classifies constant expressions: constants, iotas, broadcasts of scalars, and elementwise or
+ * shape ops of these alone. */
 static uint8_t kind_of(const uint8_t *kinds, const hlo_instr_t *instr) {
   bool known = instr->op == HLO_CONSTANT || instr->op == HLO_IOTA;
   if (!hlo_shape_is_array(instr->shape)) return CONSTANT_NOT;
@@ -284,7 +286,7 @@ static uint8_t kind_of(const uint8_t *kinds, const hlo_instr_t *instr) {
   return instr->shape->rank ? CONSTANT_ARRAY : CONSTANT_SCALAR;
 }
 
-/* A copy of the expression for the current use. Scalars are shared. */
+/* Copies an expression for the current use. Scalars are shared. */
 static hlo_instr_t *copy_constant(constant_copier_t *copier, pass_rewrite_t *rewrite,
                                   hlo_instr_t *from) {
   hlo_instr_t **operands;
@@ -304,7 +306,7 @@ static hlo_instr_t *copy_constant(constant_copier_t *copier, pass_rewrite_t *rew
   return copy;
 }
 
-/* No copy is needed where the whole expression has one user. */
+/* True if the whole expression has one user: then no copy is needed. */
 static bool is_single_use(pass_rewrite_t *rewrite, const uint8_t *kinds, const hlo_instr_t *from) {
   if (pass_use_count(rewrite, from) > 1) return false;
   for (int k = 0; k < from->operand_count; k++)
@@ -329,7 +331,7 @@ static hr_status_t copy_constants_of(constant_copier_t *copier, pass_rewrite_t *
   return NULL;
 }
 
-/* By id: members of sharding groups. A group is about one value, for all of its users. */
+/* By id: members of sharding groups, which are not copied per use. */
 static hr_status_t find_grouped(normalizer_t *normalizer, const hlo_computation_t *computation,
                                 bool **out_grouped) {
   HR_TRY(HR_NEW_ARRAY(&normalizer->scratch, computation->instrs.count + 1, out_grouped));
@@ -369,7 +371,7 @@ static hr_status_t claim_all(normalizer_t *normalizer) {
   return pass_names_settle(normalizer->module);
 }
 
-#define MORE_CONSTANTS 100000 /* copies, besides four times the instructions */
+#define MORE_CONSTANTS 100000 /* budget of copies in addition to four times the instructions */
 
 static hr_status_t normalize_bodies(normalizer_t *normalizer) {
   hlo_module_t *module = normalizer->module;

@@ -1,17 +1,17 @@
-/* The form of a global program that propagation works on, made before annotations are read. */
+/* Brings a global program into the form that propagation needs, before annotations are read. */
 #ifndef HR_PARTITION_NORMALIZE_H
 #define HR_PARTITION_NORMALIZE_H
 
 #include "ir/module.h"
 
-/* Custom calls that say something to a partitioner. */
+/* Custom calls that are addressed to a partitioner. */
 typedef enum spmd_marker {
   SPMD_NO_MARKER,
   SPMD_CONSTRAINT,    /* Sharding */
   SPMD_RESULT,        /* xla.sdy.FuncResultSharding */
   SPMD_BARRIER,       /* xla.sdy.PropagationBarrier */
   SPMD_GROUP,         /* xla.sdy.ShardingGroup: no result */
-  SPMD_INSPECT,       /* InspectSharding: the host is told */
+  SPMD_INSPECT,       /* InspectSharding: calls the host's `inspect` */
   SPMD_ENTER_MANUAL,  /* xla.sdy.GlobalToLocalShape */
   SPMD_LEAVE_MANUAL,  /* xla.sdy.LocalToGlobalShape */
   SPMD_FULL_TO_SHARD, /* SPMDFullToShardShape */
@@ -19,8 +19,8 @@ typedef enum spmd_marker {
 } spmd_marker_t;
 spmd_marker_t spmd_marker_of(const hlo_instr_t *instr);
 
-/* True if the call is the body of a manual computation: it takes what a marker made local, or gives
- * what a marker makes global. */
+/* True if the call is that of a manual body: its operands come from a marker that made them local,
+ * or its results go to a marker that makes them global. */
 bool spmd_is_manual_call(const hlo_instr_t *instr);
 
 /* Inlines calls, but not bodies of manual computations; gives every loop, branch and manual body a
@@ -29,7 +29,7 @@ bool spmd_is_manual_call(const hlo_instr_t *instr);
  * Cost: linear, plus the copies. Errors: NO_MEMORY. */
 hr_status_t spmd_normalize(hlo_module_t *module);
 
-/* By computation id: its values have shardings, as it is the entry or the body of control flow. */
+/* By computation id: true if its values have shardings: the entry and bodies of control flow. */
 hr_status_t spmd_find_control(hr_arena_t *arena, const hlo_module_t *module, bool **out_control);
 
 #endif

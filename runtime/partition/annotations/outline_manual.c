@@ -1,22 +1,22 @@
-/* Outlining of GSPMD's manual parts. GSPMD marks each array that enters or leaves by itself, and
- * says nothing of what lies between:
+/* Outlining of GSPMD's manual parts. GSPMD marks each array that enters or leaves, but not the
+ * instructions between:
  *
  *   l = SPMDFullToShardShape(x)           e = GlobalToLocalShape(x)
  *   m = f(l)                        ->    c = call(e), to_apply=manual_computation_body
  *   y = SPMDShardToFullShape(m)           y = LocalToGlobalShape(c)
  *
- * An instruction is inside if it depends on what entered, or is made of nothing outside and used
- * inside alone (constants, partition-id). Instructions that depend on each other there are one
- * part. The markers carry the GSPMD shardings at the border, the call the manual one. Parts within
- * parts are found when the new body is visited.
- * Not handled: a part that needs what is computed outside from its own results. */
+ * An instruction is inside if it depends on a value that entered. So is one that depends on no
+ * outer value and has users inside only (constants, partition-id). Instructions inside that depend
+ * on each other form one part. The markers carry the GSPMD shardings at the border, the call the
+ * manual sharding. Nested parts are found when the new body is visited. Not handled: a part that
+ * needs outer values that are computed from its own results. */
 #include "partition/annotations/outline_manual.h"
 
 #include <stdlib.h>
 
 #include "partition/annotations/outline_part.h"
 
-/* --- what is inside --- */
+/* --- members of parts --- */
 
 uint32_t spmd_outline_part_of(spmd_outliner_t *o, uint32_t id) {
   while (o->parent[id] != id) {
@@ -39,7 +39,7 @@ static void find_depths(spmd_outliner_t *o) {
   }
 }
 
-/* What leaves was inside, even if nothing entered. */
+/* Makes the operands of exit markers members, even if no value entered. */
 static bool force_results(spmd_outliner_t *o) {
   bool any = false;
   for (uint32_t i = 0; i < o->count; i++) {
@@ -63,7 +63,7 @@ static void join_members(spmd_outliner_t *o) {
   }
 }
 
-/* The part that all users are members of; -1: they are not, or there are none. */
+/* The part of which all users are members; -1: there is none. */
 static int64_t part_of_users(spmd_outliner_t *o, const hlo_instr_t *instr) {
   int64_t part = -1;
   for (uint32_t u = o->users.first[instr->id]; u < o->users.first[instr->id + 1]; u++) {
@@ -76,7 +76,7 @@ static int64_t part_of_users(spmd_outliner_t *o, const hlo_instr_t *instr) {
   return part;
 }
 
-/* Takes in what is made of nothing and used by one part alone. */
+/* Adds free instructions that only one part uses to that part. */
 static void absorb(spmd_outliner_t *o) {
   for (uint32_t i = 0; i < o->count; i++) {
     const hlo_instr_t *instr = o->computation->instrs.data[i];
@@ -117,10 +117,10 @@ static bool stays(const spmd_outliner_t *o, const hlo_instr_t *instr) {
 
 typedef struct piece {
   uint32_t root, first;
-  size_t begin, end; /* its call and markers, in the list before it is put in order */
+  size_t begin, end; /* range of its call and markers in the list before sorting */
 } piece_t;
 
-/* Calls go where their first result leaves; members and old markers are left out. */
+/* Puts each call at the first exit marker of its part; drops members and old markers. */
 static hr_status_t replace_members(spmd_outliner_t *o, const piece_t *parts, size_t count) {
   hlo_computation_t *computation = o->computation;
   size_t all = computation->instrs.count, kept = 0;
@@ -145,7 +145,7 @@ static hr_status_t replace_members(spmd_outliner_t *o, const piece_t *parts, siz
   return NULL;
 }
 
-/* Operands before users again. A cycle is a part that needs its own results. */
+/* Sorts operands before users. A cycle means that a part needs its own results. */
 static hr_status_t sort_instrs(hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   hr_status_t st = pass_remove_dead(computation);
@@ -230,7 +230,7 @@ static hr_status_t outline(hlo_module_t *module, hlo_computation_t *computation)
 
 hr_status_t spmd_outline_manual(hlo_module_t *module) {
   bool any = false;
-  for (size_t c = 0; c < module->computations.count; c++) { /* new bodies come behind */
+  for (size_t c = 0; c < module->computations.count; c++) { /* new bodies are appended */
     if (!has_markers(module->computations.data[c])) continue;
     HR_TRY(outline(module, module->computations.data[c]));
     any = true;

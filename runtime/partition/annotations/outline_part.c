@@ -13,10 +13,10 @@ static const hlo_sharding_t *sharding_of(const hlo_instr_t *instr) {
 typedef struct part {
   uint32_t root;                  /* number of the part */
   HR_VEC(hlo_instr_t *) members;  /* in order */
-  HR_VEC(hlo_instr_t *) inputs;   /* markers that enter, or values outside */
-  HR_VEC(hlo_instr_t *) results;  /* markers that leave */
-  const hlo_sharding_t *sharding; /* manual; NULL: no marker has one */
-  uint32_t first;                 /* position of the call: the first marker that leaves */
+  HR_VEC(hlo_instr_t *) inputs;   /* entry markers, or outer values */
+  HR_VEC(hlo_instr_t *) results;  /* exit markers */
+  const hlo_sharding_t *sharding; /* manual sharding; NULL: no marker has one */
+  uint32_t first;                 /* position of the call: that of the first exit marker */
 } part_t;
 
 static void part_deinit(part_t *part) {
@@ -63,14 +63,14 @@ static hr_status_t collect(spmd_outliner_t *o, part_t *part) {
   return NULL;
 }
 
-/* Members come in the order of the computation: operands have been copied before. */
+/* Copies a member. Members come in the order of the computation, so its operands are copied. */
 static hr_status_t copy_member(spmd_outliner_t *o, hlo_computation_t *body,
                                const hlo_instr_t *from) {
   hlo_instr_t **operands, *copy;
   hlo_extra_t *extra = NULL;
   HR_TRY(HR_NEW_ARRAY(&o->scratch, from->operand_count + 1, &operands));
   for (int k = 0; k < from->operand_count; k++) operands[k] = o->copies[from->operands[k]->id];
-  if (from->extra) { /* control predecessors are of another computation */
+  if (from->extra) { /* not its control predecessors, which are in another computation */
     HR_TRY(HR_NEW(&o->module->arena, &extra));
     *extra = *from->extra;
     extra->control_count = 0;
@@ -84,8 +84,8 @@ static hr_status_t copy_member(spmd_outliner_t *o, hlo_computation_t *body,
   return hlo_instr_append(copy);
 }
 
-/* Parameters are the inputs, in the order in which they were found; the root is the tuple of what
- * leaves. */
+/* The parameters are the inputs, in the order in which they were found; the root is the tuple of
+ * the results. */
 static hr_status_t build_body(spmd_outliner_t *o, const part_t *part,
                               hlo_computation_t **out_body) {
   hlo_computation_t *body;
@@ -117,7 +117,7 @@ static hr_status_t set_sharding(spmd_outliner_t *o, hlo_instr_t *instr,
   return NULL;
 }
 
-/* What a marker of Shardy's over several arrays is made of. */
+/* The contents of a Shardy marker over several arrays. */
 typedef struct border {
   int count;
   hlo_instr_t **operands;
@@ -148,13 +148,13 @@ static hr_status_t build_marker(spmd_outliner_t *o, hlo_builder_t *builder, hr_s
   return hlo_builder_finish(builder);
 }
 
-/* Only some axes are manual: others may cut the values at the border, too. */
+/* True if only some axes are manual: the others may cut the values at the border, too. */
 static bool is_open(const part_t *part) {
   return part->sharding && part->sharding->kind == HLO_TILE_KIND_OTHER;
 }
 
-/* xla.sdy.GlobalToLocalShape in front of the call. An input that is no marker, such as a scalar
- * constant used inside, is taken as it is: the same on every device. */
+/* Builds xla.sdy.GlobalToLocalShape in front of the call. An input that is no marker, such as a
+ * scalar constant, is replicated. */
 static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                                hlo_instr_t **args) {
   int count = (int)part->inputs.count;
@@ -178,7 +178,7 @@ static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const
   return set_sharding(o, marker, border.tuple, is_open(part));
 }
 
-/* xla.sdy.LocalToGlobalShape behind the call, whose elements replace the old markers. */
+/* Builds xla.sdy.LocalToGlobalShape behind the call; its elements replace the old markers. */
 static hr_status_t build_exit(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                               hlo_instr_t *call) {
   int count = (int)part->results.count;

@@ -1,9 +1,8 @@
-/* Reading of a program's annotations into shardings of its values.
+/* Reads a program's annotations into shardings of its values.
  *
- * A module with sdy meshes is read by its xla.sdy attributes alone, as the GSPMD strings beside
- * them say less; any other by its GSPMD strings. A program that XLA has partitioned already keeps
- * the strings of its parameters: it is known by its schedule, its name or its collectives. Options
- * come last and replace what the program says. Cost: linear in the program and the texts. */
+ * In a module with sdy meshes only xla.sdy attributes are read, as its GSPMD strings say less; in
+ * other modules, the GSPMD strings. Options are read last and replace annotations. Cost: linear in
+ * the program and the texts. */
 #include <string.h>
 
 #include "ir/sharding.h"
@@ -48,8 +47,8 @@ static hr_status_t uses_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* A mesh of which no sharding names an axis takes no part, whatever its size: Shardy removes it,
- * and a sharding of it that cuts nothing is one of any mesh. */
+/* Drops meshes of which no sharding names an axis, whatever their size, as Shardy does. A sharding
+ * that cuts nothing fits any mesh. */
 static hr_status_t drop_unused(spmd_reader_t *reader) {
   bool any = false;
   HR_TRY(for_each(reader, uses_of));
@@ -64,7 +63,7 @@ static hr_status_t drop_unused(spmd_reader_t *reader) {
   return NULL;
 }
 
-/* Tile grids and named meshes of a sharding and of the elements of a tuple's. */
+/* Adds the tile grid or named mesh of a sharding, or those of a tuple sharding's elements. */
 static hr_status_t add_grids(spmd_reader_t *reader, const hlo_sharding_t *sharding) {
   int source;
   for (int i = 0; i < sharding->element_count; i++)
@@ -76,7 +75,7 @@ static hr_status_t grids_of(spmd_reader_t *reader, hlo_instr_t *instr) {
   return instr->extra && instr->extra->sharding ? add_grids(reader, instr->extra->sharding) : NULL;
 }
 
-/* Manual parts without any tile grid are over all partitions. */
+/* Adds a mesh of all partitions, for manual parts without any tile grid. */
 static hr_status_t add_world(spmd_reader_t *reader) {
   static const hr_str_t axis = {"partition", 9};
   static const int64_t whole = 1;
@@ -93,7 +92,7 @@ static hr_status_t add_world(spmd_reader_t *reader) {
   return NULL;
 }
 
-/* Devices of the program's meshes, of which a smaller world keeps a part. */
+/* Number of devices of the largest mesh. */
 static int64_t largest_mesh(const spmd_reader_t *reader) {
   int64_t count = 1;
   for (size_t i = 0; i < reader->meshes.sources.count; i++)
@@ -102,7 +101,8 @@ static int64_t largest_mesh(const spmd_reader_t *reader) {
   return count;
 }
 
-/* A mesh of the command line is meant for these processes; one process needs none. */
+/* Checks that the mesh of --mesh has as many devices as there are processes, if these are several.
+ */
 static hr_status_t check_option(const spmd_reader_t *reader) {
   int64_t devices = largest_mesh(reader), processes = reader->options->device_count;
   if (processes < 2 || devices < 2 || devices == processes) return NULL;
@@ -119,8 +119,8 @@ static hr_status_t read_sdy_meshes(spmd_reader_t *reader) {
   return drop_unused(reader);
 }
 
-/* A mesh of the command line gives the axes of the program's meshes other sizes if it has them all;
- * else it replaces the annotations. */
+/* If the mesh of --mesh has all axes of the program's meshes, it gives them its sizes; else it
+ * replaces the annotations. */
 static hr_status_t apply_option(spmd_reader_t *reader, spmd_meshes_t *given) {
   HR_TRY(spmd_meshes_read_option(given, reader->options->mesh));
   if (reader->sdy) HR_TRY(read_sdy_meshes(reader));
@@ -166,8 +166,8 @@ static hr_status_t drop_empty_dims(spmd_reader_t *reader, const hlo_shape_t *sha
   return NULL;
 }
 
-/* The array that leaf number `leaf` of the instruction's sharding is about: what enters a manual
- * computation is cut as a global value. */
+/* Shape of the array that element `leaf` of the instruction's sharding describes: the global
+ * operand for a marker at the entry of a manual computation. */
 static const hlo_shape_t *annotated_shape(const hlo_instr_t *instr, int leaf) {
   return spmd_marker_of(instr) == SPMD_ENTER_MANUAL ? instr->operands[leaf]->shape
                                                     : hlo_shape_leaf(instr->shape, leaf);
@@ -182,14 +182,14 @@ static bool is_border(const hlo_instr_t *instr) {
   return marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL;
 }
 
-/* Where it counts who holds which part: at the borders of manual computations, and at what enters
- * and leaves the program. Elsewhere a value is global. */
+/* True where it matters which device holds which part: at the borders of manual computations, and
+ * for parameters and results of the program. */
 static bool is_placed(const spmd_reader_t *reader, const hlo_instr_t *instr) {
   bool is_end = instr->op == HLO_PARAMETER || spmd_marker_of(instr) == SPMD_RESULT;
   return is_border(instr) || (is_end && instr->parent == reader->module->entry);
 }
 
-/* Notes who holds which part of a value. */
+/* Records the placement of a value. */
 static hr_status_t place_value(spmd_reader_t *reader, const hlo_instr_t *instr, int leaf,
                                const spmd_sharding_t *sharding) {
   spmd_computation_t *here = &reader->program->computations[instr->parent->id];
@@ -221,7 +221,7 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
              : NULL;
 }
 
-/* The device on which a custom call without results is made, kept as device + 1; 0: all of them. */
+/* Reads the device that makes a custom call without results; stored as device + 1, 0: all. */
 static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, hr_str_t text) {
   const spmd_sharding_t *sharding;
   if (hr_str_is(text, "[]") || hr_str_is(text, "#sdy.sharding_per_value<[]>")) return NULL;
@@ -230,7 +230,7 @@ static hr_status_t read_caller(spmd_reader_t *reader, const hlo_instr_t *instr, 
   return NULL;
 }
 
-/* Elements of a tuple carry the attribute of the call that makes it. */
+/* True if the text of a tuple's element is a copy of that of the call that makes the tuple. */
 static bool repeats_operand(const hlo_instr_t *instr, hr_str_t text) {
   if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0]->op != HLO_CUSTOM_CALL) return false;
   return hr_str_equal(text, hlo_frontend_attribute(instr->operands[0], "xla.sdy.sharding"));
@@ -264,8 +264,8 @@ static hr_status_t all_dims(spmd_reader_t *reader, hr_ints_t *out_dims) {
   return NULL;
 }
 
-/* "unspecified_dims=[0,1]" of a constraint's configuration; all of a border where only some axes
- * are manual. */
+/* The open dimensions: "unspecified_dims=[0,1]" of a constraint's backend_config, or all dimensions
+ * of a border if only some axes are manual. */
 static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
                                 hr_ints_t *out_dims) {
   int64_t *dims, count = 0;
@@ -284,8 +284,7 @@ static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* {maximal device=2}, or a list that begins with it, of a feed: its token has no sharding of its
- * own. */
+/* Reads the device of a feed: {maximal device=2}, or a list that begins with it. */
 static void read_feeding_device(spmd_reader_t *reader, const hlo_instr_t *instr,
                                 const hlo_sharding_t *sharding) {
   if (instr->op != HLO_INFEED && instr->op != HLO_OUTFEED) return;
@@ -301,7 +300,7 @@ static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   int count = annotated_count(instr);
   hr_ints_t open;
   read_feeding_device(reader, instr, all);
-  if (instr->op == HLO_CALL) return NULL; /* a manual part, whose sharding says which axes */
+  if (instr->op == HLO_CALL) return NULL; /* a manual part: its sharding lists the manual axes */
   if (!all || (all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count)) return NULL;
   HR_TRY(open_dims_of(reader, instr, &open));
   for (int leaf = 0; leaf < count; leaf++) {
@@ -324,8 +323,8 @@ static hr_status_t read_instr(spmd_reader_t *reader, hlo_instr_t *instr) {
   return reader->sdy ? read_sdy(reader, instr) : read_gspmd(reader, instr);
 }
 
-/* Empty slots for each leaf of each instruction of the computations that have shardings. A marker
- * into a manual part has one for each operand. */
+/* Allocates a value for each leaf of each instruction in computations whose values have shardings.
+ * A marker at the entry of a manual part has one for each operand. */
 static hr_status_t make_values(spmd_reader_t *reader) {
   hlo_module_t *module = reader->module;
   spmd_computation_t *computations;

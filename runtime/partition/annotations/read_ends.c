@@ -1,5 +1,5 @@
-/* Shardings of what enters and leaves the program: of returned tuples, of a parameter that is a
- * tuple, and of --sharding, which replaces what the program says. */
+/* Shardings of the program's parameters and results: of returned tuples, of a parameter that is a
+ * tuple, and from --sharding, which replaces annotations. */
 #include <string.h>
 
 #include "partition/annotations/reader.h"
@@ -14,7 +14,6 @@ static const hlo_instr_t *leaf_of(const hlo_instr_t *root, int leaf) {
   return root;
 }
 
-/* The shardings of the tuple that the entry returns are those of its markers. */
 hr_status_t spmd_pass_results_on(spmd_reader_t *reader) {
   const hlo_instr_t *root = reader->module->entry->root;
   spmd_value_t **values = reader->program->computations[root->parent->id].values;
@@ -36,7 +35,6 @@ static const spmd_mesh_t *placement_of(const spmd_reader_t *reader, const hlo_in
   return any ? entry->placements[instr->id][leaf] : NULL;
 }
 
-/* Lists who holds which part of what enters and leaves the program. */
 hr_status_t spmd_note_entry_placements(spmd_reader_t *reader) {
   spmd_program_t *program = reader->program;
   const hlo_computation_t *entry = reader->module->entry;
@@ -59,7 +57,7 @@ hr_status_t spmd_note_entry_placements(spmd_reader_t *reader) {
   return NULL;
 }
 
-/* xla.sdy.tuple_args_shardings: of the one parameter, a tuple. */
+/* Reads xla.sdy.tuple_args_shardings. */
 hr_status_t spmd_read_tuple_args(spmd_reader_t *reader) {
   hr_str_t text = spmd_module_attribute(reader->module, "xla.sdy.tuple_args_shardings");
   const hlo_computation_t *entry = reader->module->entry;
@@ -90,7 +88,7 @@ static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
                   (long)(number - left));
 }
 
-/* The leaf that the root's tuple is built from, which has the result's marker. */
+/* The marker of flattened result `number`. */
 static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
                                const hlo_instr_t **out_instr, int *out_leaf) {
   const hlo_instr_t *root = reader->module->entry->root;
@@ -103,7 +101,7 @@ static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
   return NULL;
 }
 
-/* A sharding that does not fit is the user's mistake here, not the program's. */
+/* Errors are USAGE, not INVALID: a sharding that does not fit is the user's mistake. */
 static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *option) {
   const hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
@@ -125,7 +123,6 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
   return usage;
 }
 
-/* After the annotations, which they replace. */
 hr_status_t spmd_read_options(spmd_reader_t *reader) {
   hr_str_t text = hr_str_from(reader->options->sharding);
   while (text.size) {

@@ -1,12 +1,12 @@
-/* Manual computations as annotations describe them: which axes are manual in which body, and who
- * holds which part where the computation's mesh does not fit beside the program's.
+/* Reads annotations of manual computations: the manual axes of each body, and the devices that hold
+ * the parts if the computation's mesh does not fit beside the program's.
  *
  *   @a = ["x"=2, "y"=3], @b = ["p"=3, "q"=2]     the program's mesh is @a, manual over "p" of @b
  *
- * Inside, collectives of the user name devices as @b counts them. So the body has a mesh of its own
- * (spmd_computation_t.mesh): the axes of the program's mesh with the devices of @b, and what enters
- * or leaves is sent from where the one says to where the other says.
- * A manual body inside another one is on the same mesh. */
+ * Inside, collectives of the user number devices as @b does. So the body has its own mesh
+ * (spmd_computation_t.mesh): the axes of the program's mesh with the devices of @b. Values at the
+ * border are sent between the devices of the two meshes.
+ * A nested manual body is on the mesh of the outer one. */
 #include "partition/annotations/reader.h"
 
 /* The marker in front of a manual call, or behind it if it has no operands. */
@@ -30,7 +30,8 @@ static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
 
 /* --- axes --- */
 
-/* An sdy computation: its marker names them, and by its shardings the mesh. */
+/* Manual axes of an sdy computation: its marker names them; the marker's shardings name the mesh.
+ */
 static hr_status_t sdy_manual_axes(spmd_reader_t *reader, const hlo_instr_t *marker,
                                    spmd_axes_t *out_axes, const spmd_mesh_t **out_mesh) {
   bool enters = spmd_marker_of(marker) == SPMD_ENTER_MANUAL;
@@ -43,8 +44,8 @@ static hr_status_t sdy_manual_axes(spmd_reader_t *reader, const hlo_instr_t *mar
   return NULL;
 }
 
-/* A GSPMD part: all axes, or those of the tile dimensions that are manual; without those around it.
- */
+/* Manual axes of a GSPMD part: all axes, or those of the manual tile dimensions; without those of
+ * enclosing parts. */
 static hr_status_t gspmd_manual_axes(spmd_reader_t *reader, const hlo_instr_t *call,
                                      spmd_axes_t around, spmd_axes_t *out_axes,
                                      const spmd_mesh_t **out_mesh) {
@@ -61,15 +62,15 @@ static hr_status_t gspmd_manual_axes(spmd_reader_t *reader, const hlo_instr_t *c
 
 /* --- meshes --- */
 
-/* Do the same devices have the same positions? NULL is the program's mesh. */
+/* True if both meshes have the same devices at all positions. NULL is the program's mesh. */
 static bool same_places(const spmd_reader_t *reader, const spmd_mesh_t *a, const spmd_mesh_t *b) {
   if (!a) a = reader->meshes.mesh;
   if (!b) b = reader->meshes.mesh;
   return a == b || spmd_mesh_equal(a, b);
 }
 
-/* Bodies of control flow have the manual axes and the mesh around them; a manual body has its own,
- * too. */
+/* Bodies of control flow inherit the manual axes and the mesh of their caller; a manual body adds
+ * its own. */
 hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *instr) {
   spmd_computation_t *computations = reader->program->computations;
   const spmd_computation_t *here = &computations[instr->parent->id];
@@ -111,8 +112,8 @@ static bool is_next_to(const hlo_instr_t *marker, const hlo_instr_t *call) {
   return false;
 }
 
-/* Where some axes stay free in a body, they are those of the body's mesh: every value that crosses
- * must be placed by that one. A body of manual axes alone takes values from any. */
+/* If some axes are not manual in a body, they are those of the body's mesh, and every value at the
+ * border must be placed by that mesh. A body with manual axes alone takes values of any mesh. */
 static hr_status_t check_leaf(spmd_reader_t *reader, const hlo_instr_t *marker,
                               const spmd_computation_t *body, int leaf) {
   const spmd_computation_t *here = &reader->program->computations[marker->parent->id];

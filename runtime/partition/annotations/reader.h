@@ -1,4 +1,4 @@
-/* What the files that read annotations share. */
+/* Declarations shared by the files that read annotations. */
 #ifndef HR_PARTITION_READER_H
 #define HR_PARTITION_READER_H
 
@@ -16,7 +16,8 @@ typedef struct spmd_reader {
   spmd_program_t *program;
   spmd_meshes_t meshes;
   bool *control;     /* by computation id: its values have shardings */
-  bool sdy, ignored; /* ignored: --mesh replaces the annotations; set with the meshes */
+  bool sdy, ignored; /* sdy: only xla.sdy attributes are read; ignored: --mesh replaces all
+                        annotations; set with the meshes */
 } spmd_reader_t;
 
 /* --- is_global.c --- */
@@ -26,7 +27,7 @@ spmd_findings_t spmd_look_at_all(const hlo_module_t *module);
 /* True if the module is read by its xla.sdy attributes, not by GSPMD strings. */
 bool spmd_is_sdy(const hlo_module_t *module, const spmd_findings_t *found);
 
-/* A call or feed that may be made on one device: it has a sharding even if it has no result. */
+/* True for a call or feed that a sharding may place on one device, even if it has no result. */
 bool spmd_is_host_call(const hlo_instr_t *instr);
 
 /* --- read_annotations.c --- */
@@ -44,13 +45,13 @@ hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *inst
 hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker);
 
 /* --- read_ends.c --- */
-/* The shardings of the tuple that the entry returns are those of its markers. */
-/* Lists who holds which part of what enters and leaves the program. Errors: NO_MEMORY. */
+/* Records the placements of the program's parameters and results. Errors: NO_MEMORY. */
 hr_status_t spmd_note_entry_placements(spmd_reader_t *reader);
+/* Copies the shardings of the result markers to the tuple that the entry returns. */
 hr_status_t spmd_pass_results_on(spmd_reader_t *reader);
-/* Of the entry's one parameter, a tuple. Errors: INVALID. */
+/* Reads the shardings of the entry's only parameter, a tuple. Errors: INVALID. */
 hr_status_t spmd_read_tuple_args(spmd_reader_t *reader);
-/* --sharding. Errors: USAGE. */
+/* Reads --sharding. Errors: USAGE. */
 hr_status_t spmd_read_options(spmd_reader_t *reader);
 
 #endif

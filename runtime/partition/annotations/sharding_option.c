@@ -1,5 +1,5 @@
-/* Reading of --sharding: 'in0=data,model;out0=data+model,-' names, for each dimension of an input
- * or output, the axes that cut it. Dimensions that are left out are whole, '?' leaves one to
+/* Reads --sharding: 'in0=data,model;out0=data+model,-' names, for each dimension of an input or
+ * output, the axes that cut it. Omitted dimensions are whole; '?' leaves a dimension open to
  * propagation. Cost: linear in the text. */
 #include <string.h>
 
@@ -47,7 +47,7 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
   return NULL;
 }
 
-/* Parts end at ';'. Whether the number exists the caller knows. */
+/* Assignments end at ';'. The caller checks that the number exists. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   const char *end = memchr(text->data, ';', text->size);
   size_t size = end ? (size_t)(end - text->data) : text->size;

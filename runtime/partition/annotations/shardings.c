@@ -1,5 +1,5 @@
-/* Reading of shardings. Axes are looked up by name in the mesh that the sharding names and replaced
- * by their images; what a smaller world dropped vanishes. Cost: linear in the text. */
+/* Reads shardings. Axes are looked up by name in the mesh that the sharding names and replaced by
+ * their images; axes that a smaller world dropped are left out. Cost: linear in the text. */
 #include "partition/annotations/shardings.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_
   return NULL;
 }
 
-/* The reduction of unreduced axes: nothing stands for a sum. */
+/* Reads the reduction of unreduced axes; no word means a sum. */
 static hr_status_t take_kind(spmd_scan_t *scan, spmd_reduction_t *out_kind) {
   static const struct {
     const char *word;
@@ -135,7 +135,7 @@ static hr_status_t take_rest(const spmd_meshes_t *meshes, const spmd_mesh_source
   return spmd_axes_sort(meshes->arena, sharding->unreduced, &sharding->unreduced);
 }
 
-/* @name, @"name" or mesh<["a"=2]>, whose text is its name among the sources. */
+/* Reads @name, @"name" or mesh<["a"=2]>; the text of an inline mesh is its source's name. */
 static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                              const spmd_mesh_source_t **out_source) {
   hr_str_t name;
@@ -193,7 +193,8 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
   return spmd_scan_want(scan, ">");
 }
 
-/* All are read before they are counted, so that a bad one is reported first. */
+/* Reads all shardings before it compares their number, so that a malformed one is reported first.
+ */
 hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
                                 const spmd_sharding_t **out_shardings) {
   spmd_scan_t scan = spmd_scan(text, "sharding");
@@ -241,7 +242,7 @@ void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual) {
   }
 }
 
-/* Tries the list of axes on one mesh; false, without an error, if that has not all of them. */
+/* Tries the list of axes on one mesh; false, with the error in *last, if it lacks one. */
 static bool has_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                      spmd_scan_t scan, spmd_axes_t *out_axes, hr_status_t *last) {
   *out_axes = (spmd_axes_t){0, NULL};
@@ -304,8 +305,8 @@ static hr_status_t read_named(const spmd_meshes_t *meshes, const spmd_mesh_sourc
   return named_axes(meshes, source, from->manual_axes, out_manual);
 }
 
-/* Tile dimensions, then the extra ones by kind: [2,1,4] last_tile_dims={manual} of a matrix cuts
- * rows in two and leaves 4 devices to the manual part. What is replicated needs no word. */
+/* Reads tile dimensions, then the trailing ones by kind: [2,1,4] last_tile_dims={manual} of a
+ * matrix cuts rows in two, and its third axis of 4 is manual. Replicated dimensions are skipped. */
 static hr_status_t read_tiles(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                               const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
                               spmd_axes_t *out_manual) {

@@ -1,4 +1,4 @@
-/* Shardings as programs write them, turned into those of the common mesh. */
+/* Parses the written forms of shardings into shardings on the common mesh. */
 #ifndef HR_PARTITION_SHARDINGS_H
 #define HR_PARTITION_SHARDINGS_H
 
@@ -8,8 +8,8 @@
  * Errors: INVALID. */
 hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text);
 
-/* Marks the meshes of which a text of shardings names axes; all that it names, if it is a manual
- * computation's. */
+/* Marks the meshes whose axes a text of shardings names; for a manual computation (is_manual), all
+ * meshes that the text names. */
 void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual);
 /* "#sdy.sharding<@mesh, [{"a"}, {?}p1], replicated={..}, unreduced={..}>", or the same in <...>
  * alone. Errors: INVALID with what was found and wanted. */
@@ -19,27 +19,27 @@ hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
  * `count`. */
 hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
                                 const spmd_sharding_t **out_shardings);
-/* "#sdy<manual_axes{"a", "b"}>" on the axes of the mesh that `meshes` made. The axes are those of
- * the mesh that `shardings`, a text of shardings, names first and that has them all; if it names
- * none, of the first of the program. Errors: INVALID. */
+/* Reads "#sdy<manual_axes{"a", "b"}>" into axes of the common mesh. The names belong to the first
+ * mesh named in `shardings`, a text of shardings, that has all of them; if the text names no mesh,
+ * to the program's first. Errors: INVALID. */
 hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text, hr_str_t shardings,
                                   const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes);
-/* A GSPMD or named sharding of a value of this rank; NULL: it says nothing (unknown). Manual axes
- * of a subgroup are added to *out_manual. `open_dims` lists dimensions that may be cut further. */
+/* Reads a GSPMD or named sharding of a value of this rank; NULL: unknown. Adds the manual axes of a
+ * subgroup to *out_manual. `open_dims` lists the dimensions that propagation may cut further. */
 hr_status_t spmd_read_hlo_sharding(spmd_meshes_t *meshes, const hlo_sharding_t *sharding, int rank,
                                    hr_ints_t open_dims, const spmd_sharding_t **out_sharding,
                                    spmd_axes_t *out_manual);
-/* The manual axes alone, of a sharding for values of any rank, and its grid (NULL: it has none).
+/* Reads only the manual axes of a sharding for values of any rank, and its grid (NULL: none).
  * Errors: INVALID. */
 hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
                                    const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes);
-/* One part of --sharding, in0=data,model;out0=... */
+/* One assignment of --sharding, such as in0=data,model. */
 typedef struct spmd_option {
   bool is_input;
   int64_t number; /* of the parameter's or result's leaf */
   hr_str_t list;  /* "data,model" */
 } spmd_option_t;
-/* Takes the first part off the text. Errors: USAGE. */
+/* Removes the first assignment from the text. Errors: USAGE. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option);
 /* An error with the code: `text`, then ' no axis "name", want one of ["a"=2, "b"=2]'. */
 hr_status_t spmd_error_no_axis(hr_code_t code, hr_strbuf_t *text, const spmd_mesh_source_t *source,

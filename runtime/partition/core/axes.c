@@ -18,7 +18,7 @@ bool spmd_axis_equal(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre == b.pre && a.size == b.size;
 }
 
-/* Ranges [pre, pre * size) meet: x:(1)4 and x:(2)2 do, x:(1)2 and x:(2)2 do not. */
+/* True if the ranges [pre, pre * size) meet: x:(1)4 and x:(2)2 do, x:(1)2 and x:(2)2 do not. */
 bool spmd_axis_overlaps(spmd_axis_t a, spmd_axis_t b) {
   return a.axis == b.axis && a.pre < b.pre * b.size && b.pre < a.pre * a.size;
 }
@@ -79,8 +79,8 @@ static hr_status_t grow(axes_builder_t *builder) {
   return NULL;
 }
 
-/* The one place where lists become canonical: "x":(1)2 followed by "x":(2)2 becomes "x":(1)4. The
- * builder's members are copies, so that merging changes no list that another sharding has. */
+/* Appends an axis and makes the list canonical: "x":(1)2 followed by "x":(2)2 becomes "x":(1)4. The
+ * builder's members are copies, so that merging changes no other sharding's list. */
 static hr_status_t append(axes_builder_t *builder, spmd_axis_t axis) {
   if (axis.size == 1) return NULL;
   spmd_axis_t *last = builder->count ? &builder->items[builder->count - 1] : NULL;
@@ -135,7 +135,7 @@ hr_status_t spmd_axes_concat(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
   return NULL;
 }
 
-/* What is left of `axis` behind its major part `major`. */
+/* The rest of `axis` behind its major part `major`. */
 static spmd_axis_t minor_rest(spmd_axis_t axis, spmd_axis_t major) {
   return (spmd_axis_t){axis.axis, axis.pre * major.size, axis.size / major.size};
 }
@@ -154,8 +154,8 @@ hr_status_t spmd_axes_drop_prefix(hr_arena_t *arena, spmd_axes_t axes, spmd_axes
   return NULL;
 }
 
-/* Appends the parts of `axis` in front of and behind the first removed one that overlaps it; what
- * does not divide is left out.
+/* Appends the parts of `axis` in front of and behind the first removed reference that overlaps it;
+ * a part whose size does not divide is left out.
  *
  *   axis   [pre ............................ end)      e.g. x, of size 8
  *   hole           [pre ... hole_end)                  x:(2)2
@@ -213,15 +213,16 @@ hr_status_t spmd_axes_sort(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t *out
 
 /* --- devices --- */
 
-/* Positions that share one step of the reference: the product of all that is less significant. */
+/* Distance of positions whose coordinates along the reference differ by 1: the product of the sizes
+ * of all less significant parts. */
 static int64_t axis_stride(const spmd_mesh_t *mesh, spmd_axis_t axis) {
   int64_t stride = mesh->axis_sizes[axis.axis] / (axis.pre * axis.size);
   for (int a = axis.axis + 1; a < mesh->axis_count; a++) stride *= mesh->axis_sizes[a];
   return stride;
 }
 
-/* A number of mixed radix, the first axis the most significant digit: along {"b", "a"} of
- * ["a"=2, "b"=4] position 6, which is a = 1, b = 2, has coordinate 2 * 2 + 1 = 5. */
+/* The coordinate is a mixed-radix number whose most significant digit is the first axis: along
+ * {"b", "a"} of ["a"=2, "b"=4] position 6, which is a = 1, b = 2, has coordinate 2 * 2 + 1 = 5. */
 int64_t spmd_axes_coordinate(const spmd_mesh_t *mesh, spmd_axes_t axes, int64_t position) {
   int64_t coordinate = 0;
   for (int i = 0; i < axes.count; i++) {
@@ -241,14 +242,14 @@ static int64_t group_base(const spmd_mesh_t *mesh, spmd_axes_t axes, int64_t pos
   return base;
 }
 
-/* Groups are numbered by the smallest position that they hold. */
+/* Groups are in the order of their smallest positions. */
 hr_status_t spmd_axes_groups(hr_arena_t *arena, const spmd_mesh_t *mesh, spmd_axes_t axes,
                              int64_t **out_positions) {
   int64_t *positions, *group_of, parts = spmd_axes_parts(axes), groups = 0;
   HR_TRY(HR_NEW_ARRAY(arena, mesh->device_count, &positions));
   HR_TRY(HR_NEW_ARRAY(arena, mesh->device_count, &group_of));
   for (int64_t p = 0; p < mesh->device_count; p++) {
-    int64_t base = group_base(mesh, axes, p); /* never behind p, so it has its group */
+    int64_t base = group_base(mesh, axes, p); /* at most p: its group is known */
     if (base == p) group_of[p] = groups++;
     positions[group_of[base] * parts + spmd_axes_coordinate(mesh, axes, p)] = p;
   }
@@ -260,7 +261,7 @@ int64_t spmd_mesh_device(const spmd_mesh_t *mesh, int64_t position) {
   return mesh->device_ids ? mesh->device_ids[position] : position;
 }
 
-/* Searched for, as lists of devices are rare and asked seldom. */
+/* A linear search: device lists are rare, and so are such queries. */
 int64_t spmd_mesh_position(const spmd_mesh_t *mesh, int64_t device) {
   if (device < 0 || device >= mesh->device_count) return -1;
   if (!mesh->device_ids) return device;

@@ -35,7 +35,7 @@ typedef struct spmd_mesh {
  * coordinate 1 along it. */
 typedef struct spmd_axis {
   int axis;     /* index in the mesh */
-  int64_t pre;  /* product of the parts of this axis that are more significant; 1: none */
+  int64_t pre;  /* product of the sizes of this axis's more significant parts; 1: none */
   int64_t size; /* at least 2 */
 } spmd_axis_t;
 
@@ -70,10 +70,11 @@ hr_status_t spmd_axes_concat(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
 /* `axes` without its beginning `prefix` (spmd_axes_is_prefix holds). Errors: NO_MEMORY. */
 hr_status_t spmd_axes_drop_prefix(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t prefix,
                                   spmd_axes_t *out_axes);
-/* The parts of `axes` that no member of `removed` overlaps, in their order. Errors: NO_MEMORY. */
+/* The parts of `axes` that overlap no member of `removed`, in their order. Errors: NO_MEMORY. */
 hr_status_t spmd_axes_subtract(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t removed,
                                spmd_axes_t *out_axes);
-/* In mesh order, merged: the form of replicated and unreduced axes. Errors: NO_MEMORY. */
+/* Sorts the axes in mesh order and merges them: the form of replicated and unreduced axes.
+ * Errors: NO_MEMORY. */
 hr_status_t spmd_axes_sort(hr_arena_t *arena, spmd_axes_t axes, spmd_axes_t *out_axes);
 
 /* Coordinate along the list, 0 .. parts - 1, of the device at `position` of the mesh. */

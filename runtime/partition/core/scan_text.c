@@ -1,16 +1,15 @@
-/* The pieces of attribute texts. A failure quotes the next 20 characters; the caller's place (the
- * instruction that carries the attribute) is added by the status. Cost: linear in the text. */
+/* Tokens of attribute texts. A message quotes the next 20 characters; the caller adds the place of
+ * the instruction that has the attribute. Cost: linear in the text. */
 #include "partition/core/scan_text.h"
 
 #include <string.h>
 
-/* In front of every piece. */
 static void skip_blanks(spmd_scan_t *scan) {
   while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\t'))
     scan->at++;
 }
 
-/* A word is taken where it begins, whatever follows: "p1" begins with "p". */
+/* The text after the word does not matter: "p" is taken from "p1". */
 bool spmd_scan_take(spmd_scan_t *scan, const char *word) {
   size_t size = strlen(word);
   skip_blanks(scan);
@@ -76,7 +75,6 @@ bool spmd_scan_is_done(spmd_scan_t *scan) {
   return scan->at == scan->end;
 }
 
-/* Behind a member of a list: a comma and more of it, or its end. */
 hr_status_t spmd_scan_more(spmd_scan_t *scan, const char *close, bool *out_more) {
   *out_more = spmd_scan_take(scan, ",");
   return *out_more ? NULL : spmd_scan_want(scan, close);

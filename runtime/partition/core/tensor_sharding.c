@@ -1,6 +1,6 @@
-/* Shardings of arrays: makers, comparisons, local sizes, the check against a shape, and the two
- * written forms. The named form of the IR has no priorities; the text has. Cost: linear in rank and
- * axes; the check compares every pair of references of a sharding. */
+/* Shardings of arrays: constructors, comparisons, local sizes, the check against a shape, and the
+ * two written forms. The named form of the IR has no priorities; the text has. Cost: linear in rank
+ * and axes; the check compares every pair of references of a sharding. */
 #include "partition/core/tensor_sharding.h"
 
 /* All dimensions closed and without axes. */
@@ -31,27 +31,26 @@ hr_status_t spmd_sharding_with_dim(hr_arena_t *arena, const spmd_sharding_t *sha
   return NULL;
 }
 
-/* NULL, and dimensions beyond the rank, are cut by nothing: values of rank 0 compare like others.
- */
+/* The axes of dimension d; none for NULL and for dimensions beyond the rank, so that values of rank
+ * 0 can be compared. */
 static spmd_axes_t dim_axes(const spmd_sharding_t *sharding, int d) {
   return sharding && d < sharding->rank ? sharding->dims[d].axes : (spmd_axes_t){0, NULL};
 }
 static spmd_axes_t unreduced_axes(const spmd_sharding_t *sharding) {
   return sharding ? sharding->unreduced : (spmd_axes_t){0, NULL};
 }
-/* -1 for all that is not maximal. */
+/* The device of a maximal sharding; -1: not maximal. */
 static int64_t only_device(const spmd_sharding_t *sharding) {
   return sharding ? sharding->device : -1;
 }
 static int rank_of(const spmd_sharding_t *sharding) { return sharding ? sharding->rank : 0; }
 
-/* Replicated values are alike on whatever mesh they were annotated. */
+/* True if the meshes are equal; the meshes of replicated values do not matter. */
 static bool same_mesh(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   if (spmd_sharding_is_replicated(a) && spmd_sharding_is_replicated(b)) return true;
   return a && b && a->mesh && b->mesh && spmd_mesh_equal(a->mesh, b->mesh);
 }
 
-/* What devices hold is alike, whatever propagation might still do to it. */
 bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   int rank = rank_of(a) > rank_of(b) ? rank_of(a) : rank_of(b);
   if (a == b) return true;
@@ -64,7 +63,7 @@ bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *
   return same_mesh(a, b);
 }
 
-/* What a program says, word for word but for the mesh's name: layout, openness, priorities. */
+/* Compares layout, openness and priorities; names of meshes may differ. */
 bool spmd_sharding_equal(const spmd_sharding_t *a, const spmd_sharding_t *b) {
   if (a == b) return true;
   if (!a || !b || a->rank != b->rank || !spmd_sharding_same_layout(a, b)) return false;
@@ -100,7 +99,7 @@ double spmd_local_bytes(const spmd_sharding_t *sharding, const hlo_shape_t *shap
   return bytes;
 }
 
-/* The shape itself where nothing is cut. */
+/* Returns `shape` itself if nothing is cut. */
 hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
                              const hlo_shape_t *shape, const hlo_shape_t **out_shape) {
   hlo_shape_t *local;
@@ -154,8 +153,8 @@ static hr_status_t bad_axis(const spmd_sharding_t *sharding, spmd_axis_t axis, c
   return st;
 }
 
-/* The reference must be a range of the axis's own factors: pre * size divides the size. Division
- * comes before multiplication, as sizes of a file may be of any magnitude. */
+/* Checks that pre * size divides the size of the axis. Division comes before multiplication, as
+ * sizes read from a file may be of any magnitude. */
 static hr_status_t check_axis(const spmd_sharding_t *sharding, spmd_axis_t axis) {
   const spmd_mesh_t *mesh = sharding->mesh;
   if (!mesh || axis.axis < 0 || axis.axis >= mesh->axis_count)
@@ -180,7 +179,7 @@ static int list_axes(const spmd_sharding_t *sharding, spmd_axis_t *items, int ca
   return count;
 }
 
-/* More references than these cannot be disjoint: an axis of int64 size has at most 62 factors. */
+/* Most references that can be disjoint: an axis of int64 size has at most 62 prime factors. */
 #define MAX_REFERENCES (SPMD_MAX_AXES * 62)
 
 /* Each reference by itself, then against those before it. */
@@ -231,7 +230,7 @@ static hr_status_t mesh_to_hlo(hr_arena_t *arena, const spmd_mesh_t *mesh, hlo_m
   return NULL;
 }
 
-/* Axis by axis, as the IR's named form has meshes, too. Priorities stay behind. */
+/* The IR's named form has meshes and axes, too, but no priorities. */
 static hr_status_t tiled_to_hlo(hr_arena_t *arena, const spmd_sharding_t *from,
                                 hlo_sharding_t *to) {
   hlo_sharding_dim_t *dims;

@@ -1,4 +1,4 @@
-/* The sharding of one array as the partitioner handles it: a list of mesh axes for each dimension.
+/* The partitioner's form of the sharding of one array: a list of mesh axes for each dimension.
  * A dimension of size D cut by axes of n parts has parts of ceil(D / n) elements; the last ones may
  * be short or empty. Every form in which programs write shardings (sdy, GSPMD V1, V2, V3) is turned
  * into this one on entry.
@@ -9,20 +9,20 @@
  *   f32[10, 8] on ["d"=4, "m"=2], cut as [{"d"}, {"m"}]      local shape f32[3, 4]
  *   rows   d = 0: 0 1 2   d = 1: 3 4 5   d = 2: 6 7 8   d = 3: 9 . .
  *
- * The places marked by points are padding: they hold anything, and whoever lets them reach a valid
- * element masks them first. */
+ * The places marked by points are padding with undefined contents. An operation that would let them
+ * reach a valid element masks them first. */
 #ifndef HR_PARTITION_TENSOR_SHARDING_H
 #define HR_PARTITION_TENSOR_SHARDING_H
 
 #include "ir/sharding.h"
 #include "partition/core/axes.h"
 
-#define SPMD_NO_PRIORITY (-1) /* as priority 0, and not printed */
+#define SPMD_NO_PRIORITY (-1) /* no priority given: treated as 0, not printed */
 
 typedef struct spmd_dim {
   spmd_axes_t axes;
   bool open;    /* propagation may append axes */
-  int priority; /* 0 is the first; SPMD_NO_PRIORITY */
+  int priority; /* 0 or more, propagated in ascending order; or SPMD_NO_PRIORITY */
 } spmd_dim_t;
 
 typedef enum spmd_reduction { SPMD_SUM, SPMD_MAX, SPMD_MIN } spmd_reduction_t;
@@ -35,8 +35,8 @@ typedef struct spmd_sharding {
   spmd_axes_t replicated;     /* in mesh order; not available to propagation */
   spmd_axes_t unreduced;      /* in mesh order; the value is the reduction over these parts */
   spmd_reduction_t reduction; /* reduction over the unreduced axes */
-  /* As read: the mesh's axes with other devices, where the sharding's own mesh does not fit beside
-   * the program's and puts the parts elsewhere than `mesh` does; NULL: it does not. */
+  /* Set by the reader: the axes of `mesh` with other devices, if the sharding's own mesh does not
+   * fit beside the program's and puts parts on other devices than `mesh` does; else NULL. */
   const spmd_mesh_t *placement;
 } spmd_sharding_t;
 
@@ -46,10 +46,11 @@ hr_status_t spmd_sharding_replicated(hr_arena_t *arena, const spmd_mesh_t *mesh,
 /* A copy with other axes for dimension d. Errors: NO_MEMORY. */
 hr_status_t spmd_sharding_with_dim(hr_arena_t *arena, const spmd_sharding_t *sharding, int d,
                                    spmd_axes_t axes, const spmd_sharding_t **out_sharding);
-/* Equal cuts and unreduced axes: openness, priorities and replicated axes do not count. */
+/* True if cuts and unreduced axes are equal; openness, priorities and replicated axes may differ.
+ */
 bool spmd_sharding_same_layout(const spmd_sharding_t *a, const spmd_sharding_t *b);
 bool spmd_sharding_equal(const spmd_sharding_t *a, const spmd_sharding_t *b);
-/* True if every device holds the whole value, reduced. NULL is. */
+/* True if every device holds the whole, reduced value; true for NULL. */
 bool spmd_sharding_is_replicated(const spmd_sharding_t *sharding);
 
 /* Number of parts of dimension d; 1 for NULL. */
@@ -61,18 +62,18 @@ double spmd_local_bytes(const spmd_sharding_t *sharding, const hlo_shape_t *shap
 /* Shape on one device; dtype and layout order are kept. Errors: NO_MEMORY. */
 hr_status_t spmd_local_shape(hr_arena_t *arena, const spmd_sharding_t *sharding,
                              const hlo_shape_t *shape, const hlo_shape_t **out_shape);
-/* All axes that some dimension, or unreduced, uses, in mesh order. Errors: NO_MEMORY. */
+/* All axes that cut a dimension or are unreduced, in mesh order. Errors: NO_MEMORY. */
 hr_status_t spmd_sharding_used_axes(hr_arena_t *arena, const spmd_sharding_t *sharding,
                                     spmd_axes_t *out_axes);
 
-/* Checks against a shape: rank, axes known and used once, sub-axes that divide. Errors: INVALID
- * with what was found and wanted. */
+/* Checks a sharding against a shape: same rank; axes known and used once; sizes of sub-axes divide
+ * their axis. Errors: INVALID with what was found and wanted. */
 hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape_t *shape);
 
-/* The form of the IR (named, ir/sharding.h), and back. The mesh list receives new meshes. */
+/* Converts a sharding to the named form of the IR (ir/sharding.h). */
 hr_status_t spmd_sharding_to_hlo(hr_arena_t *arena, const spmd_sharding_t *sharding,
                                  const hlo_sharding_t **out_sharding);
-/* "<@mesh, [{"a"}, {?}], replicated={"b"}>" as Shardy writes it. */
+/* Prints a sharding as Shardy does: "<@mesh, [{"a"}, {?}], replicated={"b"}>". */
 void spmd_sharding_print(hr_strbuf_t *text, const spmd_sharding_t *sharding);
 
 #endif

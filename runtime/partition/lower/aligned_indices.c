@@ -1,23 +1,24 @@
-/* Gathers and scatters whose indices count along one of their dimensions: x[arange(n), labels], a
- * diagonal, a batch that take_along_axis indexes. Row i of the indices takes from row i of the
- * operand, so that both may be cut alike and nothing moves along that dimension:
+/* Gathers and scatters with an index component that counts along a dimension of the indices:
+ * x[arange(n), labels], a diagonal, the batch dimension of take_along_axis. Row i of the indices
+ * selects from row i of the operand. If both are cut alike, nothing moves along that dimension:
  *
  *   gather x: [i, j], indices: [i, 2] -> [i]     part k of x has all that part k of the result
  * takes
  *
- * What the indices are is read from the instructions that make them. */
+ * Such indices are recognised by the instructions that compute them. */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
 #include <string.h>
 
-/* --- what indices are --- */
+/* --- recognition of indices --- */
 
-#define MAX_DEPTH 16 /* instructions between an iota and the indices that jax.numpy makes of it */
+#define MAX_DEPTH \
+  16 /* most instructions between an iota and the indices, as jax.numpy emits them */
 
 static bool is_position(const hlo_instr_t *x, int d, int depth);
 
-/* Positions 0 .. size - 1 as numbers of this type. */
+/* True if the type represents the positions 0 .. size - 1. */
 static bool holds_positions(hr_dtype_t dtype, int64_t size) {
   int bits = hr_dtype_table[dtype].bits;
   return hr_dtype_is_integer(dtype) && (bits >= 32 || size <= INT64_C(1) << (bits - 1));
@@ -31,7 +32,7 @@ static int broadcast_from(const hlo_instr_t *x, int d) {
   return -1;
 }
 
-/* The same of a reshape that adds or removes dimensions of size 1. */
+/* The same for a reshape that adds or removes dimensions of size 1. */
 static int reshaped_from(const hlo_instr_t *x, int d) {
   const hlo_shape_t *from = x->operands[0]->shape;
   int before = 0;
@@ -58,7 +59,7 @@ static bool is_clamped(const hlo_instr_t *x, int d, int depth) {
          is_position(x->operands[1], d, depth);
 }
 
-/* Is every element its own index along dimension d? */
+/* True if every element equals its index along dimension d. */
 static bool is_position(const hlo_instr_t *x, int d, int depth) {
   if (d < 0 || depth == MAX_DEPTH || !holds_positions(x->shape->dtype, x->shape->dims[d]))
     return false;
@@ -83,7 +84,7 @@ static bool is_position(const hlo_instr_t *x, int d, int depth) {
   }
 }
 
-/* The same of component c of the indices, which lie along dimension `vector`. */
+/* The same for component c of the indices; `vector` is the dimension of the components. */
 static bool component_counts(const hlo_instr_t *x, int64_t vector, int64_t c, int d) {
   while (x->op == HLO_CONCATENATE && hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0] == vector) {
     int k = 0;
@@ -99,7 +100,7 @@ typedef struct aligner {
   spmd_lower_t *lower;
   const hlo_instr_t *instr;
   const spmd_rule_t *rule; /* so far */
-  int indices, rows;       /* tensors: the indices, and what has a row for each of them */
+  int indices, rows;       /* tensors: the indices; the result or updates, with a row per index */
   const spmd_sharding_t *operand_cut, *rows_cut;
 } aligner_t;
 
@@ -107,14 +108,14 @@ static int factor_at(const spmd_rule_t *rule, int tensor, int d) {
   return rule->tensors[tensor].dims[d].count == 1 ? rule->tensors[tensor].dims[d].factors[0] : -1;
 }
 
-/* Does some tensor have both? */
+/* True if some tensor has both factors. */
 static bool meet(const spmd_rule_t *rule, int a, int b) {
   for (int t = 0; t < rule->operand_count + rule->result_count; t++)
     if (spmd_dim_of_factor(rule, t, a) >= 0 && spmd_dim_of_factor(rule, t, b) >= 0) return true;
   return false;
 }
 
-/* A rule in which `keep` passes through and stands where `gone` stood. */
+/* A copy of the rule in which factor `keep` passes through and replaces factor `gone`. */
 static hr_status_t join_factors(hr_arena_t *arena, const spmd_rule_t *from, int gone, int keep,
                                 const spmd_rule_t **out_rule) {
   int count = from->operand_count + from->result_count;
@@ -146,16 +147,16 @@ static hr_status_t join_factors(hr_arena_t *arena, const spmd_rule_t *from, int 
   return NULL;
 }
 
-/* How well dimension d of the operand goes with rows that are dimension `row` of theirs: cut alike,
- * cut at all, or whole. */
+/* Preference for joining dimension d of the operand with dimension `row` of the rows: cut alike is
+ * best, then cut differently, then whole. */
 static int fitness(const aligner_t *a, int d, int row) {
   spmd_axes_t own = a->operand_cut->dims[d].axes;
   if (!own.count) return 1;
   return row >= 0 && spmd_axes_equal(own, a->rows_cut->dims[row].axes) ? 3 : 2;
 }
 
-/* The dimension of the operand, taken one element at a time, that component `map` counts along
- * dimension b of the indices; the best of several; -1: none. */
+/* The operand dimension, indexed one element at a time, whose index component counts along
+ * dimension b of the indices; the fittest of several; -1: none. */
 static int best_dim(const aligner_t *a, hr_ints_t map, int64_t vector, int b) {
   const hlo_shape_t *operand = a->instr->operands[0]->shape;
   const hlo_instr_t *indices = a->instr->operands[a->indices];
@@ -172,8 +173,8 @@ static int best_dim(const aligner_t *a, hr_ints_t map, int64_t vector, int b) {
   return best;
 }
 
-/* Joins the factors of all dimensions that the indices count along; `single` lists the operand's
- * dimensions that are taken one element at a time. */
+/* Joins the factors of all dimensions along which indices count; `single` lists the operand's
+ * dimensions that are indexed one element at a time. */
 static hr_status_t align(aligner_t *a, hr_ints_t map, hr_ints_t single) {
   const hlo_instr_t *indices = a->instr->operands[a->indices];
   int64_t vector = hlo_attr_int(a->instr, HLO_ATTR_INDEX_VECTOR_DIM);

@@ -1,9 +1,9 @@
-/* Which axes cut which factors of an operation. Every axis (split where some array's sharding or
- * some factor splits it) may go to a factor that it cuts in some operand or wanted result, to
- * another factor if the one it cuts must be whole, or to none. All assignments are tried: their
- * cost is what operands and results then have to move, and a little for the work of a partition.
- * With more than MAX_TRIALS assignments, each axis keeps its first two possibilities.
- * Usually every array agrees, and the first assignment tried costs nothing. */
+/* Assigns mesh axes to the factors of an operation. Every axis (split where some array's sharding
+ * or some factor splits it) may be assigned to a factor that it cuts in some operand or wanted
+ * result, to another factor if that one must be whole, or to none. All assignments are tried. Their
+ * cost is that of resharding operands and results, plus a little for the work of a partition. With
+ * more than MAX_TRIALS assignments, each axis keeps its first two candidates. Usually all arrays
+ * agree, and the first assignment costs nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
-#define COMPARISON_WORK 64 /* elementwise steps that a comparison of a sort takes */
+#define COMPARISON_WORK 64 /* cost of a sort's comparison in elementwise operations */
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -41,7 +41,7 @@ typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
   const spmd_sharding_t *tensors[SPMD_CHOOSE_TENSORS];
   spmd_axes_t reduced;
-  double moved, cost; /* microseconds; with the work */
+  double moved, cost; /* microseconds, without and with the work */
 } trial_t;
 
 static bool can_cut(const chooser_t *chooser, int f) {
@@ -73,7 +73,7 @@ static hr_status_t add_source(chooser_t *chooser, int tensor, const hlo_shape_t 
   return NULL;
 }
 
-/* The forms in which an operand is there come first: of equal assignments it stays where it is. */
+/* The existing forms of an operand come first: among equal assignments, it is not moved. */
 static hr_status_t add_operand(chooser_t *chooser, int k) {
   const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
   bool found = false;
@@ -112,7 +112,7 @@ static void add_axis(chooser_t *chooser, spmd_axis_t axis) {
       split_atom(chooser, a, axis.pre);
       split_atom(chooser, a, end);
     }
-  while (at < end) { /* what no atom covers yet */
+  while (at < end) { /* the range that no atom covers yet */
     int64_t next = end;
     bool covered = false;
     for (int a = 0; a < chooser->atom_count && !covered; a++) {
@@ -143,7 +143,8 @@ static void add_candidate(chooser_t *chooser, int a, int f) {
     chooser->candidates[a][chooser->candidate_count[a]++] = f;
 }
 
-/* Is it a dimension of every operand and result that has any? Then cutting it divides the work. */
+/* True if all operands and results that are not scalars have the factor: cutting it divides the
+ * work. */
 static bool cuts_all(const chooser_t *chooser, int f) {
   const spmd_rule_t *rule = chooser->rule;
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
@@ -186,26 +187,27 @@ static bool append_atom(chooser_t *chooser, spmd_axes_t *axes, int a) {
                            spmd_axes_append(arena, *axes, chooser->atoms[a], axes));
 }
 
-/* The place of an atom within a list; -1: it is not there. */
+/* The index of an atom in a list; -1: not there. */
 static int place_in(spmd_axes_t axes, spmd_axis_t atom) {
   for (int i = axes.count - 1; i >= 0; i--)
     if (spmd_axis_overlaps(axes.items[i], atom)) return i;
   return -1;
 }
 
-/* Does a list that has both have `first` behind `second`? */
+/* True if the list has both, `first` behind `second`. */
 static bool appears_after(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
   int at_first = place_in(axes, first), at_second = place_in(axes, second);
   if (at_first < 0 || at_second < 0) return false;
   return at_first == at_second ? first.pre > second.pre : at_first > at_second;
 }
 
-/* What comes to a list goes behind what it has: then nothing else has to move. */
+/* True if only `second` is in the list: then `first` is appended, so that nothing else moves. */
 static bool is_added(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
   return place_in(axes, first) < 0 && place_in(axes, second) >= 0;
 }
 
-/* Orders atoms of factor f by what the arrays say, the largest last: it has the last word. */
+/* Orders the atoms of factor f as the arrays have them; the largest array comes last and decides.
+ */
 static void order_atoms(const chooser_t *chooser, int f,
                         bool (*belongs_behind)(spmd_axes_t, spmd_axis_t, spmd_axis_t), int count,
                         int *order) {
@@ -234,7 +236,7 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   return true;
 }
 
-/* A sort compares each element about as often as the number of its line has digits. */
+/* A sort compares each element about log2(length) times. */
 static double work_per_element(const hlo_instr_t *instr) {
   if (instr->op != HLO_SORT) return 1;
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
@@ -253,8 +255,8 @@ static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
                           hlo_shape_leaf(chooser->instr->shape, r));
 }
 
-/* What a cut permutation factor makes result r fetch from other parts: as spmd_emit_window will,
- * where the operation is known, else half of the result. */
+/* Cost of the elements that result r fetches from other parts because of a cut permutation factor:
+ * that of spmd_emit_window for a known operation, else half of the result. */
 static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, int f) {
   const hlo_instr_t *instr = chooser->instr;
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
@@ -274,15 +276,15 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
                         row);
 }
 
-/* Does anything read result r? */
+/* True if result r has a user. */
 static bool is_wanted(const chooser_t *chooser, int r) {
   return chooser->rule->result_count == 1 || r >= 64 ||
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
 }
 
-/* The sharding of result r that trials aim at: the propagated one, but without axes along d for a
- * concatenation along d whose only user is a dynamic slice of at least half of it (a roll by a
- * number known at run time): it would gather the concatenation. */
+/* The wanted sharding of result r: the propagated one. A concatenation along d whose only user is a
+ * dynamic slice of at least half of it (a roll by a dynamic amount) gets no axes along d, as the
+ * slice would gather it. */
 static const spmd_sharding_t *wanted_result(const chooser_t *chooser, int r) {
   const hlo_instr_t *instr = chooser->instr, *user = chooser->lower->users[instr->id];
   const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, instr, r), *whole;
@@ -296,9 +298,9 @@ static const spmd_sharding_t *wanted_result(const chooser_t *chooser, int r) {
   return spmd_emit_failed(&chooser->lower->emit, st) ? preferred : whole;
 }
 
-/* What results cost: halos of cut permutation factors, and the way to the wanted sharding. An
- * elementwise result may go on as it is, if the next user can take it so: its way counts as a
- * little less than that of an operand, which would have to be gone now. */
+/* Cost of a result: halos of cut permutation factors, and resharding to the wanted sharding. The
+ * next user may take an elementwise result without resharding, so this counts a little less than
+ * resharding an operand. */
 static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   double cost = 0, share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
@@ -310,7 +312,7 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
                                           wanted_result(chooser, r));
 }
 
-/* Partial results that do not stay partial are gathered, all results at a time. */
+/* Cost of reducing partial results at once: all of them are gathered together. */
 static double merge_cost(const chooser_t *chooser, const trial_t *trial) {
   double own = 0;
   if (spmd_leaves_partial(chooser->instr)) return 0;
@@ -330,7 +332,7 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
   return true;
 }
 
-/* Does an earlier operand bring the same array there? */
+/* True if an earlier operand is the same array in the same sharding. */
 static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
   hlo_instr_t *const *operands = chooser->instr->operands;
   for (int i = 0; i < k; i++)
@@ -340,7 +342,7 @@ static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
   return false;
 }
 
-/* A pad that is a window of an array takes that array. */
+/* Cost of resharding operand k. A pad that is a window of a slice's operand reads that operand. */
 static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
   const hlo_instr_t *slice = spmd_padded_slice(chooser->lower, chooser->instr, trial->tensors[0]);
   const hlo_instr_t *user = slice && k == 0 ? slice : chooser->instr;
@@ -348,7 +350,7 @@ static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k
   return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, user, k), trial->tensors[k]);
 }
 
-/* The current assignment with its cost; false if dimensions cannot be cut so. */
+/* Computes the shardings and cost of the current assignment; false: dimensions cannot be cut so. */
 static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
   hr_arena_t *arena = chooser->lower->arena;

@@ -1,18 +1,17 @@
-/* Times for the choice of shardings and of ways between them. The transport knows what a collective
- * takes on this machine, or on several (coll_cost.h); small arrays and little work are judged by
- * bytes, as the header says.
- * Cost: for arrays that are not small, a look at each algorithm of the collective. */
+/* Costs for the choice of shardings and of reshardings. The transport estimates the time of a
+ * collective on this machine or on several (coll_cost.h); small arrays and little work are measured
+ * in bytes. Cost: for arrays that are not small, linear in the algorithms of the collective. */
 #include "partition/lower/comm_cost.h"
 
 #include <math.h>
 
 #include "transport/core/coll_cost.h"
 
-/* A small array's collective counts as so many bytes; a permute of a whole part, which waits for
- * one other partition alone, as fewer; a round of blocks, which may follow on another, as something
- * between; an element of little work as the time of so many. With these numbers partitions of the
- * programs of tests/corpora/auto_spmd send at most the bytes that XLA's send, and all but two in no
- * more collectives. */
+/* Latencies of small collectives in bytes: any collective; a round of blocks, which may follow
+ * another round; a permute of a whole part, which waits for one partition only. SMALL_WORK_BYTES is
+ * the cost of one element's work. With these values the partitioned programs of
+ * tests/corpora/auto_spmd send at most as many bytes as XLA's, all but two in no more collectives.
+ */
 #define SMALL_LATENCY_BYTES 400.0
 #define SMALL_BLOCK_BYTES 250.0
 #define SMALL_PERMUTE_BYTES 70.0
@@ -52,7 +51,7 @@ static double ring_share(spmd_step_kind_t kind, double parts) {
   }
 }
 
-/* How much time counts, from 0 to 1. */
+/* Weight of the cost by time, 0 to 1. */
 static double share_of_time(double size, double small, double large) {
   return fmin(1, fmax(0, (size - small) / (large - small)));
 }

@@ -1,6 +1,7 @@
 /* Local arithmetic of a partition's program: its coordinates, tables by coordinate, slices, pads
- * and masks. Coordinates come from partition-id by division and remainder; where the mesh lists its
- * devices, over a table. Tables that are linear in the coordinate become arithmetic. */
+ * and masks. Coordinates are computed from partition-id by division and remainder, for a mesh with
+ * a device list after a table lookup. Tables that are linear in the coordinate become arithmetic.
+ */
 #include "partition/lower/emit.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ hlo_instr_t *spmd_emit_like(spmd_emit_t *emit, const hlo_instr_t *from,
   return spmd_emit_with(emit, from, operands, shape, NULL);
 }
 
-/* The attribute takes the place of the one with its key, or comes behind the others. */
+/* Replaces the attribute of the same key, or appends the attribute. */
 hlo_instr_t *spmd_emit_with(spmd_emit_t *emit, const hlo_instr_t *from,
                             hlo_instr_t *const *operands, const hlo_shape_t *shape,
                             const hlo_attr_t *changed) {
@@ -103,8 +104,9 @@ static hlo_instr_t *look_up(spmd_emit_t *emit, hlo_instr_t *at, int64_t count,
   return spmd_emit_reshape(emit, one, 0, NULL);
 }
 
-/* Where this partition stands in the mesh: its number, or the place of its number in the list of
- * devices. */
+/* Position of this partition in the mesh: its number, or the index of its number in the device
+ * list.
+ */
 static hlo_instr_t *position_of(spmd_emit_t *emit) {
   const spmd_mesh_t *mesh = emit->mesh;
   int64_t *positions;
@@ -149,7 +151,7 @@ static hlo_instr_t *make_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   return sum ? sum : spmd_emit_index(emit, 0);
 }
 
-/* By value of the list, as lists are canonical. */
+/* Emits each coordinate once per computation; canonical lists can be compared by value. */
 hlo_instr_t *spmd_emit_coordinate(spmd_emit_t *emit, spmd_axes_t axes) {
   spmd_coordinate_t *known = emit->coordinates;
   while (known && !spmd_axes_equal(known->axes, axes)) known = known->next;
@@ -179,7 +181,6 @@ hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t d
   return hlo_build_number(&emit->b, number, dtype);
 }
 
-/* Maxima, minima and the like may count an initial value once for each part. */
 bool spmd_is_idempotent(hlo_opcode_t op) {
   return op == HLO_MAXIMUM || op == HLO_MINIMUM || op == HLO_AND || op == HLO_OR;
 }
@@ -189,7 +190,7 @@ hlo_instr_t *spmd_emit_slice(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t s
   return spmd_emit_strided(emit, x, d, start, start + size, 1);
 }
 
-/* Other dimensions are taken whole; what changes nothing makes no instruction. */
+/* Other dimensions are taken whole; a slice of everything makes no instruction. */
 hlo_instr_t *spmd_emit_strided(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t start,
                                int64_t limit, int64_t stride) {
   hlo_slice_dim_t *dims;
@@ -249,7 +250,6 @@ hlo_instr_t *spmd_emit_pad(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_t low
   return hlo_build(&emit->b, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
 }
 
-/* One part is itself. */
 hlo_instr_t *spmd_emit_concat(spmd_emit_t *emit, int count, hlo_instr_t *const *parts, int d) {
   int64_t dim = d;
   if (count == 1) return parts[0];
@@ -257,7 +257,7 @@ hlo_instr_t *spmd_emit_concat(spmd_emit_t *emit, int count, hlo_instr_t *const *
   return hlo_build(&emit->b, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
 }
 
-/* The identity makes no instruction. */
+/* An identity permutation makes no instruction. */
 hlo_instr_t *spmd_emit_transpose(spmd_emit_t *emit, hlo_instr_t *x, const int64_t *permutation) {
   if (!x) return NULL;
   bool same = true;
@@ -273,7 +273,7 @@ hlo_instr_t *spmd_emit_reshape(spmd_emit_t *emit, hlo_instr_t *x, int rank, cons
   return shape ? hlo_build_reshape(&emit->b, x, shape) : NULL;
 }
 
-/* Of a scalar x: the scalar. */
+/* For a scalar x, returns `scalar`. */
 hlo_instr_t *spmd_emit_fill_like(spmd_emit_t *emit, hlo_instr_t *scalar, const hlo_instr_t *x) {
   if (!x || !scalar) return NULL;
   const hlo_shape_t *shape =
@@ -293,7 +293,7 @@ static hlo_instr_t *position_list(spmd_emit_t *emit, const hlo_instr_t *x, int d
   return hlo_build_binary(&emit->b, HLO_ADD, list, spmd_emit_fill_like(emit, offset, list));
 }
 
-/* A list along dimension d, repeated along the others. */
+/* Broadcasts a list along dimension d to the sizes of x. */
 static hlo_instr_t *spread(spmd_emit_t *emit, hlo_instr_t *list, const hlo_instr_t *x, int d) {
   int64_t dim = d;
   if (!list) return NULL;

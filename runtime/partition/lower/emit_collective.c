@@ -1,7 +1,7 @@
-/* Collectives over mesh axes. Groups hold partition numbers in the order of the axes, so gathered
- * parts lie in the order in which the sharding cuts. With replicas, flattened numbers are
- * replica * partitions + partition, and each replica has groups of its own; all-to-all and permute
- * name partitions. Each collective goes into the report with the bytes that a partition sends in a
+/* Collectives over mesh axes. Replica groups list partition numbers in the order of the axes, so
+ * that gathered parts are in the order of the sharding. With replicas, ids are flattened, replica *
+ * partitions + partition, and each replica has its own groups; all-to-all and permute use partition
+ * numbers. Each collective is entered in the report with the bytes that a partition sends in a
  * ring. */
 #include <string.h>
 
@@ -104,7 +104,7 @@ static hlo_computation_t *reducer_of(spmd_emit_t *emit, hlo_opcode_t op, hr_dtyp
   return known->body;
 }
 
-/* Attributes that all collectives have, then the caller's. */
+/* Builds a collective and enters it in the report. */
 static hlo_instr_t *collective(spmd_emit_t *emit, hlo_opcode_t op, hlo_instr_t *x,
                                const hlo_shape_t *shape, spmd_axes_t axes, int d,
                                hlo_computation_t *body) {
@@ -177,7 +177,7 @@ static hlo_instr_t *parts_first(spmd_emit_t *emit, hlo_instr_t *x, int d, int64_
   return spmd_emit_transpose(emit, spmd_emit_reshape(emit, x, rank + 1, dims), permutation);
 }
 
-/* The opposite: dimension 0 becomes the major part of what follows as dimension d. */
+/* The inverse: dimension 0 becomes the major part of dimension d. */
 static hlo_instr_t *parts_into(spmd_emit_t *emit, hlo_instr_t *x, int d) {
   int64_t dims[HLO_MAX_RANK], permutation[HLO_MAX_RANK];
   int rank = x->shape->rank - 1;
@@ -215,8 +215,8 @@ static hr_status_t device_pairs(spmd_emit_t *emit, int64_t count, const int64_t 
   return NULL;
 }
 
-/* A permute of an array that `first` has permuted, and the partition perhaps rearranged, gets its
- * parts from where that one does: what it got from nobody stays zeros. */
+/* Composes a permute with `first`, an earlier permute of its operand: parts are sent from the
+ * sources of `first`. A part that `first` received from no source stays zeros. */
 static hr_status_t pairs_through(spmd_emit_t *emit, const hlo_int_lists_t *first,
                                  hlo_int_lists_t *all) {
   hr_ints_t *lists;
@@ -232,7 +232,7 @@ static hr_status_t pairs_through(spmd_emit_t *emit, const hlo_int_lists_t *first
   return NULL;
 }
 
-/* Among partitions, as the partitioner's own. */
+/* True for a permute among partitions, such as the partitioner emits. */
 static bool is_permuted(const hlo_instr_t *x) {
   return x->op == HLO_COLLECTIVE_PERMUTE && x->operand_count == 1 &&
          hlo_attr_find(x, HLO_ATTR_CHANNEL_ID) && hlo_attr_find(x, HLO_ATTR_SOURCE_TARGET_PAIRS);
@@ -242,8 +242,8 @@ static bool is_rearrangement(hlo_opcode_t op) {
   return op == HLO_RESHAPE || op == HLO_TRANSPOSE || op == HLO_REVERSE;
 }
 
-/* The operand of x that is not the same on all partitions, if there is one and x is computed from
- * it element by element; -1: there is not. */
+/* The only operand of an elementwise x that differs between partitions; -1: none, or not
+ * elementwise. */
 static int elementwise_operand(const hlo_instr_t *x) {
   int found = -1;
   if (!hlo_op_is(x->op, OP_ELEMENTWISE) || x->called_count) return -1;
@@ -255,15 +255,16 @@ static int elementwise_operand(const hlo_instr_t *x) {
   return found;
 }
 
-/* The operand through which x may lie over a permute. Zeros, which partitions have that get
- * nothing, stay zeros where elements are only rearranged; `total`: all partitions get something. */
+/* The operand through which permute_below searches for a permute. Rearrangements keep the zeros of
+ * a partition that receives nothing; elementwise ops are allowed only if all partitions receive
+ * (`total`). */
 static int operand_below(const hlo_instr_t *x, bool total) {
   if (is_rearrangement(x->op)) return 0;
   return total ? elementwise_operand(x) : -1;
 }
 
-/* The permute whose result was only rearranged to x, or, if all partitions get something by both
- * permutes, also computed with element by element; NULL: x is something else. */
+/* The permute from whose result x is computed by rearrangements, or also by elementwise ops if all
+ * partitions receive in both permutes; NULL: none. */
 static hlo_instr_t *permute_below(hlo_instr_t *x, bool total, int64_t devices) {
   hlo_instr_t *below = x;
   bool rearranged = true;
@@ -276,7 +277,7 @@ static hlo_instr_t *permute_below(hlo_instr_t *x, bool total, int64_t devices) {
   return rearranged || all_get ? below : NULL;
 }
 
-/* What the permute has sent, as x is made from what it gives. */
+/* Applies the operations between `permute` and x to the operand of the permute instead. */
 static hlo_instr_t *rearrange_before(spmd_emit_t *emit, const hlo_instr_t *x,
                                      const hlo_instr_t *permute) {
   if (x == permute) return permute->operands[0];

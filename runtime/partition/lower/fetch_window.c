@@ -1,15 +1,14 @@
-/* Emission of range moves: one collective-permute per round, then the blocks side by side. If all
- * parts do alike, blocks are static slices and a concatenation; else they are written into a buffer
- * with margins, at places from a table. Dilated windows are fetched undilated and spread locally.
- * Where the rounds cost more than that, the dimension is gathered and every part cuts its window.
- */
+/* Emits range moves: one collective-permute per round, then the blocks are assembled. If offsets
+ * are the same for all parts, blocks are static slices and are concatenated. Otherwise they are
+ * written into a buffer with margins, at offsets from a table. Dilated windows are fetched densely
+ * and spread locally. If a gather costs less than the rounds, the dimension is gathered and every
+ * part slices its window. */
 #include "partition/lower/fetch_window.h"
 
 #include <math.h>
 
 #include "partition/lower/comm_cost.h"
 
-/* Part j begins j steps behind part 0. */
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
   int64_t parts = spmd_axes_parts(axes), *starts;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, parts, &starts))) return NULL;
@@ -27,7 +26,7 @@ void spmd_window_over(spmd_lower_t *lower, spmd_window_t *window, const spmd_rea
       spmd_window_starts(lower, window->axes, reads->offset + first * step, chunk * step);
 }
 
-/* The window from an array that is whole on every partition. */
+/* Slices the window from an array that is whole on every partition. */
 static hlo_instr_t *cut_window(spmd_lower_t *lower, const spmd_window_t *w) {
   int64_t parts = spmd_axes_parts(w->axes), low = 0, high = 0, *starts;
   for (int64_t j = 0; j < parts; j++) {
@@ -59,16 +58,16 @@ hlo_instr_t *spmd_send_round(spmd_lower_t *lower, spmd_axes_t axes, const spmd_r
   return spmd_emit_permute(emit, x, count, pairs);
 }
 
-/* What the rounds brought, in the order of the rounds. */
+/* The received blocks, in the order of the rounds. */
 typedef struct blocks {
   int count;
   hlo_instr_t **items;
   const spmd_round_t **rounds;
   bool uniform;
-  int64_t *places; /* of uniform rounds */
+  int64_t *places; /* offsets in the window, of uniform rounds */
 } blocks_t;
 
-/* Where all parts send from the same place, the block is a static slice. */
+/* If all parts send from the same offset, the block is a static slice. */
 static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
                                 const spmd_moves_t *moves, blocks_t *out) {
   int64_t parts = spmd_axes_parts(w->axes);
@@ -96,7 +95,7 @@ static hr_status_t fetch_blocks(spmd_lower_t *lower, const spmd_window_t *w,
   return NULL;
 }
 
-/* By place in the window; there are as many as neighbours. */
+/* An insertion sort by offset in the window; there are few blocks. */
 static void sort_blocks(blocks_t *blocks) {
   for (int i = 1; i < blocks->count; i++)
     for (int k = i; k > 0 && blocks->places[k] < blocks->places[k - 1]; k--) {
@@ -112,7 +111,7 @@ static void sort_blocks(blocks_t *blocks) {
     }
 }
 
-/* Uniform blocks side by side; NULL if they leave gaps or overlap. Missing ends are padded. */
+/* Concatenates uniform blocks and pads missing ends; NULL if blocks leave gaps or overlap. */
 static hlo_instr_t *side_by_side(spmd_lower_t *lower, const spmd_window_t *w, blocks_t *blocks) {
   if (!blocks->uniform || !blocks->count) return NULL;
   sort_blocks(blocks);
@@ -125,7 +124,8 @@ static hlo_instr_t *side_by_side(spmd_lower_t *lower, const spmd_window_t *w, bl
   return spmd_emit_pad(&lower->emit, x, w->d, blocks->places[0], w->width - at, 0, NULL);
 }
 
-/* Margins take what falls outside of the window, and the blocks of parts that got nothing. */
+/* Writes the blocks into a buffer. Its margins take elements outside of the window, and the blocks
+ * of parts that received nothing. */
 static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
                                 const blocks_t *blocks) {
   spmd_emit_t *emit = &lower->emit;
@@ -146,7 +146,7 @@ static hlo_instr_t *into_buffer(spmd_lower_t *lower, const spmd_window_t *w,
   return spmd_emit_slice(emit, buffer, w->d, margin, w->width);
 }
 
-/* `fill` where the window reaches beyond the elements that count. */
+/* Puts `fill` where the window exceeds the valid elements. */
 static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo_instr_t *x) {
   int64_t parts = spmd_axes_parts(w->axes), low = INT64_MIN, high = INT64_MAX;
   if (!w->fill || w->wrap) return x;
@@ -159,7 +159,7 @@ static hlo_instr_t *mask_window(spmd_lower_t *lower, const spmd_window_t *w, hlo
                         low, high, w->fill);
 }
 
-/* Elements behind `past` count as nobody's, so that they are not fetched. */
+/* Elements from `past` on are treated as nonexistent, so that they are not fetched. */
 static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64_t chunk,
                               double row_bytes, spmd_moves_t *out_moves) {
   double round_bytes = spmd_block_us(0) / spmd_byte_us();
@@ -174,14 +174,14 @@ static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64
   return spmd_range_moves(lower->arena, &ranges, out_moves);
 }
 
-/* Does every part go somewhere as a whole, and to one place only? */
+/* True if every part moves to one other part as a whole. */
 static bool change_places(const spmd_moves_t *moves, int64_t chunk) {
   if (moves->count != 2 || moves->rounds[1].block != chunk) return false;
   return fabs(moves->rounds[0].sent + moves->rounds[1].sent - (double)chunk) < 1e-6;
 }
 
-/* The first two rounds, which are the neighbours of a halo, travel at the same time. Parts that
- * change places, as a reversal's, are one permute. */
+/* Cost of the rounds. The first two, such as those of a halo, travel at the same time. Parts that
+ * move as a whole, as in a reversal, are one permute. */
 static double moves_us(const spmd_moves_t *moves, int64_t chunk, double row_bytes) {
   double cost = 0, halo = 0;
   if (change_places(moves, chunk))
@@ -199,13 +199,12 @@ static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes)
   return spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, parts);
 }
 
-/* Windows that run around the end are never cut from a gathered dimension. */
+/* True if a gather costs less than the rounds; never for windows that wrap around. */
 static bool gathers(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
                     double row_bytes) {
   return !w->wrap && gather_us(w, chunk, row_bytes) < moves_us(moves, chunk, row_bytes);
 }
 
-/* The plan is made, looked at and forgotten. */
 double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,
                       double row_bytes) {
   hr_arena_mark_t mark = hr_arena_mark(lower->arena);
@@ -228,13 +227,13 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
   return cost;
 }
 
-/* What an element of dimension d stands for. */
+/* Bytes of all elements that share one index of dimension d. */
 static double row_bytes_of(const hlo_shape_t *shape, int d) {
   double bytes = (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
   return shape->dims[d] ? bytes / (double)shape->dims[d] : 0;
 }
 
-/* A window of the dimension as it is gathered. */
+/* Slices the window from the gathered dimension. */
 static hlo_instr_t *window_of_all(spmd_lower_t *lower, const spmd_window_t *w) {
   spmd_window_t whole = *w;
   whole.x = spmd_emit_all_gather(&lower->emit, w->x, w->d, w->axes);
@@ -258,7 +257,7 @@ static hlo_instr_t *dense_window(spmd_lower_t *lower, const spmd_window_t *w) {
   return mask_window(lower, w, x);
 }
 
-/* Element e lies at e * dilation: windows over the elements alone. */
+/* Turns a dilated window into a window over the elements. */
 static bool undilate(spmd_lower_t *lower, const spmd_window_t *w, spmd_undilated_t *out_apart) {
   return w->starts && !spmd_emit_failed(&lower->emit,
                                         spmd_undilate(lower->arena, spmd_axes_parts(w->axes),
@@ -288,7 +287,6 @@ static bool is_empty(const spmd_window_t *window) {
   return window->x && !window->x->shape->dims[window->d];
 }
 
-/* Three cases: nothing to fetch, elements apart, elements side by side. */
 hlo_instr_t *spmd_fetch_window(spmd_lower_t *lower, const spmd_window_t *window) {
   if (is_empty(window)) return empty_window(lower, window);
   return window->dilation > 1 ? undilated_window(lower, window) : dense_window(lower, window);

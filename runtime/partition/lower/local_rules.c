@@ -1,8 +1,8 @@
-/* Rules for partitioning that are wider than those of propagation: factors that propagation keeps
- * whole may be cut here, as the operation is then done by moving or masking. */
+/* Construction of rules that are wider than those of propagation: factors that propagation keeps
+ * whole may be cut here, as the lowering moves or masks elements. */
 #include "partition/lower/lower_ops.h"
 
-/* Tensors are the operands, then the leaves of the result. Dimensions that get no factor are whole.
+/* Tensors are the operands, then the leaves of the result. Dimensions without a factor are whole.
  */
 hr_status_t spmd_rule_begin(hr_arena_t *arena, const hlo_instr_t *instr, int factor_limit,
                             spmd_rule_maker_t *out_maker) {
@@ -32,7 +32,7 @@ int spmd_rule_factor(spmd_rule_maker_t *maker, int64_t size, spmd_factor_kind_t 
   return maker->rule->factor_count++;
 }
 
-/* A new list each time: dimensions have one or two factors. */
+/* Allocates a new list for each factor: dimensions have one or two. */
 hr_status_t spmd_rule_place(spmd_rule_maker_t *maker, int tensor, int d, int factor) {
   spmd_dim_factors_t *dim = &maker->dims[tensor][d];
   int *factors;

@@ -1,7 +1,7 @@
-/* The frame of the partitioner: walks a computation in order and makes the computation of one
- * partition. Each operation gets axes for its factors (choose.c), its operands in the shardings
- * that follow, and is emitted on local shapes; its result keeps the sharding it comes out in until
- * someone wants another. What has no rule is computed whole by everybody.
+/* The main walk of the partitioner: visits a computation in order and makes the computation of one
+ * partition. Each operation gets axes for its factors (choose.c) and its operands in the resulting
+ * shardings, and is emitted on local shapes. Its result keeps the computed sharding until a user
+ * wants another. An operation without a rule is computed whole on every partition.
  * Cost: linear in the instructions; a resharding plan for each array whose sharding changes. */
 #include "partition/lower/lower_ops.h"
 
@@ -21,7 +21,7 @@ const spmd_sharding_t **spmd_preferred_leaves(spmd_lower_t *lower, const hlo_ins
 
 /* --- values without an operation --- */
 
-/* A leaf of a tuple, a tuple, or a copy of one: the same values. */
+/* Forwards values: a leaf of a tuple, a tuple, or a copy of one. */
 static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_local_t **to = lower->values[instr->id];
   if (instr->op != HLO_GET_TUPLE_ELEMENT) {
@@ -41,8 +41,8 @@ static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
   }
 }
 
-/* Splats and positions are made where they are used, in whatever part is asked for. Lists of
- * numbers are held whole by everybody. */
+/* Splats and iotas are recipes, emitted in the sharding of each use. Other literals are whole on
+ * every partition. */
 static void lower_constant(spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool one = instr->literal && hlo_shape_is_array(instr->shape) && pass_splat_of(instr);
   if (one || instr->op == HLO_IOTA) {
@@ -62,7 +62,7 @@ static void lower_constant(spmd_lower_t *lower, const hlo_instr_t *instr) {
                 spmd_replicated(lower, hlo_shape_leaf(instr->shape, i)->rank));
 }
 
-/* The global size, of which an operand of local shape knows nothing. */
+/* get-dimension-size is a constant, the global size: the operand has a local shape. */
 static void lower_size(spmd_lower_t *lower, const hlo_instr_t *instr) {
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
   double size = (double)instr->operands[0]->shape->dims[d];
@@ -88,7 +88,7 @@ void spmd_define_results(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_inst
   }
 }
 
-/* A value that was cut, and has to be gathered for this instruction. */
+/* Reports a value that is cut and must be gathered for this instruction. */
 static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
                              const spmd_local_t *value) {
   spmd_report_notes_t *report = lower->shared->emit.report;
@@ -100,7 +100,7 @@ static void note_replication(spmd_lower_t *lower, const hlo_instr_t *instr,
       (spmd_replication_t){instr, value->shape};
 }
 
-/* Everything whole, on every partition or on the one that the program names. */
+/* Lowers an instruction on whole operands, on every partition or on the named device alone. */
 static hr_status_t lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
   hlo_instr_t **operands;
   int64_t device = spmd_only_device(lower, instr);
@@ -122,12 +122,10 @@ static hr_status_t lower_whole(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Moved there if no form of it is cut so yet. */
 hlo_instr_t *spmd_chosen_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
   return spmd_use(lower, spmd_operand(lower, choice->instr, k), choice->tensors[k]);
 }
 
-/* 1 where the dimension is whole. */
 int64_t spmd_chosen_parts(const spmd_choice_t *choice, int tensor, int d) {
   return spmd_sharding_parts(choice->tensors[tensor], d);
 }
@@ -155,7 +153,7 @@ static const hlo_shape_t *chosen_result(spmd_lower_t *lower, const spmd_choice_t
   return tuple;
 }
 
-/* What a custom call says about its operands' layouts, of the local sizes; NULL: nothing. */
+/* The operand layouts of a custom call, for local sizes; NULL: the call has none. */
 static const hlo_attr_t *local_layouts(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_attr_t *attr = hlo_attr_find(choice->instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   const hlo_shape_t **shapes;
@@ -175,7 +173,7 @@ static const hlo_attr_t *local_layouts(spmd_lower_t *lower, const spmd_choice_t 
   return changed;
 }
 
-/* Attributes stay but for layouts: they speak of dimensions, not of sizes. */
+/* Attributes other than layouts stay: they name dimensions, not sizes. */
 hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   hlo_instr_t **operands;
@@ -189,7 +187,7 @@ hlo_instr_t *spmd_emit_local(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return shape ? spmd_emit_with(&lower->emit, instr, operands, shape, layouts) : NULL;
 }
 
-/* Rules are about arrays. */
+/* True if all operands and results are arrays, as rules require. */
 static bool has_arrays_only(const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     if (!hlo_shape_is_array(instr->operands[k]->shape)) return false;
@@ -198,15 +196,15 @@ static bool has_arrays_only(const hlo_instr_t *instr) {
   return true;
 }
 
-/* Do several slices take all of the array? Each would bring its own part to its sharding, along the
- * dimension of the slices perhaps, in which the array need not be cut. */
+/* True if several slices take all of the array together. Each would reshard its own part, perhaps
+ * along the sliced dimension, along which the array need not be cut. */
 static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return lower->uses[instr->id] > 1 && hlo_shape_is_array(instr->shape) &&
          lower->sliced[instr->id] >= hlo_shape_elements(instr->shape);
 }
 
-/* Does the only user read the operand in its place? Concatenations and pads of slices do, and
- * slices of a pad (lower_moves.c, lower_concatenate.c). */
+/* True if the only user may read the operand instead: concatenations and pads of slices, and slices
+ * of a pad (lower_moves.c, lower_concatenate.c). */
 static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_instr_t *user = lower->users[instr->id];
   if (lower->uses[instr->id] != 1 || !user) return false;
@@ -214,8 +212,8 @@ static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *
   return instr->op == HLO_SLICE && (user->op == HLO_CONCATENATE || user->op == HLO_PAD);
 }
 
-/* In this order: calls that the host divides, calls with their own way, one device, no rule,
- * partial sums, rings, the chosen axes. */
+/* Tries in this order: calls that the host divides, calls with their own lowering, one device, no
+ * rule, partial sums, rings, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   spmd_choice_t choice;
@@ -238,7 +236,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   return NULL;
 }
 
-/* What reshapes lead back to: x for [6, 8] -> [48] -> [6, 8]; NULL: nothing of these dimensions. */
+/* The array that a chain of reshapes restores: x for [6, 8] -> [48] -> [6, 8]; NULL: none. */
 static const hlo_instr_t *reshaped_back(const hlo_instr_t *instr) {
   const hlo_instr_t *x = instr;
   while (x->op == HLO_RESHAPE) {
@@ -248,8 +246,8 @@ static const hlo_instr_t *reshaped_back(const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* What the instruction gives as it is: the operand of a slice of everything, or of a concatenation
- * of which the others have no elements; NULL: nothing. */
+/* The operand that equals the result: that of a slice of everything, or of a concatenation whose
+ * other operands are empty; NULL: none. */
 static const hlo_instr_t *same_as(const hlo_instr_t *instr) {
   if (instr->op == HLO_RESHAPE) return reshaped_back(instr);
   for (int k = 0; k < instr->operand_count; k++)
@@ -341,7 +339,7 @@ static uint64_t wanted_by(const hlo_instr_t *instr) {
   return index < 64 ? UINT64_C(1) << index : UINT64_MAX;
 }
 
-/* The root has one use more, by the caller. */
+/* The root has an additional use, by the caller. */
 static void count_uses(spmd_lower_t *lower) {
   for (size_t i = 0; i < lower->from->instrs.count; i++) {
     const hlo_instr_t *instr = lower->from->instrs.data[i];
@@ -355,7 +353,7 @@ static void count_uses(spmd_lower_t *lower) {
   lower->uses[lower->from->root->id]++;
 }
 
-/* From the root on, so that elements that are taken and not used do not count. */
+/* Visits users first, so that elements that are read but not used do not count. */
 static void find_wanted(spmd_lower_t *lower) {
   lower->wanted[lower->from->root->id] = UINT64_MAX;
   for (size_t i = lower->from->instrs.count; i-- > 0;) {
@@ -375,8 +373,8 @@ static const spmd_sharding_t *without_placement(spmd_lower_t *lower, const spmd_
   return copy;
 }
 
-/* Parameter k, its leaves cut as given or as propagated; parts that the caller has on other devices
- * are sent to theirs. */
+/* Defines the leaves of a parameter, cut as given or as propagated. Parts that the caller has on
+ * other devices are sent to the right ones. */
 static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
                             const spmd_sharding_t *const *given) {
   const spmd_sharding_t *const *shardings = given ? given : spmd_preferred_leaves(lower, param);
@@ -417,7 +415,7 @@ const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *li
   return tuple;
 }
 
-/* A new computation beside the old one, which stays as it is: other callers may still read it. */
+/* Makes a new computation; other callers may still read the old one. */
 static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
                          const hlo_computation_t *from) {
   hlo_computation_t *into;
@@ -444,7 +442,7 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   return NULL;
 }
 
-/* Parameters first, then instructions in their order, then the root as it is wanted. */
+/* Lowers parameters, then instructions in their order, then the root in the wanted shardings. */
 hr_status_t spmd_lower_computation(spmd_lower_module_t *shared, const hlo_computation_t *from,
                                    const spmd_sharding_t *const *params,
                                    const spmd_sharding_t *const *results,

@@ -1,6 +1,6 @@
-/* Concatenate. A concatenation of slices fetches from what they were cut from, and pieces that
+/* Concatenate. A concatenation of slices fetches from the operands of the slices. Pieces that
  * continue each other around the end of one array (a roll) are one window of it. Other pieces of a
- * dimension that is cut have windows each, or their blocks travel together (piece_moves.h). */
+ * cut dimension have a window each, or their blocks travel together (piece_moves.h). */
 #include <math.h>
 
 #include "base/arith.h"
@@ -9,7 +9,7 @@
 #include "partition/lower/lower_ops.h"
 #include "partition/lower/piece_moves.h"
 
-#define MAX_EXCHANGED 16 /* parts: each has instructions of its own */
+#define MAX_EXCHANGED 16 /* most parts of an exchange: each adds instructions */
 
 /* Elements of the result that one part has along d. */
 static int64_t own_width(const spmd_choice_t *choice, int d) {
@@ -19,10 +19,10 @@ static int64_t own_width(const spmd_choice_t *choice, int d) {
 
 typedef struct piece { /* elements [from, from + size) of an array become a part of the result */
   spmd_local_t *source;
-  int64_t from, size, at; /* at: where it begins in the result */
+  int64_t from, size, at; /* at: offset in the result */
 } piece_t;
 
-/* A slice stands for the array that it was cut from. */
+/* The piece of operand k; for a slice, a piece of the slice's operand. */
 static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
                         int64_t at) {
   const hlo_instr_t *operand = concatenate->operands[k];
@@ -34,8 +34,8 @@ static piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int
   return piece;
 }
 
-/* One array's elements in order, from any place on and around its end; no part needs a chunk of it
- * twice. */
+/* True if the pieces are the elements of one array in order, starting anywhere and wrapping around
+ * its end, and no part needs a chunk twice. */
 static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int64_t chunk) {
   int64_t size = pieces[0].source->shape->dims[d];
   for (int k = 1; k < count; k++) {
@@ -46,7 +46,7 @@ static bool is_roll(const piece_t *pieces, int count, int d, int64_t parts, int6
   return size % parts == 0 && chunk + size / parts <= size;
 }
 
-/* Places of the part that this piece does not fill get anything. */
+/* The window of one piece; contents of places that the piece does not fill are undefined. */
 static spmd_window_t window_of_piece(spmd_lower_t *lower, const piece_t *piece, int d,
                                      spmd_axes_t axes, int64_t chunk, bool wrap) {
   int64_t size = piece->source->shape->dims[d];
@@ -83,8 +83,8 @@ static piece_t *pieces_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, i
   return pieces;
 }
 
-/* What the rounds of all pieces cost. Two travel at the same time, as those of a halo; more follow
- * on each other. */
+/* Cost of the common rounds of all pieces. Two rounds travel at the same time, as those of a halo;
+ * more run one after another. */
 static double together_us(const spmd_piece_moves_t *plan, int64_t parts, double row_bytes) {
   const spmd_moves_t *moves = &plan->moves;
   double cost = 0, sent = moves->sent * row_bytes;
@@ -95,8 +95,8 @@ static double together_us(const spmd_piece_moves_t *plan, int64_t parts, double 
   return cost;
 }
 
-/* Pieces along d, cut by `axes` in parts of `width` elements, with all rounds together, or at once
- * if that costs less. False: it takes too many. */
+/* Plans common rounds of all pieces, or one exchange if that costs less; the result has parts of
+ * `width` elements along d. False: too many rounds. */
 static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
                          spmd_axes_t axes, int64_t width, double row_bytes,
                          spmd_piece_moves_t *out_moves) {
@@ -125,7 +125,8 @@ static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, 
   return true;
 }
 
-/* What a gather of one piece costs; the first of several that become one instruction waits. */
+/* Cost of gathering one piece. Several gathers become one instruction: only the first has latency.
+ */
 static double gather_us(const piece_t *piece, int d, spmd_axes_t axes, double row_bytes,
                         bool first) {
   int64_t parts = spmd_axes_parts(axes);
@@ -134,8 +135,8 @@ static double gather_us(const piece_t *piece, int d, spmd_axes_t axes, double ro
   return first ? all : all - spmd_step_us(SPMD_ALL_GATHER, 0, (double)parts);
 }
 
-/* What pieces cost that each have rounds of their own; gathered where that costs less, if `gathers`
- * says so. */
+/* Cost of separate rounds for each piece, or of gathering a piece if that is cheaper and `gathers`
+ * allows it. */
 static double apart_us(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
                        spmd_axes_t axes, int64_t width, double row_bytes, bool gathers) {
   double cost = 0;
@@ -187,7 +188,7 @@ static hlo_instr_t *place(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_
                                  width);
 }
 
-/* `next` in the places from first[part] to past[part], else x. */
+/* `next` at the places first[part] .. past[part] - 1, else x. */
 static hlo_instr_t *fill_places(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t *next, int d,
                                 spmd_axes_t axes, const int64_t *first, const int64_t *past) {
   spmd_emit_t *emit = &lower->emit;
@@ -213,7 +214,7 @@ static bool is_used(const int64_t *past, int64_t parts) {
   return false;
 }
 
-/* What parts have themselves of piece k, where the part of the result has it. */
+/* The elements of a piece that a part holds itself, at their places in its part of the result. */
 static hlo_instr_t *own_piece(spmd_lower_t *lower, const piece_t *piece, hlo_instr_t *x, int d,
                               spmd_axes_t axes, int64_t width) {
   int64_t step = x ? x->shape->dims[d] - width : 0;
@@ -221,8 +222,7 @@ static hlo_instr_t *own_piece(spmd_lower_t *lower, const piece_t *piece, hlo_ins
   return placed ? place(lower, x, d, axes, width, placed) : NULL;
 }
 
-/* What all rounds bring, by round; `all`: the chunks of a part, side by side. NULL after a failure.
- */
+/* The received blocks, by round; `all`: the concatenated chunks of a part. NULL after a failure. */
 static hlo_instr_t **send_blocks(spmd_lower_t *lower, spmd_axes_t axes, int d,
                                  const spmd_piece_moves_t *plan, hlo_instr_t *all) {
   spmd_emit_t *emit = &lower->emit;
@@ -243,7 +243,7 @@ static hlo_instr_t **send_blocks(spmd_lower_t *lower, spmd_axes_t axes, int d,
   return blocks;
 }
 
-/* Pieces whose blocks travel in the same rounds, or at once. */
+/* Emits pieces whose blocks travel in common rounds or in one exchange. */
 static hlo_instr_t *move_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
                                 const piece_t *pieces, int d, const spmd_piece_moves_t *plan) {
   int count = choice->instr->operand_count, rounds = plan->moves.count;
@@ -266,7 +266,7 @@ static hlo_instr_t *move_pieces(spmd_lower_t *lower, const spmd_choice_t *choice
   return x;
 }
 
-/* The later pieces where their elements begin. */
+/* Emits a window for each piece and selects the piece of each place. */
 static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
                                   const piece_t *pieces, int d) {
   spmd_emit_t *emit = &lower->emit;
@@ -289,7 +289,7 @@ static hlo_instr_t *choose_pieces(spmd_lower_t *lower, const spmd_choice_t *choi
   return x;
 }
 
-/* Together or apart, whichever costs less. */
+/* Emits common or separate rounds, whichever cost less. */
 static hlo_instr_t *cut_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
                                const piece_t *pieces, int d) {
   const spmd_sharding_t *sharding = choice->tensors[0];

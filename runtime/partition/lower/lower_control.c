@@ -1,8 +1,8 @@
-/* Control flow. Every value that a loop carries has one sharding, that of the loop's result, for
- * its start, the parameters of condition and body, and what the body returns. Branches get their
- * operands as their parameters are cut and all return the conditional's sharding. Predicates and
- * branch indices are whole on every partition, so that all take the same way and meet in the same
- * collectives. Callees are lowered once, with the shardings that propagation gave them. */
+/* Control flow. Every array of a loop's state has one sharding, that of the loop's result: for its
+ * initial value, the parameters of condition and body, and the body's result. Branches get operands
+ * in the shardings of their parameters, and all return the conditional's sharding. Predicates and
+ * branch indices are whole on every partition, so that all partitions execute the same collectives.
+ * Callees are lowered once, with their propagated shardings. */
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_match.h"
 
@@ -18,7 +18,8 @@ static void define_leaves(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_ins
     spmd_define(lower, instr, i, leaves[i], shardings[i]);
 }
 
-/* What a loop carries is reduced: a partial value would be summed once more in each step. */
+/* The shardings of a loop's state, without unreduced axes: a partial value would be summed again in
+ * each iteration. */
 static const spmd_sharding_t **carried(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **leaves = spmd_preferred_leaves(lower, instr);
   for (int i = 0; leaves && i < hlo_shape_leaf_count(instr->shape); i++) {
@@ -36,19 +37,19 @@ static const hlo_instr_t *only_param(const hlo_instr_t *instr, int c) {
   return instr->called[c]->params.data[0];
 }
 
-/* Collectives of the loop's computations count once for each step in reports. */
+/* Marks the collectives of a loop's computations in the report. */
 static void mark_loop(spmd_lower_t *lower, size_t first) {
   spmd_report_notes_t *report = lower->shared->emit.report;
   for (size_t i = first; i < report->items.count; i++) report->items.data[i].in_loop = true;
 }
 
-/* Element i of what a loop carries, if x is that in the loop's body. */
+/* True if x is element i of the state in the loop's body. */
 static bool is_carried(const hlo_instr_t *x, const hlo_instr_t *param, int i) {
   return x->op == HLO_GET_TUPLE_ELEMENT && x->operands[0] == param &&
          hlo_attr_int(x, HLO_ATTR_INDEX) == i;
 }
 
-/* Does a loop's condition compare with this number? */
+/* True if the loop's condition compares with this number. */
 static bool counts_to(const hlo_computation_t *condition, int64_t number) {
   int64_t value;
   for (size_t i = 0; i < condition->instrs.count; i++) {
@@ -59,8 +60,8 @@ static bool counts_to(const hlo_computation_t *condition, int64_t number) {
   return false;
 }
 
-/* Does the loop take one element of dimension d of element i in each of its steps, of as many as
- * there are, and leave the array as it is? */
+/* True if each iteration slices one element along dimension d of state element i, does not change
+ * the array, and there are as many iterations as elements. */
 static bool takes_each(const hlo_instr_t *loop, int i, int d) {
   const hlo_computation_t *body = loop->called[1];
   const hlo_instr_t *param = only_param(loop, 1);
@@ -76,8 +77,8 @@ static bool takes_each(const hlo_instr_t *loop, int i, int d) {
   return false;
 }
 
-/* Arrays that are scanned along a dimension that is cut are gathered along it before the loop: to
- * send each element to everybody in its step takes twice the bytes, and a collective each. */
+/* Gathers arrays that the loop scans along a cut dimension before the loop: sending each element to
+ * all partitions in its iteration would take twice the bytes, and a collective each. */
 static void gather_scanned(spmd_lower_t *lower, const hlo_instr_t *loop,
                            const spmd_sharding_t **state) {
   bool flat = hlo_shape_is_tuple(loop->shape) &&
@@ -97,7 +98,7 @@ static void gather_scanned(spmd_lower_t *lower, const hlo_instr_t *loop,
   }
 }
 
-/* The condition's result is whole, or parts could leave the loop at different times. */
+/* The condition's result is whole, so that all partitions leave the loop at the same time. */
 static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **state = carried(lower, instr), *whole = spmd_replicated(lower, 0);
   hlo_computation_t *called[2];
@@ -115,7 +116,7 @@ static hr_status_t lower_while(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* A branch may hold collectives: all parts take the same one. */
+/* A branch may hold collectives: all partitions take the same one. */
 static hr_status_t lower_conditional(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_sharding_t **results = carried(lower, instr);
   hlo_computation_t **called;
@@ -138,7 +139,7 @@ static hr_status_t lower_conditional(spmd_lower_t *lower, const hlo_instr_t *ins
   return NULL;
 }
 
-/* Calls that are left are bodies of manual computations. */
+/* After normalisation, calls are those of manual computations. */
 static hr_status_t lower_call(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_computation_t *callee = instr->called[0];
   hlo_computation_t **known = &lower->shared->called[callee->id];
@@ -168,7 +169,6 @@ static void lower_barrier(spmd_lower_t *lower, const hlo_instr_t *instr) {
   define_leaves(lower, instr, spmd_emit_like(&lower->emit, instr, &x, x->shape), wanted);
 }
 
-/* The four ways in which a computation calls another, or holds values together. */
 hr_status_t spmd_lower_control(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (instr->op == HLO_WHILE) return lower_while(lower, instr);
   if (instr->op == HLO_CONDITIONAL) return lower_conditional(lower, instr);

@@ -1,15 +1,13 @@
-/* Calls that one device does for all: JAX's callbacks, whose sharding names the device that calls
- * Python, custom calls with effects and without a rule, infeeds and outfeeds (without a named
- * device the first one's). So a program takes from its feeds, and gives to them, what it does on
- * one process. Operands are whole; then
+/* Calls that one device executes for all: JAX's callbacks, whose sharding names the device that
+ * calls Python; custom calls with effects and without a rule; infeeds and outfeeds (by default the
+ * first device's). So feeds see the same values as with one process. Operands are whole; then
  *
  *   conditional(partition-id == device) { the call } { zeros }
  *
- * and every result is gathered from all partitions, of which the device's part is kept, so that
- * its bits arrive as they are. A callback that is made by every device with what it has of the
- * operands (debug_callback, partitioned) gets them as they lie. Cost: partitions times the bytes of
- * the results. Not handled: calls inside of manual computations, which are made by every partition.
- */
+ * and every result is gathered from all partitions and the device's part is sliced out, so that its
+ * bits are preserved. A callback that every device calls with its own parts (debug_callback,
+ * partitioned) gets operands without resharding. Cost: partitions times the bytes of the results.
+ * Not handled: calls inside of manual computations, which every partition executes. */
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_rewrite.h"
 
@@ -24,12 +22,12 @@ static int64_t named_device(const spmd_computation_t *here, const hlo_instr_t *i
   return -1;
 }
 
-/* Has it an effect that nobody says how to divide? */
+/* True if the instruction has an effect and no rule by which to divide it. */
 static bool acts_as_whole(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_rule_t *rule = NULL;
   if (!pass_has_effect(instr) || spmd_calls_with_parts(instr)) return false;
   hr_status_t st = spmd_rule_create(lower->arena, instr, &rule);
-  bool divides = st || rule; /* a rule that does not fit is reported when it is used */
+  bool divides = st || rule; /* lowering reports a rule that does not fit */
   hr_status_release(st);
   return !divides;
 }
@@ -114,7 +112,7 @@ static hr_status_t make_idle(spmd_lower_t *lower, const hlo_instr_t *instr,
   return hlo_builder_finish(&emit.b);
 }
 
-/* What partition `device` has of x, for everybody. */
+/* Sends the x of partition `device` to all partitions. */
 static hlo_instr_t *spread(spmd_lower_t *lower, hlo_instr_t *x, int64_t device) {
   const spmd_mesh_t *mesh = lower->mesh;
   spmd_axis_t axes[SPMD_MAX_AXES];

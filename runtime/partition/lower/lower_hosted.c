@@ -1,11 +1,10 @@
-/* Custom calls whose division only the process that made the program knows, as JAX's
- * custom_partitioning: the host gets the shardings that propagation found, and answers with the
- * program of one partition and the shardings that it wants for it.
+/* Custom calls that the host partitions, such as JAX's custom_partitioning: the host gets the
+ * propagated shardings and returns the program of one partition and the shardings that it needs.
  *
- *   r = custom-call(a, b)      a, b brought into the wanted shardings
- *                              r = call(a, b), of the host's program
+ *   r = custom-call(a, b)      a, b resharded to the wanted shardings
+ *                              r = call(a, b) of the host's program
  *
- * The host's module becomes part of this one; its collectives get channels of their own. */
+ * The host's module is linked into this one; its collectives get new channels. */
 #include "ir/sharding.h"
 #include "partition/annotations/shardings.h"
 #include "partition/host.h"
@@ -43,8 +42,8 @@ static hr_status_t propagated_cuts(spmd_lower_t *lower, const hlo_instr_t *instr
 
 /* --- the host's shardings --- */
 
-/* The program's mesh and the grids of the shardings as sources of one mesh, which has the axes of
- * the program's if they fit. */
+/* Joins the program's mesh and the grids of the shardings into one mesh, with the axes of the
+ * program's mesh if they fit. */
 static hr_status_t join_with_mesh(spmd_lower_t *lower, const spmd_host_call_t *call, int count,
                                   spmd_meshes_t *meshes) {
   const spmd_mesh_t *mesh = lower->mesh;
@@ -105,8 +104,8 @@ static void destroy_linked(void *context, void *data, size_t size_bytes) {
   hlo_module_destroy(context);
 }
 
-/* Gives the module's memory to `owner`, as that of one more of its values: computations of the one
- * may then be in the list of the other. Destroys it on failure. */
+/* Makes `owner` own the module `part`, so that `owner` may list its computations. Destroys `part`
+ * on failure. */
 static hr_status_t give_memory(hlo_module_t *owner, hlo_module_t *part) {
   hr_buffer_t *buffer;
   hlo_value_t *value;
@@ -120,8 +119,8 @@ static hr_status_t give_memory(hlo_module_t *owner, hlo_module_t *part) {
   return st ? st : hlo_module_adopt_value(owner, value);
 }
 
-/* Moves the computations to the end of the module's list. Their instructions have no place in its
- * text. */
+/* Moves the computations of `part` to the end of the module's list. Their instructions have no
+ * source location. */
 static hr_status_t link_module(hlo_module_t *module, hlo_module_t *part) {
   HR_TRY(give_memory(module, part));
   for (size_t c = 0; c < part->computations.count; c++) {
@@ -136,7 +135,7 @@ static hr_status_t link_module(hlo_module_t *module, hlo_module_t *part) {
   return NULL;
 }
 
-/* Collectives with a number of their own: those of the host count from 1, too. */
+/* Gives the collectives of the body new channels: the host numbers its channels from 1, too. */
 static hr_status_t renumber_channels(spmd_lower_t *lower, const hlo_module_t *body) {
   for (size_t c = 0; c < body->computations.count; c++)
     for (size_t i = 0; i < body->computations.data[c]->instrs.count; i++) {
@@ -154,7 +153,7 @@ static hr_status_t renumber_channels(spmd_lower_t *lower, const hlo_module_t *bo
   return NULL;
 }
 
-/* Parameters and results of the body are the parts that the shardings say. */
+/* Checks that parameters and results of the body have the local shapes of the shardings. */
 static hr_status_t check_body(spmd_lower_t *lower, const spmd_host_call_t *call,
                               const spmd_sharding_t *const *shardings) {
   const hlo_instr_t *instr = call->instr;

@@ -1,21 +1,21 @@
-/* Operations that take places from indices. Indices are clamped, or tested, against global sizes;
- * then they become local by the start of the partition's part.
+/* Indexed operations. Indices are clamped, or tested, against global sizes; then the start of the
+ * partition's part is subtracted.
  *
- *   dynamic-slice, gather   what a partition does not hold is the identity of a sum: partial
- * results dynamic-update-slice    the update lands in a margin where it is not for this partition
- *   scatter                 foreign indices fall outside and are dropped; with updates that are
- * cut, only the first partition begins with the operand */
+ *   dynamic-slice, gather   elements of other partitions are the identity of a sum: partial results
+ *   dynamic-update-slice    an update for another partition lands in a margin
+ *   scatter                 indices of other partitions are out of bounds, so dropped; if updates
+ *                           are cut, only the first partition starts from the operand */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
-/* Values above it cannot occur, and cannot be written either. */
+/* Largest value of an integer type: an upper bound above it is not representable. */
 static int64_t largest_of(hr_dtype_t dtype) {
   int bits = (int)hr_dtype_bytes(dtype) * 8;
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   return bits - is_signed >= 63 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
 }
 
-/* Indices of any integer type within low .. high, as offsets. */
+/* Clamps indices of any integer type to low .. high and converts them to the offset type. */
 static hlo_instr_t *clamp_index(spmd_lower_t *lower, hlo_instr_t *x, int64_t low, int64_t high) {
   spmd_emit_t *emit = &lower->emit;
   if (!x) return NULL;
@@ -48,8 +48,8 @@ static bool lists(hr_ints_t list, int64_t value) {
 
 /* --- dynamic slice and update --- */
 
-/* f32[16,5] -> f32[3,5] with rows over 8 parts: whoever holds a row of the slice adds it, so that
- * the rows are a reduction. Sizes that stay pass through. */
+/* f32[16,5] -> f32[3,5] with rows over 8 parts: each part contributes the rows of the slice that it
+ * holds, so that the rows are a reduction. Dimensions of unchanged size pass through. */
 hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
                                     const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -68,8 +68,8 @@ hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
-/* 3 rows from row 5, parts of 2: part 2 has rows 4 and 5, sees its start at 5 - 4 = 1, and has one
- * of the three; part 3 has the other two, with its start at -1. */
+/* Example: 3 rows from row 5, parts of 2. Part 2 has rows 4 and 5, so its local start is 5 - 4 = 1
+ * and it holds one of the three rows; part 3 holds the other two, with local start -1. */
 hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                              int d, hlo_instr_t *start) {
   int64_t size = choice->instr->shape->dims[d], whole = choice->instr->operands[0]->shape->dims[d];
@@ -100,7 +100,7 @@ hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *
   return x;
 }
 
-/* Starts become of one type, offsets; those of dimensions that the update fills are zero. */
+/* Start indices get the offset type; they are zero for dimensions that the update fills. */
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   spmd_emit_t *emit = &lower->emit;
@@ -147,19 +147,19 @@ static hlo_instr_t *component(spmd_lower_t *lower, const indexing_t *of, hlo_ins
   return spmd_emit_slice(&lower->emit, indices, (int)of->vector, c, 1);
 }
 
-/* Is dimension d of operand 0 cut, and chosen from by indices (not taken whole)? */
+/* True if dimension d of operand 0 is cut and indexed (not taken whole). */
 static bool is_indexed(const indexing_t *of, int64_t d, int64_t slice) {
   const hlo_shape_t *shape = of->choice->instr->operands[0]->shape;
   return is_cut(of->choice, 0, (int)d) && slice != shape->dims[d];
 }
 
-/* One column of the indices after the other. */
+/* Concatenates the columns of the indices. */
 static hlo_instr_t *join(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t **parts) {
   if (of->map.count == 1) return parts[0];
   return spmd_emit_concat(&lower->emit, (int)of->map.count, parts, (int)of->vector);
 }
 
-/* Is every index of the component within this partition's part? */
+/* By index of the component: true if it is within this partition's part. */
 static hlo_instr_t *within(spmd_lower_t *lower, hlo_instr_t *x, int64_t chunk) {
   spmd_emit_t *emit = &lower->emit;
   hlo_instr_t *zero = spmd_emit_fill_like(emit, spmd_emit_index(emit, 0), x);
@@ -168,7 +168,7 @@ static hlo_instr_t *within(spmd_lower_t *lower, hlo_instr_t *x, int64_t chunk) {
                           hlo_build_compare(&emit->b, HLO_DIRECTION_LT, x, end));
 }
 
-/* The batch dimensions' truth values in every element of the result, else the identity. */
+/* Masks the result: the identity where the index is not in this partition's part. */
 static hlo_instr_t *keep_held(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *held,
                               hlo_instr_t *x) {
   spmd_emit_t *emit = &lower->emit;
@@ -187,8 +187,8 @@ static hlo_instr_t *keep_held(spmd_lower_t *lower, const indexing_t *of, hlo_ins
   return hlo_build_select(&emit->b, held, x, spmd_emit_fill_like(emit, identity, x));
 }
 
-/* Clamped by the whole's sizes, then counted from the part's first row. Rows of other parts are
- * read somewhere, and replaced by the identity. */
+/* Indices are clamped to global sizes and made relative to the part's first row. Indices of other
+ * parts read arbitrary rows, which are replaced by the identity. */
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_shape_t *whole = instr->operands[0]->shape;
@@ -220,7 +220,7 @@ hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice)
   return keep_held(lower, &of, held, x);
 }
 
-/* Indices for the padding of dimensions that are cut unevenly: outside. */
+/* Makes indices in the padding of unevenly cut dimensions out of bounds. */
 static hlo_instr_t *drop_padding(spmd_lower_t *lower, const indexing_t *of, hlo_instr_t *x) {
   const hlo_shape_t *shape = of->choice->instr->operands[of->indices]->shape;
   for (int d = 0; d < shape->rank && x; d++)
@@ -246,7 +246,7 @@ static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
   return drop_padding(lower, of, of->map.count ? join(lower, of, parts) : x);
 }
 
-/* Where each part has updates of its own, the first one alone begins with the operand. */
+/* If each part has its own updates, only the first part starts from the operand. */
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   spmd_emit_t *emit = &lower->emit;

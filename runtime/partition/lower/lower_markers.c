@@ -1,7 +1,7 @@
 /* Custom calls that carry shardings. A constraint, a result marker or a barrier is its operand in
  * the propagated sharding. At the border of a manual computation the operand gets the sharding of
- * the border; inside, the same array counts as global in the other axes alone: the manual axes come
- * first in each dimension and are dropped there. Results go the other way.
+ * the border. Inside, the same local array is a part of a smaller global array: the manual axes,
+ * which come first in each dimension, are dropped. For results they are added again.
  *
  *   f32[8, 6] cut as [{"a", "b"}, {}] on ["a"=2, "b"=2], manual over "a"
  *   outside: local f32[2, 6] of global f32[8, 6]; inside: the same array, of global f32[4, 6],
@@ -58,7 +58,7 @@ hlo_instr_t *spmd_replace_parts(spmd_lower_t *lower, hlo_instr_t *x, const spmd_
   return moves ? spmd_emit_permute(&lower->emit, x, count, pairs) : x;
 }
 
-/* Who holds which part of leaf k of a marker inside of the manual computation; NULL: as here. */
+/* Mesh with the devices of leaf k of a marker inside the manual computation; NULL: as outside. */
 static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_instr_t *marker,
                                        int k) {
   const spmd_computation_t *here = &lower->shared->program->computations[marker->parent->id];
@@ -66,9 +66,9 @@ static const spmd_mesh_t *placement_of(const spmd_lower_t *lower, const hlo_inst
   return any ? here->placements[marker->id][k] : NULL;
 }
 
-/* The operand of a border, cut as the border says. What enters is cut here and then sent to its
- * place inside. What leaves lies where the inside has it, cut in free axes, too, perhaps: it is
- * sent before it is cut anew. */
+/* The operand of a border in the border's sharding. A value that enters is resharded outside and
+ * then sent to the devices of the inside. A value that leaves is sent first and resharded then, as
+ * it may also be cut by free axes. */
 static hlo_instr_t *bring(spmd_lower_t *lower, const hlo_instr_t *marker, int k, bool enters,
                           const spmd_sharding_t *wanted) {
   spmd_local_t *value = spmd_operand(lower, marker, k);
@@ -101,7 +101,7 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
   return NULL;
 }
 
-/* The host is told how the operand is cut; the call itself does nothing. */
+/* Reports the operand's sharding to the host (InspectSharding). */
 static hr_status_t tell_host(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const spmd_host_t *host = spmd_host_current();
   const hlo_instr_t *operand = instr->operands[0];
@@ -114,8 +114,8 @@ static hr_status_t tell_host(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return host->inspect(host->context, config, sharding, operand->shape->rank);
 }
 
-/* The array that several operations use as the program wants it is there before they choose what
- * they use: one by one, each would find its own part of the way cheaper. */
+/* Reshards an array before its users choose axes: each user alone would prefer a cheaper partial
+ * resharding of its own. */
 void spmd_reshard_now(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_local_t *value = lower->values[instr->id][0];
   if (value && !value->recipe) spmd_use(lower, value, value->preferred);

@@ -1,19 +1,19 @@
-/* Operations with more to do than to run on local shapes, by family. Each takes the choice of axes
- * and gives the local result. */
+/* Lowering of operations that need more than to run on local shapes, by family. Each function takes
+ * the choice of axes and returns the local result. */
 #ifndef HR_PARTITION_LOWER_LOWER_OPS_H
 #define HR_PARTITION_LOWER_LOWER_OPS_H
 
 #include "partition/lower/lower.h"
 
-/* x, of global `size` along d and cut there by `axes`, with `fill` beyond its end. NULL: no
- * need for a fill. */
+/* Replaces elements of x beyond the end of dimension d, of global size `size` and cut by `axes`, by
+ * `fill`; NULL: returns x. */
 hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
                                int64_t size, hlo_instr_t *fill);
-/* Operand k with the identity of `op` beyond the ends of all dimensions that a reduction factor
- * cuts unevenly; `init` for ops that need none of their own. */
+/* Operand k, masked with `init` (NULL: the identity of `op`) beyond the ends of all dimensions that
+ * a reduction factor cuts unevenly. */
 hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k,
                                  hlo_opcode_t op, hlo_instr_t *init);
-/* A scalar on the first partition along the axes, the identity of `op` on the others. */
+/* The scalar on the first partition along the axes, the identity of `op` on the others. */
 hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcode_t op,
                              spmd_axes_t axes);
 /* First element of this partition's part along d of a tensor of the choice. */
@@ -23,8 +23,8 @@ hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, i
 /* lower_reduce.c */
 hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice);
-/* lower_ring.c: a product with parts of a large array that go round; false: no array of it is large
- * enough, or goes round. True: the result is defined. */
+/* lower_ring.c: a product in which the parts of a large array travel in a ring. False: no array is
+ * large enough, or none can travel. True: the result is defined. */
 bool spmd_lower_ring(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 /* lower_top_k.c */
@@ -53,14 +53,14 @@ hlo_instr_t *spmd_lower_rng(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_indexed.c */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);
-/* The elements of the result from `start` on, of x, whose dimension d is cut: the identity of a sum
- * where other partitions hold them. */
+/* The part of a slice from `start` on of x, whose dimension d is cut: zeros (the identity of a sum)
+ * for elements that other partitions hold. */
 hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                              int d, hlo_instr_t *start);
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_scatter(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
-/* aligned_indices.c: of a gather or scatter */
+/* aligned_indices.c: rule of a gather or scatter */
 hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule);
 hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *instr,

@@ -1,7 +1,7 @@
-/* Sums that stay partial. A value whose parts are still to be summed may go through operations that
- * are linear in it, and is then reduced later, once: the sum of several partial values instead of
- * each of them, or what is left after a reduction. Only values with one user are passed on so;
- * others are reduced first, or would be reduced several times. */
+/* Sums that stay partial. Operations that are linear in a partial value can be applied to its
+ * parts, so that it is reduced later and once: after adding several partial values, or after a
+ * reduction to fewer elements. Values with several users are reduced first, as each user would
+ * reduce them otherwise. */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
@@ -11,7 +11,7 @@ static bool is_partial(const spmd_local_t *value) {
   return value->preferred->unreduced.count || (value->uses == 1 && !form->next);
 }
 
-/* Operations that a sum may come after as well as before, but for reductions. */
+/* True for operations other than reductions that commute with a sum. */
 static bool is_linear(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_NEGATE:
@@ -26,7 +26,7 @@ static bool is_linear(const hlo_instr_t *instr) {
   }
 }
 
-/* May the value of a sum's operand come out partial, too? */
+/* True if the operand of a sum may be partial, too. */
 static bool may_be_partial(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   while (lower->uses[instr->id] == 1 && is_linear(instr)) instr = instr->operands[0];
   bool reduces = instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_REDUCE ||
@@ -34,9 +34,9 @@ static bool may_be_partial(const spmd_lower_t *lower, const hlo_instr_t *instr) 
   return lower->uses[instr->id] == 1 && reduces;
 }
 
-/* Will less be reduced if the result stays partial? It will be summed with another partial value,
- * or be reduced to a smaller one, before anything needs it whole. Otherwise scaling comes after the
- * reduction, of as many elements as it leaves, and becomes one loop with what follows. */
+/* True if the result is added to another partial value, or reduced to fewer elements, before a user
+ * needs it whole. Otherwise scaling is better done after the reduction, where it has no more
+ * elements and can be fused with its users. */
 bool spmd_is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_instr_t *user = lower->users[instr->id];
   while (user && lower->uses[instr->id] == 1 && is_linear(user)) {
@@ -53,8 +53,8 @@ static bool only_scales(const hlo_instr_t *instr) {
   return is_linear(instr) && hlo_op_is(instr->op, OP_ELEMENTWISE);
 }
 
-/* f(sum of parts) = sum of f(parts), if all other operands are alike everywhere. Conversions to
- * another width round each part, so they are left out. */
+/* True if f(sum of parts) = sum of f(parts) for replicated other operands. False for conversions to
+ * another width, which round each part. */
 static bool keeps_sums(const hlo_instr_t *instr) {
   hr_dtype_t from = instr->operands[0]->shape->dtype;
   hlo_opcode_t op;
@@ -77,7 +77,8 @@ static bool keeps_sums(const hlo_instr_t *instr) {
   }
 }
 
-/* The operand that is partial, if the operation is linear in it; -1. All of a sum's must be. */
+/* The partial operand if the operation is linear in it, else -1. All operands of a sum must be
+ * partial. */
 static int partial_operand(spmd_lower_t *lower, const hlo_instr_t *instr) {
   int count = 0, found = -1;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -91,7 +92,7 @@ static int partial_operand(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return found == 1 && instr->op != HLO_MULTIPLY ? -1 : found;
 }
 
-/* Initial values that change nothing: sums from zero. */
+/* True if the instruction is no reduction, or one with initial value zero. */
 static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (instr->op != HLO_REDUCE) return true;
   const spmd_local_t *init = spmd_operand(lower, instr, 1);
@@ -107,7 +108,7 @@ static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
   return false;
 }
 
-/* Can every operand be had, without moving anything, in the sharding that the factors give? */
+/* Finds the tensors' shardings by the factors; false if an operand would have to be moved. */
 static bool find_tensors(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
                          const spmd_axes_t *axes, spmd_axes_t unreduced,
                          const spmd_sharding_t **tensors) {

@@ -1,7 +1,7 @@
-/* Random bits of one part. Both generators are counters: word w of the whole array follows from the
- * key and w alone, so a partition sets its counter to where its part begins and makes no other
- * words. The words are made as u64 elements of a list, which have the generators' plain order, and
- * brought into the order of the array:
+/* Random bits of one part. Both generators are counter-based: word w of the whole array depends on
+ * the key and w alone, so a partition sets its counter to the start of its part and generates no
+ * other words. The words are generated as a list of u64 in the order of the counter and rearranged
+ * into the order of the array:
  *
  *   Philox     element i takes word i (of 64 bits: 2i and 2i + 1); four words a count
  *   Threefry   64 bits: element i is count i. Narrower: the array is seen as [outer, size, inner]
@@ -11,8 +11,8 @@
  *   f32[8, 3] cut into 4 parts, Philox: part 1 begins with word 6 = 4 * 1 + 2: its counter starts
  *   one higher, and the first two words are dropped
  *
- * The part must be a run of whole rows of the first dimension that has more than one element. What
- * cuts others is cut off afterwards, of bits that were made for all of them.
+ * The part must be a run of whole rows of the first dimension that has more than one element. For
+ * cuts of other dimensions, the bits of all parts are generated and then sliced.
  * The state after the call is that of the whole array. Source: ops/kernels/reference/random.c. */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static bool is_threefry(const hlo_instr_t *instr) {
   return hlo_attr_enum(instr, HLO_ATTR_RNG_ALGORITHM) == HLO_RNG_ALGORITHM_THREE_FRY;
 }
 
-/* A key, a counter, and for Philox perhaps the counter's high half. */
+/* True if the state is a key, a counter, and for Philox optionally the counter's high half. */
 static bool knows_state(const hlo_instr_t *instr) {
   const hlo_shape_t *state = instr->operands[0]->shape;
   bool is_list = state->dtype == HR_U64 && state->rank == 1;
@@ -123,8 +123,8 @@ static hlo_instr_t *carry(drawing_t *draw, hlo_instr_t *high, hlo_instr_t *low, 
   return hlo_build_binary(b, HLO_ADD, high, hlo_build_convert(b, wrapped, HR_U64));
 }
 
-/* `count` elements of u64 from a counter that is `ahead` of the state's, as a list. A Philox state
- * of two words has its key for the counter's high half, so three words are given. */
+/* A list of `count` u64 elements from the state's counter plus `ahead`. A Philox state of two words
+ * uses its key as the counter's high half, so three words are passed. */
 static hlo_instr_t *draw_list(drawing_t *draw, hlo_instr_t *ahead, int64_t count) {
   spmd_emit_t *emit = &draw->lower->emit;
   bool threefry = is_threefry(draw->choice->instr);
@@ -143,7 +143,7 @@ static hlo_instr_t *draw_list(drawing_t *draw, hlo_instr_t *ahead, int64_t count
   return drawn ? hlo_build_element(&emit->b, drawn, 1) : NULL;
 }
 
-/* Words of 32 bits in the result's type, which takes their low bits. */
+/* Converts 32-bit words to the result's type, which takes their low bits. */
 static hlo_instr_t *narrow(drawing_t *draw, hlo_instr_t *x) {
   spmd_emit_t *emit = &draw->lower->emit;
   hr_dtype_t type = draw->whole->dtype;
@@ -185,7 +185,8 @@ static void advance_philox(drawing_t *draw, hlo_instr_t **after) {
 
 /* --- Threefry --- */
 
-/* As the reference kernel chooses it: the first of even size, else the first of the largest. */
+/* The reference kernel's choice: the first dimension of even size, else the first of the largest.
+ */
 static int split_dimension(const hlo_shape_t *shape) {
   int largest = 0;
   for (int d = 0; d < shape->rank; d++)
@@ -253,7 +254,7 @@ static void advance_threefry(drawing_t *draw, hlo_instr_t **after) {
 
 /* --- all of it --- */
 
-/* Bits that the program wants cut, and everybody makes: the report says so. */
+/* Reports bits that should be cut but are generated whole on every partition. */
 static void note_whole(spmd_lower_t *lower, const spmd_choice_t *choice) {
   spmd_report_notes_t *report = lower->shared->emit.report;
   const hlo_instr_t *instr = choice->instr;

@@ -1,14 +1,14 @@
 /* Products and reductions over dimensions that are cut: every partition reduces its part, and the
  * results stay partial until they are used. Elements beyond the end of an uneven dimension are
- * replaced by the identity. The initial value counts once. Reductions of several arrays that choose
- * among their elements (argmax) gather the partial choices and choose again, in the order of the
- * parts. */
+ * replaced by the identity. The initial value is applied once. Reductions of several arrays that
+ * select among their elements (argmax) gather the partial selections and reduce these again, in the
+ * order of the parts. */
 #include "ops/query/selection_eval.h"
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
-/* 10 elements in 4 parts of 3: part 3 has 9 and two places beyond the end, where coordinate * 3 + i
- * is not below 10. */
+/* Example: 10 elements in 4 parts of 3. Part 3 has element 9 and two places beyond the end, where
+ * coordinate * 3 + i is not below 10. */
 hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_axes_t axes,
                                int64_t size, hlo_instr_t *fill) {
   spmd_emit_t *emit = &lower->emit;
@@ -18,7 +18,7 @@ hlo_instr_t *spmd_mask_padding(spmd_lower_t *lower, hlo_instr_t *x, int d, spmd_
   return spmd_emit_mask(emit, x, d, offset, INT64_MIN, size, fill);
 }
 
-/* Along reductions alone: what passes through carries its padding to the padding of the result. */
+/* Pass-through dimensions need no mask: their padding becomes padding of the result. */
 hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choice, int k,
                                  hlo_opcode_t op, hlo_instr_t *init) {
   const spmd_tensor_factors_t *factors = &choice->rule->tensors[k];
@@ -34,7 +34,8 @@ hlo_instr_t *spmd_masked_operand(spmd_lower_t *lower, const spmd_choice_t *choic
   return x;
 }
 
-/* 16 ones over 8 parts from 5: 5 + 2 on the first part and 2 on the others come to 21. */
+/* Example: the sum of 16 ones over 8 parts with initial value 5 is 5 + 2 on the first part and 2 on
+ * the others, together 21. */
 hlo_instr_t *spmd_only_first(spmd_lower_t *lower, hlo_instr_t *scalar, hlo_opcode_t op,
                              spmd_axes_t axes) {
   spmd_emit_t *emit = &lower->emit;
@@ -54,7 +55,7 @@ hlo_instr_t *spmd_part_start(spmd_lower_t *lower, const spmd_choice_t *choice, i
                           spmd_emit_index(&lower->emit, chunk));
 }
 
-/* Both sides are masked: 0 times infinity is no 0. */
+/* Both operands are masked, as 0 times infinity is not 0. */
 hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
   hlo_instr_t *zero[2], *operands[2];
   for (int k = 0; k < 2; k++) {
@@ -64,9 +65,9 @@ hlo_instr_t *spmd_lower_dot(spmd_lower_t *lower, const spmd_choice_t *choice) {
   return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
 }
 
-/* Choices may depend on the order of the elements (the first NaN), so parts must follow each other:
- * only the major one of the reduced dimensions is cut. Every result is one of the inputs, chosen by
- * comparisons: applying it to parts and again to the parts' results is the same. */
+/* True if every result of the function is one of its inputs, selected by comparisons: then it can
+ * be applied to parts and again to the parts' results. The selection may depend on the order of the
+ * elements (the first NaN), so only the major one of the reduced dimensions is cut. */
 static bool only_chooses(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++) switch (body->instrs.data[i]->op) {
       case HLO_PARAMETER:
@@ -83,10 +84,10 @@ static bool only_chooses(const hlo_computation_t *body) {
   return true;
 }
 
-#define MAX_CHOSEN 4 /* arrays that are reduced together */
-#define MAX_STEPS 32 /* instructions of a function that chooses */
+#define MAX_CHOSEN 4 /* most arrays that are reduced together */
+#define MAX_STEPS 32 /* most instructions of a selecting function */
 
-/* Is `want` what the function chooses of a and b? All are `count` numbers. */
+/* True if the function selects `want` from a and b; each has `count` numbers. */
 static bool chooses(const hlo_computation_t *body, int count, const double *a, const double *b,
                     const double *want) {
   double params[2 * MAX_CHOSEN], values[MAX_STEPS];
@@ -105,10 +106,11 @@ static bool chooses(const hlo_computation_t *body, int count, const double *a, c
   return true;
 }
 
-/* May the initial value stand before and behind any element? Against others it must lose. Of equals
- * the first may win, or the same on both sides; if the last one wins, an initial value behind the
- * elements takes their place. Tried with numbers: `end` is the end of all values, others are 0 and
- * -end; what goes with them is 0 for the initial value and -1 or 1 for an element. */
+/* True if initial values may be inserted before and behind any element without changing the result.
+ * They must lose against other values; among equals the first must win, or always the same side (if
+ * the last one won, an initial value behind the elements would replace them). Tested with numbers:
+ * `end` is the end of all values, others are 0 and -end; the accompanying value is 0 for the
+ * initial value and -1 or 1 for an element. */
 static bool may_stand_anywhere(const hlo_computation_t *body, int count, double end) {
   double init[MAX_CHOSEN] = {end}, element[MAX_CHOSEN];
   for (double place = -1; place <= 1; place += 2) {
@@ -124,7 +126,7 @@ static bool may_stand_anywhere(const hlo_computation_t *body, int count, double 
   return true;
 }
 
-/* The initial value is an end of all values, and each part may begin with it. */
+/* True if the initial value is an end of the value range, so that each part may begin with it. */
 static bool begins_at_an_end(const hlo_instr_t *instr) {
   int count = instr->operand_count / 2;
   const hlo_instr_t *init = instr->operands[count];
@@ -147,12 +149,12 @@ bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
   return keeps_order && only_chooses(instr->called[0]) && begins_at_an_end(instr);
 }
 
-/* Sums from zero may begin everywhere. */
+/* True if the initial value is the identity of `op`, so that every part may begin with it. */
 static bool begins_anywhere(const spmd_local_t *init, hlo_opcode_t op) {
   return init->recipe && pass_is_neutral(op, init->recipe);
 }
 
-/* Sums of padding: -0.0 for floats, as 0.0 would turn a sum of -0.0 alone into 0.0. */
+/* Padding of float sums is -0.0, as 0.0 would turn a sum of -0.0 alone into 0.0. */
 static hlo_instr_t *reduce_one(spmd_lower_t *lower, const spmd_choice_t *choice) {
   hlo_opcode_t op = HLO_ADD;
   hlo_instr_t *init = spmd_chosen_operand(lower, choice, 1), *operands[2];
@@ -164,7 +166,7 @@ static hlo_instr_t *reduce_one(spmd_lower_t *lower, const spmd_choice_t *choice)
   return spmd_emit_like(&lower->emit, choice->instr, operands, spmd_chosen_shape(lower, choice, 0));
 }
 
-/* The choices of all parts as a new first dimension. */
+/* Gathers the selections of all parts as a new first dimension. */
 static hlo_instr_t *gather_choices(spmd_lower_t *lower, hlo_instr_t *x, spmd_axes_t axes) {
   int64_t dims[HLO_MAX_RANK];
   if (!x) return NULL;
@@ -174,7 +176,7 @@ static hlo_instr_t *gather_choices(spmd_lower_t *lower, hlo_instr_t *x, spmd_axe
   return spmd_emit_all_gather(&lower->emit, x, 0, axes);
 }
 
-/* Padding is the initial values, which lose: begins_at_an_end holds. */
+/* Padding is the initial value, which is never selected: begins_at_an_end holds. */
 static hlo_instr_t *reduce_several(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   int count = instr->operand_count / 2;

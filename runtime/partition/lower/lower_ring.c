@@ -1,37 +1,37 @@
-/* Products of which no process holds the whole of a large array. An operand that would be gathered
- * stays in parts that go round a ring of processes, and each step multiplies by the part at hand:
+/* Products in which no process holds the whole of a large array. Parts of an operand that would be
+ * gathered travel around a ring of processes, and each step multiplies by the part at hand:
  *
  *   w = all-gather(part)            for step in 0 .. n - 1:
  *   y = dot(x, w)                     y = update(y, dot(x, part), place of the part)
  *                             ->      part = collective-permute(part)
  *
- * A result that would be reduced and scattered goes round itself, and each process adds what it has
- * to the part that passes:
+ * Parts of a result that would be reduced and scattered travel themselves, and each process adds
+ * its contribution to the part at hand:
  *
  *   y = dot(x, w)                   for step in 0 .. n - 1:
  *   z = reduce-scatter(y)     ->      z = collective-permute(z) + dot(x, part of w)
  *
- * As many bytes are sent, in more pieces, beside which the next product is computed. What is saved
- * is memory: the ring is taken for arrays from a limit on that the options give. It is a loop, so
- * that no order of instructions keeps several parts alive. */
+ * The same bytes are sent, in smaller messages that overlap with the next product. The ring saves
+ * memory: it is used for arrays of at least gather_limit bytes. It is a loop, so that no order of
+ * instructions keeps several parts alive. */
 #include "partition/lower/lower_ops.h"
 
 enum { LHS, RHS, RESULT, ARRAYS };
-#define COUNTER ARRAYS /* in the state of the loop: the number of the step */
+#define COUNTER ARRAYS /* index of the step counter in the loop's state */
 #define STATE (ARRAYS + 1)
 
 typedef struct ring {
   spmd_lower_t *lower;
   const spmd_choice_t *choice;
-  const spmd_sharding_t *tensors[ARRAYS]; /* as the ring takes operands and gives the result */
-  int moving;                             /* the array whose parts go round */
-  int dims[ARRAYS];                       /* the dimension that a step takes a part of; -1: none */
-  spmd_axes_t axes;                       /* along which the parts lie */
-  int64_t count, chunk;                   /* parts, and elements of one along its dimension */
+  const spmd_sharding_t *tensors[ARRAYS]; /* shardings of the ring's operands and of its result */
+  int moving;                             /* the array whose parts travel */
+  int dims[ARRAYS];                       /* dimension that each step takes a part of; -1: none */
+  spmd_axes_t axes;                       /* axes of the ring */
+  int64_t count, chunk;                   /* number of parts; elements of a part along dims */
   hr_dtype_t sum_type;                    /* element type in which partial products are added */
 } ring_t;
 
-/* --- which products --- */
+/* --- choice of products --- */
 
 static double bytes_of(const spmd_choice_t *choice, int t) {
   const hlo_shape_t *shape = t == RESULT ? choice->instr->shape : choice->instr->operands[t]->shape;
@@ -51,8 +51,8 @@ static int extended_dim(const spmd_sharding_t *parts, const spmd_sharding_t *who
   return found;
 }
 
-/* Array `moving`, cut as `parts`, is the one that goes round. False: the parts do not lie one
- * behind another in what a process has of the dimension. */
+/* Chooses array `moving`, cut as `parts`, to travel. False: the parts are not adjacent in a
+ * process's part of the dimension. */
 static bool set_moving(ring_t *ring, int moving, const spmd_sharding_t *parts,
                        const spmd_sharding_t *whole) {
   spmd_lower_t *lower = ring->lower;
@@ -75,8 +75,8 @@ static bool set_moving(ring_t *ring, int moving, const spmd_sharding_t *parts,
   return true;
 }
 
-/* Sums of all parts begin with another one on each process, and rounding shows it: no two processes
- * may have the same elements. */
+/* True if no two processes have the same elements of the result. Each process begins the sum with
+ * another part, so that rounding would make copies differ. */
 static bool sums_are_apart(const ring_t *ring) {
   spmd_axes_t used, rest;
   hr_arena_t *arena = ring->lower->arena;
@@ -88,7 +88,7 @@ static bool sums_are_apart(const ring_t *ring) {
   return rest.count == 0;
 }
 
-/* An operand that is there in parts and wanted whole. */
+/* True if operand k is cut but wanted whole: its parts may travel. */
 static bool gathers(ring_t *ring, int k) {
   const spmd_local_t *value = spmd_operand(ring->lower, ring->choice->instr, k);
   const spmd_sharding_t *whole = ring->choice->tensors[k];
@@ -102,7 +102,7 @@ static bool gathers(ring_t *ring, int k) {
   return false;
 }
 
-/* A result that is reduced over the axes that are to cut it. */
+/* True if the result is reduced over the axes that cut it: its parts may travel. */
 static bool scatters(ring_t *ring) {
   const spmd_choice_t *choice = ring->choice;
   const spmd_sharding_t *wanted = spmd_preferred(ring->lower, choice->instr, 0);
@@ -113,7 +113,7 @@ static bool scatters(ring_t *ring) {
   return spmd_axes_equal(ring->axes, choice->reduced);
 }
 
-/* The larger operand first. */
+/* Tries the operands, the larger one first, then the result. */
 static bool find_ring(spmd_lower_t *lower, const spmd_choice_t *choice, ring_t *ring) {
   double limit = (double)lower->shared->program->gather_limit;
   double bytes[ARRAYS];
@@ -130,7 +130,7 @@ static bool find_ring(spmd_lower_t *lower, const spmd_choice_t *choice, ring_t *
 
 /* --- the loop --- */
 
-/* Everybody gets what the next one along the ring has. */
+/* Every process receives x from the next one of the ring. */
 static hlo_instr_t *pass_round(const ring_t *ring, spmd_emit_t *emit, hlo_instr_t *x) {
   int64_t devices = emit->mesh->device_count, *positions, *pairs, n = ring->count;
   hr_arena_t *arena = ring->lower->arena;
@@ -144,8 +144,8 @@ static hlo_instr_t *pass_round(const ring_t *ring, spmd_emit_t *emit, hlo_instr_
   return spmd_emit_permute(emit, x, devices, pairs);
 }
 
-/* Where the part of this step begins. A part of the result ends its way at home, so it starts at
- * the next process. */
+/* Offset of the part of this step. A part of the result must arrive at its owner after the last
+ * step, so it starts at the next process. */
 static hlo_instr_t *part_start(const ring_t *ring, spmd_emit_t *emit, hlo_instr_t *step) {
   hlo_instr_t *at = spmd_emit_coordinate(emit, ring->axes);
   at = hlo_build_binary(&emit->b, HLO_ADD, at, step);
@@ -174,8 +174,8 @@ static hlo_instr_t *multiply(const ring_t *ring, spmd_emit_t *emit, hlo_instr_t 
                         spmd_emit_shape(emit, ring->sum_type, shape->rank, dims));
 }
 
-/* One step. `first`: no part of the result has come yet; `last`: no other step needs the part of
- * the operand. */
+/* One step. `first`: no part of the result was received before; `last`: the part of the operand is
+ * not sent on. */
 static void take_step(const ring_t *ring, spmd_emit_t *emit, hlo_instr_t **state, bool first,
                       bool last) {
   hlo_instr_t *start = part_start(ring, emit, state[COUNTER]);
@@ -214,7 +214,7 @@ static hlo_computation_t *end_computation(const ring_t *ring, spmd_emit_t *emit,
   return emit->b.computation;
 }
 
-/* All steps but one. */
+/* The loop over all steps but one. */
 static void add_loop(const ring_t *ring, hlo_instr_t **state) {
   spmd_emit_t *emit = &ring->lower->emit, inner;
   hlo_instr_t *inside[STATE], *tuple = hlo_build_tuple(&emit->b, STATE, state);
@@ -236,7 +236,7 @@ static void add_loop(const ring_t *ring, hlo_instr_t **state) {
   for (int i = 0; i < STATE; i++) state[i] = hlo_build_element(&emit->b, loop, i);
 }
 
-/* Operands masked along what is reduced, and long enough for every part. */
+/* Takes the operands, masked along reduced dimensions and padded to whole parts. */
 static void take_operands(const ring_t *ring, hlo_instr_t **state) {
   spmd_lower_t *lower = ring->lower;
   const hlo_instr_t *instr = ring->choice->instr;
@@ -252,7 +252,7 @@ static void take_operands(const ring_t *ring, hlo_instr_t **state) {
   }
 }
 
-/* Zeros, with room for all parts. */
+/* The initial result: zeros with room for all parts. */
 static hlo_instr_t *empty_result(const ring_t *ring) {
   spmd_emit_t *emit = &ring->lower->emit;
   const hlo_shape_t *shape =
@@ -266,14 +266,14 @@ static hlo_instr_t *empty_result(const ring_t *ring) {
   return shape ? hlo_build_broadcast(&emit->b, zero, shape, (hr_ints_t){NULL, 0}) : NULL;
 }
 
-/* Sums of halves would be rounded in each step. */
+/* The type of partial sums: f32 for narrower floats that several steps add up. */
 static hr_dtype_t sum_type(const ring_t *ring) {
   hr_dtype_t type = ring->choice->instr->shape->dtype;
   bool sums = ring->moving != RESULT && ring->dims[RESULT] < 0;
   return sums && hr_dtype_is_float(type) && hr_dtype_bytes(type) < 4 ? HR_F32 : type;
 }
 
-/* The whole of what the steps put together. */
+/* Converts and trims the result of the loop. */
 static hlo_instr_t *finish(const ring_t *ring, hlo_instr_t *x) {
   spmd_emit_t *emit = &ring->lower->emit;
   const hlo_shape_t *shape =
@@ -284,7 +284,7 @@ static hlo_instr_t *finish(const ring_t *ring, hlo_instr_t *x) {
   return x ? hlo_build_convert(&emit->b, x, shape->dtype) : NULL;
 }
 
-/* The collectives of a step are sent once less than there are parts. */
+/* The collectives of a step are executed once less often than there are parts. */
 static void note_rounds(const ring_t *ring, size_t first) {
   spmd_report_notes_t *report = ring->lower->shared->emit.report;
   for (size_t i = first; i < report->items.count; i++)

@@ -1,6 +1,6 @@
-/* Parts of what the rng op draws. The instruction tells the kernel the sizes of the whole array and
- * where each partition's part begins (ops/query/random_part.h); it moves to those numbers of the
- * stream, and leaves the stream where the whole array ends. */
+/* Parts of rng arrays. The instruction gives the kernel the sizes of the global array and the start
+ * of each partition's part (ops/query/random_part.h). The kernel skips to these numbers of the
+ * stream and leaves the stream at the end of the global array. */
 #include "ir/frontend_attributes.h"
 #include "ops/query/random_part.h"
 #include "partition/lower/lower_ops.h"

@@ -1,17 +1,17 @@
-/* Select-and-scatter over dimensions that are cut. The result's part j of `chunk` elements gets
- * from every source whose window meets it, so each partition takes these sources and all that their
- * windows cover, selects for itself, and scatters what falls into its part:
+/* Select-and-scatter over dimensions that are cut. Each partition fetches the sources whose windows
+ * overlap its part of the result, and all elements under these windows. It selects by itself and
+ * scatters the sources that fall into its part:
  *
  *   elements  0 1 2 3 | 4 5 6 7       window 3, stride 2, no padding: sources s = 0, 1, 2
  *   windows   [0 1 2] s=0             part 0 takes s = 0, 1 and elements 0 .. 4
  *                 [2 3 4] s=1         part 1 takes s = 1, 2 and elements 2 .. 6
- *                     [4 5 6] s=2     element 4 may get from s = 1 and s = 2, both are there
+ *                     [4 5 6] s=2     element 4 may receive from s = 1 and s = 2, both are there
  *
- * Selection is a reduce-window of pairs (element, place), a scatter follows:
- *   place = -1 for what is padding: it loses against every element, whatever the comparison says
- *   place = -1 for sources that are none: scatter drops it
- * Sources are scattered in their order, as in the whole program, so sums are the same bits.
- * Cost: windows that reach over a border are selected on both sides of it. Dimensions with dilated
+ * Selection is a reduce-window of pairs (element, place), followed by a scatter:
+ *   place = -1 for padding: it loses against every element, whatever the comparison returns
+ *   place = -1 for windows of padding alone: scatter drops the source
+ * Sources are scattered in the same order as in the global program, so that sums have the same
+ * bits. Cost: windows across a border are selected on both sides of it. Dimensions with dilated
  * windows are not cut. */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static bool is_dilated(const hlo_window_dim_t *dim) {
   return dim->base_dilation > 1 || dim->window_dilation > 1;
 }
 
-/* One factor for element, source and result along each dimension, sized as the elements. */
+/* One factor per dimension, shared by operand, source and result, of the operand's size. */
 hr_status_t spmd_rule_select_and_scatter(spmd_lower_t *lower, const hlo_instr_t *instr,
                                          const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -46,13 +46,13 @@ hr_status_t spmd_rule_select_and_scatter(spmd_lower_t *lower, const hlo_instr_t 
   return NULL;
 }
 
-/* --- which sources, which elements --- */
+/* --- sources and elements of a part --- */
 
-/* Along one dimension that is cut. By part: starts of what is fetched; `offsets`: place 0 of the
- * fetched elements, as seen from the part's own first element. */
+/* Ranges along one cut dimension. By part: starts of the fetched ranges; `offsets`: the first
+ * fetched element relative to the part's own first element. */
 typedef struct reach {
   bool cut;
-  int64_t size, sources; /* of the whole program */
+  int64_t size, sources; /* global numbers of elements and sources */
   spmd_reach_t needs;
   int64_t *offsets;
 } reach_t;
@@ -113,8 +113,8 @@ static bool is_any(const hlo_instr_t *call, const void *context) {
   return true;
 }
 
-/* (v, i), (w, j) -> the first if it is an element and stays against the second, or the second is
- * none. A place is negative where there is no element. */
+/* Makes the function (v, i), (w, j) -> the first pair, if it is an element and either wins the
+ * comparison or the second is none; else the second. Padding has a negative place. */
 static hlo_computation_t *make_body(selection_t *sel, hr_dtype_t type, hr_dtype_t places) {
   spmd_emit_t *emit = &sel->lower->emit;
   hlo_computation_t *body;
@@ -143,7 +143,7 @@ static hlo_computation_t *make_body(selection_t *sel, hr_dtype_t type, hr_dtype_
   return body;
 }
 
-/* Row-major places of x's elements; -1 for those outside of the whole array. */
+/* Row-major places of x's elements; -1 outside of the global array. */
 static hlo_instr_t *make_places(selection_t *sel, const hlo_instr_t *x) {
   spmd_emit_t *emit = &sel->lower->emit;
   int64_t count = hlo_shape_elements(x->shape);
@@ -161,8 +161,8 @@ static hlo_instr_t *make_places(selection_t *sel, const hlo_instr_t *x) {
   return places;
 }
 
-/* The place that each source's window has chosen. What is padding in dimensions that are whole is
- * the initial pair, and loses, too. */
+/* The place that each source's window selects. Padding of whole dimensions is the initial pair,
+ * which loses, too. */
 static hlo_instr_t *select_places(selection_t *sel, hlo_instr_t *x) {
   spmd_emit_t *emit = &sel->lower->emit;
   hlo_window_dim_t *dims;
@@ -204,8 +204,8 @@ static hlo_instr_t *by_scalar(selection_t *sel, hlo_opcode_t op, hlo_instr_t *x,
                           spmd_emit_fill_like(emit, spmd_emit_index(emit, number), x));
 }
 
-/* From row-major places within x to indices within the part, the last dimension; -1, which is
- * nowhere, for no place. */
+/* Converts row-major places within x to indices within the part, in a new last dimension; place -1
+ * becomes index -1, out of bounds. */
 static hlo_instr_t *indices_of(selection_t *sel, hlo_instr_t *places, const hlo_instr_t *x) {
   spmd_emit_t *emit = &sel->lower->emit;
   hlo_instr_t *parts[HLO_MAX_RANK];
@@ -232,7 +232,7 @@ static hlo_instr_t *indices_of(selection_t *sel, hlo_instr_t *places, const hlo_
   return spmd_emit_concat(emit, sel->rank, parts, sel->rank);
 }
 
-/* Single elements at the last dimension of the indices. */
+/* Scatters single elements; the last dimension of the indices has the components. */
 static hlo_instr_t *scatter(selection_t *sel, hlo_instr_t *into, hlo_instr_t *indices,
                             hlo_instr_t *source) {
   spmd_emit_t *emit = &sel->lower->emit;

@@ -1,10 +1,10 @@
-/* The largest elements of a dimension that is cut: the best of every part with their global
- * indices, gathered in the order of the parts, and the best of these. Among equal elements the one
- * of the lower index comes first in every part and in their sequence, and so in the result. Parts
- * that are uneven or have fewer elements than wanted are gathered whole. */
+/* Top-k along a dimension that is cut: the top-k of every part with global indices are gathered in
+ * the order of the parts, and the top-k of these are taken. Among equal elements the lower index
+ * comes first in every part and in the gathered list, and so in the result. An uneven dimension, or
+ * one whose parts have fewer than k elements, is gathered whole. */
 #include "partition/lower/lower_ops.h"
 
-/* x[..., at[..., i]] for all i: one element of the last dimension for each place. */
+/* x[..., at[..., i]] for all i. */
 static hlo_instr_t *take(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t *at) {
   spmd_emit_t *emit = &lower->emit;
   int64_t dims[HLO_MAX_RANK], sizes[HLO_MAX_RANK], batch[HLO_MAX_RANK], last;
@@ -62,7 +62,7 @@ static hlo_instr_t *best_of_parts(spmd_lower_t *lower, const spmd_choice_t *choi
   return hlo_build_tuple(&emit->b, 2, both);
 }
 
-/* Padding of an uneven dimension could win, so that such is gathered. */
+/* An uneven dimension is gathered, as its padding could win. */
 hlo_instr_t *spmd_lower_top_k(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   int last = instr->operands[0]->shape->rank - 1;

@@ -1,9 +1,9 @@
 /* Windows over dimensions that are cut. Every partition fetches the elements under the windows of
- * its results (spmd_emit_window), with padding and holes filled in, and then runs the operation
- * without padding. Cumulative reductions scan their part and add what the parts before it came to.
- * In a convolution, feature dimensions are reductions; where the kernel is the larger side along a
- * spatial dimension (the gradient of a kernel), its parts stay and the input comes to them.
- * Not cut: kernel dimensions that run backwards, along which it is the larger side. */
+ * its results (spmd_emit_window), with padding and holes filled in, and then executes the operation
+ * without padding. Cumulative reductions scan their part and add the totals of the parts before it.
+ * In a convolution, feature dimensions are reductions. If the kernel is larger than the result
+ * along a spatial dimension (a weight gradient), its parts stay and the input is fetched for them.
+ * Not cut: such spatial dimensions of a reversed kernel. */
 #include <string.h>
 
 #include "partition/lower/lower_ops.h"
@@ -20,27 +20,24 @@ static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int6
   return spmd_local_size(choice->tensors[tensor], (int)d, size);
 }
 
-/* Windows of one element each: results are the elements. */
+/* True for windows of one element: the results are the elements. */
 static bool is_trivial(const hlo_window_dim_t *dim) {
   return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
          dim->base_dilation == 1;
 }
 
-/* What the windows of this partition's results cover along dimension d of operand k. */
+/* The window of elements under the windows of a part's results, along dimension d of operand k. */
 static spmd_window_t covered(spmd_lower_t *lower, const spmd_choice_t *choice, int k, int d,
                              const hlo_window_dim_t *dim, int64_t chunk, hlo_instr_t *fill) {
   int64_t size = choice->instr->operands[k]->shape->dims[d];
-  spmd_window_t window = {.d = d,
-                          .axes = choice->tensors[k]->dims[d].axes,
-                          .size = size,
-                          .past = size,
-                          .fill = fill};
+  spmd_window_t window = {
+      .d = d, .axes = choice->tensors[k]->dims[d].axes, .size = size, .past = size, .fill = fill};
   spmd_reads_t reads = spmd_reads_of_window(dim);
   spmd_window_over(lower, &window, &reads, chunk);
   return window;
 }
 
-/* Holes are filled in when all dimensions are there: they need not be sent. */
+/* Fetches all windows, then fills in holes, so that holes are not sent. */
 static hlo_instr_t *fetch_all(spmd_lower_t *lower, hlo_instr_t *x, int count,
                               spmd_window_t *windows) {
   for (int i = 0; i < count; i++) {
@@ -64,7 +61,7 @@ static hlo_attr_t window_attr(spmd_lower_t *lower, int rank, const hlo_window_di
   return attr;
 }
 
-/* The dimension as it is where the window has been fetched. */
+/* Adapts a window dimension to a fetched window, which contains the padding. */
 static void drop_padding(hlo_window_dim_t *dim) {
   dim->pad_low = dim->pad_high = 0;
   dim->base_dilation = 1;
@@ -72,13 +69,13 @@ static void drop_padding(hlo_window_dim_t *dim) {
 
 /* --- reduce-window --- */
 
-/* Has the dimension places without an element? */
+/* True if the dimension has places without an element. */
 static bool is_padded(const hlo_window_dim_t *dim) {
   return dim->pad_low > 0 || dim->pad_high > 0 || dim->base_dilation > 1;
 }
 
-/* Places without an element are skipped by the operation, but become initial values here: these
- * must change nothing. */
+/* The operation skips places without an element, but here they become initial values. So the
+ * initial value must be the identity. */
 bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   const hlo_window_t *window = hlo_attr_window(instr);
   hlo_opcode_t op;
@@ -91,7 +88,7 @@ bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
   return false;
 }
 
-/* Does result i reduce all elements up to i (from i on, if `backward`)? */
+/* True if result i reduces all elements up to i (`backward`: from i on). */
 static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward) {
   const hlo_window_dim_t *dim = &hlo_attr_window(choice->instr)->dims[d];
   int64_t size = choice->instr->operands[0]->shape->dims[d];
@@ -101,8 +98,7 @@ static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward
          dim->base_dilation == 1 && dim->window_dilation == 1;
 }
 
-/* The function is one op, and the initial value changes nothing: then parts may be scanned apart.
- */
+/* True if the function is one op and the initial value its identity: parts may be scanned apart. */
 static bool can_scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_opcode_t *out_op) {
   const hlo_instr_t *instr = choice->instr;
   if (instr->operand_count != 2 || !pass_body_is_binary(instr->called[0], out_op)) return false;
@@ -110,7 +106,7 @@ static bool can_scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_opcod
   return init->recipe && pass_is_neutral(*out_op, init->recipe);
 }
 
-/* The reduction of what the parts before (after) this one came to, along d of size 1. */
+/* The reduction of the totals of the parts before (`backward`: after) this one; size 1 along d. */
 static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *totals,
                              int d, bool backward, hlo_instr_t *init) {
   spmd_emit_t *emit = &lower->emit;
@@ -119,7 +115,7 @@ static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, h
   totals = spmd_emit_all_gather(emit, totals, d, axes);
   int64_t *starts = spmd_window_starts(lower, axes, 0, -1);
   if (!totals || !starts) return NULL;
-  hlo_instr_t *offset = spmd_emit_table(emit, axes, starts); /* number of the part, from here */
+  hlo_instr_t *offset = spmd_emit_table(emit, axes, starts); /* part 0 relative to this part */
   totals = backward ? spmd_emit_mask(emit, totals, d, offset, 1, INT64_MAX, init)
                     : spmd_emit_mask(emit, totals, d, offset, INT64_MIN, 0, init);
   hlo_attr_t attrs[] = {hlo_attr_of_ints(&emit->b, HLO_ATTR_DIMENSIONS, 1, &dim),
@@ -128,8 +124,8 @@ static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, h
                    choice->instr->called);
 }
 
-/* Running sums of {1, 2 | 3, 4}: {1, 3} and {3, 7} locally, totals 3 and 7; the second part adds
- * the 3 that came before it: {6, 10}. */
+/* Example: the prefix sums of {1, 2 | 3, 4} are {1, 3} and {3, 7} locally, with totals 3 and 7; the
+ * second part adds the first total: {6, 10}. */
 static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
                          hlo_instr_t *init, int d, bool backward, hlo_opcode_t op) {
   spmd_emit_t *emit = &lower->emit;
@@ -156,8 +152,8 @@ static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_i
   return hlo_build_binary(&emit->b, op, local, carry);
 }
 
-/* A dimension alone that accumulates is scanned; the others fetch their windows one after another,
- * the later ones with the halos of the earlier. */
+/* A single cumulative dimension is scanned. Other dimensions fetch their windows one after another,
+ * the later ones including the halos of the earlier. */
 hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -184,8 +180,7 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
     for (int d = 0; d < window->rank; d++) {
       if (!fetched[d]) continue;
       int64_t chunk = chunk_of(choice, 2 * count, d, hlo_shape_leaf(instr->shape, 0)->dims[d]);
-      windows[cut++] =
-          covered(lower, choice, k, d, &window->dims[d], chunk, operands[count + k]);
+      windows[cut++] = covered(lower, choice, k, d, &window->dims[d], chunk, operands[count + k]);
     }
     operands[k] = fetch_all(lower, operands[k], cut, windows);
   }
@@ -195,15 +190,15 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
 
 /* --- convolution --- */
 
-/* Is the kernel the larger side along spatial dimension i? Then its parts stay. */
+/* True if the kernel is larger than the result along spatial dimension i: then its parts stay. */
 static bool kernel_stays(const hlo_instr_t *instr, int i) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   hlo_window_dim_t dim = spmd_spatial_window(instr, i);
   return dim.size > instr->shape->dims[labels->out_spatial[i]] && dim.size > 1 && !dim.reversal;
 }
 
-/* Input and result move together, and the kernel is whole; or input and kernel are reduced
- * together, and the result is whole. */
+/* Adds spatial factors: either of input and result (whole kernel), or a reduction of input and
+ * kernel (whole result). */
 static hr_status_t spatial_factors(spmd_rule_maker_t *maker, const hlo_instr_t *instr) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   for (int i = 0; i < labels->spatial_rank; i++) {
@@ -229,7 +224,7 @@ typedef struct conv_place { /* where a factor goes: a dimension per tensor, -1: 
   bool even; /* cut into equal parts only */
 } conv_place_t;
 
-/* Factors of 1 are none. */
+/* Ignores factors of size 1. */
 static hr_status_t place_factor(spmd_rule_maker_t *maker, const conv_place_t *place) {
   if (place->size == 1) return NULL;
   int factor = spmd_rule_factor(maker, place->size, place->kind);
@@ -239,7 +234,7 @@ static hr_status_t place_factor(spmd_rule_maker_t *maker, const conv_place_t *pl
   return NULL;
 }
 
-/* Groups are the major factors of the dimensions that they divide. */
+/* The groups are the major factor of the dimensions that they divide. */
 hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
                                   const spmd_rule_t **out_rule) {
   const hlo_dim_labels_t *l = hlo_attr_labels(instr);
@@ -268,7 +263,7 @@ hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* The input elements that this partition's part of the kernel meets, for all results. */
+/* The window of input elements that a part of the kernel is multiplied with, for all results. */
 static spmd_window_t met_by_kernel(spmd_lower_t *lower, const spmd_choice_t *choice, int i,
                                    const hlo_window_dim_t *dim, int64_t taps, hlo_instr_t *zero) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(choice->instr);
@@ -288,8 +283,8 @@ static spmd_window_t met_by_kernel(spmd_lower_t *lower, const spmd_choice_t *cho
   return window;
 }
 
-/* What is fetched of the input along spatial dimension i, as the next of the windows. After it the
- * dimension has no padding left: what it covered is in the input. */
+/* Appends the window of the input along spatial dimension i, if it is cut. The fetched input
+ * contains the padding, so that of `dim` becomes 0. */
 static void add_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, int i,
                         hlo_window_dim_t *dim, hlo_instr_t *zero, spmd_window_t *windows,
                         int *count) {
@@ -315,7 +310,7 @@ static hlo_attr_t local_groups(const spmd_choice_t *choice, hlo_attr_key_t key, 
   return hlo_attr_of_int(key, left);
 }
 
-/* Padding of uneven features is zero on both sides, as either may hold infinities. */
+/* Padding of uneven features is masked in both operands, as 0 times infinity is not 0. */
 hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);

@@ -1,8 +1,8 @@
-/* Which operation is lowered how, and what merges its partial results. */
+/* Tables of operations: lowering functions, reducers of partial results, and wider rules. */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
-/* Every factor may be cut: the operation masks, moves or merges what that takes. */
+/* True for every factor: the lowering masks, moves or reduces elements as needed. */
 static bool always(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   (void)instr;
   (void)rule;
@@ -10,7 +10,7 @@ static bool always(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor
   return true;
 }
 
-/* The table of operations that need more than to run on local shapes. */
+/* Lowering of operations that need more than to run on local shapes. */
 spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_DOT:
@@ -50,7 +50,7 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
   }
 }
 
-/* Choices among elements (argmax, top-k) are merged at once, as no later sum could do it. */
+/* False for selections (argmax, top-k), which no later reduction op could merge. */
 bool spmd_leaves_partial(const hlo_instr_t *instr) {
   return instr->op == HLO_REDUCE ? instr->operand_count == 2 : instr->op != HLO_TOPK;
 }
@@ -64,7 +64,7 @@ hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr) {
   return is_pred ? HLO_OR : HLO_ADD;
 }
 
-/* A concatenation along a dimension that is cut: every result part fetches its pieces. */
+/* The concatenated dimension may be cut: every part of the result fetches its pieces. */
 static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *instr,
                                     const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -79,7 +79,7 @@ static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
-/* A single element is a sum in which all but one partition have nothing. */
+/* A sliced single element is a sum to which one partition contributes. */
 static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -99,7 +99,7 @@ static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* The best of every part are candidates for the best of all. */
+/* The last dimension may be cut: the top-k of every part are merged. */
 static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -118,8 +118,8 @@ static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
   return NULL;
 }
 
-/* Propagation keeps its narrower rules, as Shardy has them; here an operation may be cut wherever
- * it can be done in parts. */
+/* Propagation uses Shardy's rules; here an operation may be cut wherever it can be done in parts.
+ */
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
   if (instr->op == HLO_RNG_GET_AND_UPDATE_STATE) return NULL; /* one counter for all */

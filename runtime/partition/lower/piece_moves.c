@@ -1,6 +1,6 @@
-/* Every overlap of a part of the result with a chunk of a source is a transfer. Transfers are put
- * into rounds by a greedy edge colouring of the graph from sending to receiving parts, or all of
- * them into one exchange. */
+/* Every overlap of a part of the result with a chunk of a source is a transfer. A greedy edge
+ * colouring of the graph of sending and receiving parts distributes transfers over rounds; or all
+ * of them form one exchange. */
 #include "partition/lower/piece_moves.h"
 
 #include "base/arith.h"
@@ -9,8 +9,8 @@
 
 typedef struct overlap {
   int64_t source, target, from, length, place;
-  int row;  /* round, from 1; -1 - k: a part has it itself, of piece k */
-  int slot; /* of an exchange: its number among those of the same two parts */
+  int row;  /* round, from 1; -1 - k: elements of piece k that the part holds itself */
+  int slot; /* exchange: number among the transfers of the same two parts */
 } overlap_t;
 
 typedef struct plan {
@@ -22,7 +22,7 @@ typedef struct plan {
   int rounds; /* number 0 included */
 } plan_t;
 
-/* Adds what part j of the result takes of piece k. */
+/* Adds the transfers of piece k to part j of the result. */
 static void add_overlaps(plan_t *plan, int k, int64_t j) {
   const spmd_piece_t *piece = &plan->pieces[k];
   int64_t begin = hr_max(j * plan->width, piece->at);
@@ -40,7 +40,7 @@ static void add_overlaps(plan_t *plan, int k, int64_t j) {
   }
 }
 
-/* A part overlaps at most one chunk more than there are in its width, of each piece. */
+/* Per piece, a part overlaps at most one chunk more than fit into its width. */
 static hr_status_t find_overlaps(hr_arena_t *arena, plan_t *plan) {
   int64_t room = 0;
   for (int k = 0; k < plan->count; k++)
@@ -51,8 +51,8 @@ static hr_status_t find_overlaps(hr_arena_t *arena, plan_t *plan) {
   return NULL;
 }
 
-/* Each transfer gets the first round in which both of its parts are free. *out_possible is false if
- * that takes more than MAX_COLOURS rounds. */
+/* Gives each transfer the first round in which both of its parts are free. *out_possible is false
+ * if that takes more than MAX_COLOURS rounds. */
 static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
   uint64_t *sends, *gets;
   HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &sends));
@@ -77,7 +77,7 @@ static hr_status_t colour(hr_arena_t *arena, plan_t *plan, bool *out_possible) {
   return NULL;
 }
 
-/* Rows that fill no places yet. */
+/* Allocates the rows, with empty ranges. */
 static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_moves_t *out) {
   int rows = plan->rounds + plan->count;
   *out = (spmd_piece_moves_t){.moves = {.count = plan->rounds}};
@@ -110,7 +110,7 @@ static void fill_places(const plan_t *plan, spmd_piece_moves_t *out) {
   }
 }
 
-/* Blocks that would reach beyond the chunks begin earlier, and lie earlier in the result. */
+/* Blocks that would exceed the chunks are shifted to begin earlier, in the result, too. */
 static void fill_rounds(const plan_t *plan, int64_t total, spmd_piece_moves_t *out) {
   spmd_round_t *rounds = out->moves.rounds;
   for (int64_t i = 0; i < plan->overlap_count; i++) {
@@ -141,7 +141,7 @@ hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *p
 
 /* --- exchanges --- */
 
-/* Numbers the transfers of each two parts; gives the largest count of them. */
+/* Numbers the transfers of each pair of parts; *out_slots is the largest count. */
 static hr_status_t number_slots(hr_arena_t *arena, plan_t *plan, int *out_slots) {
   int *used;
   *out_slots = 0;

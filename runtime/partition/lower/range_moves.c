@@ -1,36 +1,39 @@
-/* Every part's window overlaps a run of neighbouring chunks; each overlap is a transfer. Transfers
- * are grouped into rounds by their distance (target to source), which never lets a part send or get
- * two blocks; or by their number within the window, which needs fewer rounds where the windows run
- * backwards and is possible if no part is asked twice; or each in the first round in which its two
- * parts are free, an edge colouring, which needs fewer where distances grow along the parts. Fewer
- * rounds may send more: the first two travel together, as those of a halo, and each of the others
- * counts as some elements. Blocks of one round have the size of its largest transfer: shorter ones
- * send neighbouring elements along, which land where they belong or outside of the window. */
+/* Every part's window overlaps a run of neighbouring chunks; each overlap is a transfer. There are
+ * three ways to group transfers into rounds:
+ *   by distance (target to source): no part ever sends or gets two blocks;
+ *   by number within the window: fewer rounds for windows in reverse order; possible if no part
+ *   would send twice;
+ *   by edge colouring, each in the first round in which its two parts are free: fewer rounds if
+ *   distances grow along the parts.
+ * Fewer rounds may send more. The first two rounds travel together, as those of a halo; each other
+ * round costs round_elements. Blocks of a round have the size of its largest transfer: shorter ones
+ * include neighbouring elements, which land at their right places or outside of the window. */
 #include "partition/lower/range_moves.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* `length` elements from `from` on of the source's chunk, to `place` of the target's window. */
+/* `length` elements from offset `from` of the source's chunk to offset `place` of the target's
+ * window. */
 typedef struct transfer {
   int64_t source, target, from, length, place;
-  int64_t keys[3]; /* by which it is grouped: by_distance, by_number, by_colour */
+  int64_t keys[3]; /* round key by grouping: by_distance, by_number, by_colour */
 } transfer_t;
 
 /* Ways to group transfers. */
 typedef enum grouping { by_distance, by_number, by_colour, grouping_count } grouping_t;
 
-/* Groupings into more rounds are not made if there is another: a reversal's parts are all at
- * different distances, and a round has an entry for each part. */
+/* Most rounds of a grouping if there is another grouping: the distances of a reversal are all
+ * different, and a round has an entry for each part. */
 #define MAX_ROUNDS 64
 
-/* By target, then by chunk. */
+/* Transfers in the order of targets, then of chunks. */
 typedef struct transfers {
   int64_t count;
   transfer_t *items;
 } transfers_t;
 
-/* Towards minus infinity, as starts may be negative: floor(-1 / 3) is -1. */
+/* Rounds towards minus infinity, as starts may be negative: floor(-1 / 3) is -1. */
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
@@ -38,7 +41,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
 static int64_t largest(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smallest(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Behind the last element that part j needs. */
+/* End of the elements that part j needs. */
 static int64_t end_of(const spmd_ranges_t *ranges, int64_t j) {
   int64_t end = ranges->starts[j] + ranges->width;
   return ranges->ends ? smallest(end, ranges->ends[j]) : end;
@@ -54,8 +57,8 @@ static void chunks_of(const spmd_ranges_t *ranges, int64_t j, int64_t *out_first
   *out_last = begin < end ? floor_div(end - 1, ranges->chunk) + 1 : *out_first;
 }
 
-/* The first colour that neither part of a transfer has met; the last one if there are none left:
- * then a part sends twice, and other groupings are taken. */
+/* Gives each transfer the first colour that both of its parts have free; the last colour if there
+ * is none: then a part sends twice, which rules out this grouping. */
 static hr_status_t colour(hr_arena_t *arena, int64_t parts, transfers_t *all) {
   uint64_t *sends, *gets;
   HR_TRY(HR_NEW_ARRAY(arena, parts, &sends));
@@ -102,7 +105,7 @@ static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges
   return colour(arena, ranges->parts, out);
 }
 
-/* Nobody sends yet. */
+/* Allocates a round in which no part sends. */
 static hr_status_t new_round(hr_arena_t *arena, int64_t parts, spmd_round_t *out_round) {
   out_round->block = 0;
   HR_TRY(HR_NEW_ARRAY(arena, parts, &out_round->sources));
@@ -112,8 +115,8 @@ static hr_status_t new_round(hr_arena_t *arena, int64_t parts, spmd_round_t *out
   return NULL;
 }
 
-/* Enters the transfers of one key (own: those of parts to themselves). False if a part would send
- * or get two blocks. */
+/* Enters the transfers of one key (`own`: those within a part). False if a part would send or get
+ * two blocks. */
 static bool fill_round(const spmd_ranges_t *ranges, const transfers_t *all, bool own,
                        grouping_t grouping, int64_t key, bool *sends, spmd_round_t *round) {
   memset(sends, 0, (size_t)ranges->parts);
@@ -157,14 +160,15 @@ static bool next_key(const transfers_t *all, grouping_t grouping, int64_t *key) 
   return found;
 }
 
-/* Elements on average over all parts, those that send nothing included. */
+/* Average number of elements sent, over all parts. */
 static double sent_by(const spmd_round_t *round, int64_t parts) {
   int64_t pairs = 0;
   for (int64_t j = 0; j < parts; j++) pairs += round->sources[j] >= 0;
   return (double)(pairs * round->block) / (double)parts;
 }
 
-/* Round 0 is what parts have themselves; then one round for each key, in ascending order. */
+/* Makes round 0, the elements that parts hold themselves, then one round for each key in ascending
+ * order. */
 static hr_status_t group(hr_arena_t *arena, const spmd_ranges_t *ranges, const transfers_t *all,
                          grouping_t grouping, int max_rounds, bool *out_possible,
                          spmd_moves_t *out) {
@@ -194,8 +198,7 @@ static double cost_of(const spmd_ranges_t *ranges, const spmd_moves_t *moves) {
   return moves->sent + waits * ranges->round_elements;
 }
 
-/* All groupings are made, and the cheapest is kept; of equal ones the first of the fewest rounds.
- */
+/* Tries all groupings and keeps the cheapest; among equals the first one with the fewest rounds. */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
@@ -253,7 +256,7 @@ hr_status_t spmd_reach_of(hr_arena_t *arena, int64_t parts, int64_t chunk, int64
   return NULL;
 }
 
-/* Parts that get nothing have no say. */
+/* Parts that get nothing do not matter. */
 bool spmd_round_is_uniform(const spmd_round_t *round, int64_t parts, int64_t *out_sent_from,
                            int64_t *out_placed_at) {
   bool found = false;

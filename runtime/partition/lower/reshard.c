@@ -1,6 +1,6 @@
-/* The problem of reshard_plan.h for two shardings: their axes split where either side cuts them,
- * and the dimensions that differ. A beginning that both sides share stays out of it if the
- * dimension divides, as then its parts never change. */
+/* Makes the problem of reshard_plan.h for two shardings: axes are split into atoms where either
+ * side splits them, and only dimensions that differ are listed. A common prefix of both lists is
+ * left out if it divides the dimension, as then its parts never change. */
 #include "partition/lower/reshard.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "partition/lower/comm_cost.h"
 
-typedef struct cuts { /* of one mesh axis: where some list begins or ends a sub-axis */
+typedef struct cuts { /* bounds of the sub-axes of one mesh axis in all lists */
   int count;
   int64_t at[2 * SPMD_MAX_ATOMS];
 } cuts_t;
@@ -33,7 +33,7 @@ static bool cut_by(cuts_t *cuts, int axis, spmd_axes_t axes) {
   return true;
 }
 
-/* The number of an atom, which is entered if it is new; -1: there are too many. */
+/* The number of an atom, added if it is new; -1: too many atoms. */
 static int atom_of(spmd_reshard_case_t *out, spmd_axis_t atom) {
   spmd_reshard_t *problem = &out->problem;
   for (int a = 0; a < problem->atom_count; a++)
@@ -76,8 +76,8 @@ static bool find_cuts(sides_t *sides) {
   return true;
 }
 
-/* Cuts axes that change their dimension into pieces as small as the others': parts of one axis can
- * then change places with another axis. Not where that would make many pieces. */
+/* Splits axis a, which changes its dimension, into pieces of the size of b, so that a piece can be
+ * exchanged with b. Does not if that would make many pieces. */
 static bool cut_alike(sides_t *sides, spmd_axis_t a, spmd_axis_t b) {
   if (a.size <= b.size || a.size % b.size || a.size > b.size * b.size) return true;
   return add_cut(&sides->cuts[a.axis], a.pre * (a.size / b.size));
@@ -122,7 +122,7 @@ static void drop_first(spmd_list_t *list, int count) {
   memmove(list->atoms, list->atoms + count, (size_t)list->count);
 }
 
-/* Takes the common beginning of both lists of a dimension out of the problem. */
+/* Removes the common prefix of both lists of a dimension. */
 static void strip(spmd_reshard_case_t *out, int64_t size, spmd_list_t *from, spmd_list_t *to,
                   int64_t *out_outer) {
   int same = 0;
@@ -153,8 +153,8 @@ static bool add_dim(spmd_reshard_case_t *out, const sides_t *sides, int d) {
   return true;
 }
 
-/* Unreduced parts that are scattered may go to any dimension that the end cuts more; so such
- * dimensions are among those that differ already. */
+/* Reduce-scatters append atoms only to dimensions that `to` cuts further, and these differ anyway.
+ */
 bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
                        const spmd_sharding_t *to, spmd_reshard_case_t *out_case) {
   sides_t sides = {.shape = shape, .from = from, .to = to};
@@ -167,11 +167,11 @@ bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
          set_of_axes(out_case, &sides, to->unreduced, &out_case->problem.unreduced_to);
 }
 
-/* Costs of the last problems: a program of many layers has few different ones, and asks again. */
+/* Cache of costs: a program of many layers has few different problems. */
 #define KNOWN_COSTS 256
 
 typedef struct known_cost {
-  spmd_reshard_t problem; /* cleared: none, as every problem has a size */
+  spmd_reshard_t problem; /* all zero: an empty entry */
   double us;
 } known_cost_t;
 

@@ -36,7 +36,7 @@ static hlo_instr_t *emit_slice(emission_t *e, const spmd_step_t *step, hlo_instr
   return spmd_emit_dynamic_slice(e->emit, x, e->of->dims[step->to], at, chunk);
 }
 
-/* Cuts a gathered dimension to what the layout says. */
+/* Trims a gathered dimension to the layout's size. */
 static hlo_instr_t *trim(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   int d = e->of->dims[step->from];
   return x ? spmd_emit_slice(e->emit, x, d, 0, step->after.chunk[step->from]) : NULL;
@@ -55,7 +55,7 @@ static hlo_instr_t *emit_reduce_scatter(emission_t *e, const spmd_step_t *step, 
   return spmd_emit_reduce_scatter(e->emit, x, e->of->dims[step->to], e->reducer, axes);
 }
 
-/* What part of the problem's dimensions a position holds, as one number. */
+/* Number of the tile, over all dimensions of the problem, that a position holds. */
 static int64_t tile_of(emission_t *e, const spmd_layout_t *layout, int64_t position) {
   int64_t tile = 0;
   for (int k = 0; k < e->of->problem.rank; k++)
@@ -76,7 +76,8 @@ static bool takes_part(const spmd_step_t *step, int rank, int atom) {
   return false;
 }
 
-/* What must be equal at both ends of a transfer: the coordinates along all other axes. */
+/* The position with the coordinates of the step's atoms set to 0; equal at both ends of a transfer.
+ */
 static int64_t rest_of(emission_t *e, const spmd_step_t *step, int64_t position) {
   const spmd_mesh_t *mesh = e->emit->mesh;
   for (int a = 0; a < e->of->problem.atom_count; a++) {
@@ -90,11 +91,11 @@ static int64_t rest_of(emission_t *e, const spmd_step_t *step, int64_t position)
 }
 
 typedef struct placement {
-  int64_t *has, *wants, *rest; /* by position: tiles before and after */
+  int64_t *has, *wants, *rest; /* by position: tile before, tile after, rest_of */
   bool *sends;
 } placement_t;
 
-/* Who sends to q: itself if it can, else the first that holds the tile and is still free. */
+/* The position that sends to q: q itself if possible, else the first free one that has the tile. */
 static int64_t sender_for(const placement_t *at, int64_t count, int64_t q) {
   if (at->has[q] == at->wants[q]) return q;
   for (int64_t p = 0; p < count; p++)
@@ -144,7 +145,7 @@ static hlo_instr_t *emit_all_gather(emission_t *e, const spmd_step_t *step, hlo_
   return trim(e, step, x);
 }
 
-/* Where the reduction keeps equal values, all devices may have them all. */
+/* For an idempotent reduction, all devices may contribute the same values. */
 static hlo_instr_t *emit_spread(emission_t *e, const spmd_step_t *step, hlo_instr_t *x) {
   spmd_emit_t *emit = e->emit;
   spmd_axes_t axes = axes_of(e, &step->atoms);
@@ -183,8 +184,8 @@ static hlo_instr_t *emit_step(emission_t *e, const spmd_step_t *step, hlo_instr_
   return NULL;
 }
 
-/* In several plans: unreduced axes first, then every dimension that differs is gathered by itself,
- * then cut by itself. */
+/* Reshards by several plans: reduces unreduced axes, then gathers each dimension that differs, then
+ * cuts each. */
 static hlo_instr_t *in_pieces(spmd_emit_t *emit, hlo_instr_t *x, const hlo_shape_t *shape,
                               const spmd_sharding_t *from, const spmd_sharding_t *to,
                               hlo_opcode_t reducer) {

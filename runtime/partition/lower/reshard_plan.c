@@ -1,7 +1,7 @@
-/* Dijkstra's search over the layouts of an array. Moves are: slice, gather, all-to-all, permute,
- * reduce, reduce-scatter; their cost is the time that the transport takes for them (comm_cost.h).
- * Only the leftover axes take part, so there are some dozens of layouts; the search stops at
- * MAX_NODES and then takes the way over the gathered array. */
+/* Dijkstra's search over the layouts of an array. The edges are slice, gather, all-to-all, permute,
+ * reduce and reduce-scatter steps; their costs are those of comm_cost.h. Only axes that differ take
+ * part, so there are some dozens of layouts. At MAX_NODES the search gives up; then the array is
+ * gathered and sliced. */
 #include "partition/lower/reshard_plan.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 typedef struct node {
   spmd_layout_t layout;
-  spmd_step_t step; /* that led here */
+  spmd_step_t step; /* the step from the predecessor */
   int parent;
   double cost;
   bool done;
@@ -101,7 +101,7 @@ static bool append(const spmd_reshard_t *problem, spmd_layout_t *layout, int d,
   return true;
 }
 
-/* Takes the last `count` atoms off a dimension. */
+/* Removes the last `count` atoms of a dimension. */
 static spmd_list_t drop(const spmd_reshard_t *problem, spmd_layout_t *layout, int d, int count) {
   spmd_list_t *list = &layout->dims[d], taken = {.count = count};
   list->count -= count;
@@ -111,7 +111,8 @@ static spmd_list_t drop(const spmd_reshard_t *problem, spmd_layout_t *layout, in
   return taken;
 }
 
-/* A permute sends what changes its device. An all-to-all exchanges its larger side. */
+/* Cost of a step. A permute sends the parts that change their device; an all-to-all exchanges its
+ * larger side. */
 static double step_us(const spmd_reshard_t *problem, const spmd_step_t *step) {
   double parts = (double)parts_of(problem, &step->atoms),
          bytes = local_bytes(problem, &step->before);
@@ -151,8 +152,7 @@ static void try_gathers(search_t *search, int from, const spmd_layout_t *layout)
     }
 }
 
-/* The atoms that the end wants next on dimension d, j of them; false if they are not `available`.
- */
+/* The next j atoms that the final layout has on dimension d; false if one is not `available`. */
 static bool next_wanted(const spmd_reshard_t *problem, const spmd_layout_t *layout, int d, int j,
                         uint32_t available, spmd_list_t *out_atoms) {
   const spmd_list_t *have = &layout->dims[d], *want = &problem->to[d];
@@ -176,8 +176,8 @@ static void try_append(search_t *search, int from, spmd_step_kind_t kind, int d,
   reach(search, from, step);
 }
 
-/* Slices, or reduce-scatters of unreduced atoms: to where the end wants them, or one atom to any
- * dimension, from where it moves on. */
+/* Tries slices, or reduce-scatters of unreduced atoms: appends the atoms that the final layout has
+ * next, or one atom to any dimension, from which a later step moves it on. */
 static void try_appends(search_t *search, int from, spmd_step_kind_t kind, uint32_t available) {
   const spmd_reshard_t *problem = search->problem;
   spmd_layout_t layout = search->nodes[from].layout;
@@ -213,8 +213,8 @@ static int find_root(const int *parent, int a) {
   return a;
 }
 
-/* Share of the parts that change their device. A part stays where the coordinates are equal along
- * every pair of axes that take each other's place. */
+/* Share of the parts that change their device. A part stays if the coordinates along every pair of
+ * exchanged axes are equal. */
 static double moved_share(const spmd_reshard_t *problem, const spmd_layout_t *a,
                           const spmd_layout_t *b) {
   double stay = 1;
@@ -238,7 +238,8 @@ static void try_permute_to(search_t *search, int from, spmd_layout_t after) {
   reach(search, from, step);
 }
 
-/* Dimensions of which the end wants other atoms in as many parts: all of them get theirs. */
+/* The layout after a permute that gives final atoms to all dimensions with the final number of
+ * parts. */
 static bool wanted_permute(const spmd_reshard_t *problem, const spmd_layout_t *layout,
                            spmd_layout_t *out_after) {
   uint32_t seen = layout->unreduced;
@@ -253,7 +254,7 @@ static bool wanted_permute(const spmd_reshard_t *problem, const spmd_layout_t *l
   return true;
 }
 
-/* Atoms that no common beginning of a dimension holds. */
+/* The set of atoms outside of common prefixes of a dimension. */
 static uint32_t movable_atoms(const spmd_reshard_t *problem) {
   uint32_t set = problem->unreduced_from | problem->unreduced_to;
   for (int d = 0; d < problem->rank; d++)
@@ -261,7 +262,7 @@ static uint32_t movable_atoms(const spmd_reshard_t *problem) {
   return set;
 }
 
-/* Exchanges atom x by y, and y by x, in all lists. */
+/* Exchanges atoms x and y in all lists. */
 static void exchange(spmd_layout_t *layout, int rank, int x, int y) {
   for (int d = 0; d < rank; d++)
     for (int i = 0; i < layout->dims[d].count; i++) {
@@ -324,7 +325,7 @@ static void try_reductions(search_t *search, int from, const spmd_layout_t *layo
   reach(search, from, step);
 }
 
-/* What cuts a dimension becomes unreduced where the end wants that: nothing is sent. */
+/* Tries spreads: atoms that cut a dimension become unreduced if they are in the final layout. */
 static void try_spreads(search_t *search, int from, const spmd_layout_t *layout) {
   const spmd_reshard_t *problem = search->problem;
   for (int d = 0; d < problem->rank; d++)

@@ -1,17 +1,17 @@
-/* The plan of a resharding: from one cut of an array to another by collectives and local slices.
- * Pure arithmetic on lists of axes; reshard.h makes instructions of it.
+/* The plan of a resharding: collectives and local slices that lead from one cut of an array to
+ * another. Pure arithmetic on lists of axes; reshard.h makes instructions of it.
  * The axes of both cuts are split into atoms that are equal or disjoint. A dimension of size D in n
- * parts has chunks of ceil(D / n) elements. A step that would need parts of another chunk size
- * than the one at hand is not taken, so every element is where the cut says. Dimensions that both
- * cuts treat alike are no part of the problem. */
+ * parts has chunks of ceil(D / n) elements. Steps that do not preserve this chunk size are not
+ * taken, so that every element is in the right part. The problem leaves out dimensions that both
+ * cuts treat alike. */
 #ifndef HR_PARTITION_LOWER_RESHARD_PLAN_H
 #define HR_PARTITION_LOWER_RESHARD_PLAN_H
 
 #include "base/status.h"
 
 #define SPMD_MAX_ATOMS 32
-#define SPMD_PLAN_LIST 16 /* atoms of one dimension */
-#define SPMD_PLAN_RANK 6  /* dimensions that differ */
+#define SPMD_PLAN_LIST 16 /* most atoms of one dimension */
+#define SPMD_PLAN_RANK 6  /* most dimensions that differ */
 #define SPMD_PLAN_STEPS 32
 
 typedef struct spmd_list {
@@ -19,7 +19,7 @@ typedef struct spmd_list {
   uint8_t atoms[SPMD_PLAN_LIST]; /* the most significant first */
 } spmd_list_t;
 
-/* How an array lies at one point of the plan. */
+/* The cut of an array at one point of the plan. */
 typedef struct spmd_layout {
   int64_t chunk[SPMD_PLAN_RANK]; /* local size per dimension */
   spmd_list_t dims[SPMD_PLAN_RANK];
@@ -32,10 +32,10 @@ typedef struct spmd_reshard {
   int rank;
   int64_t sizes[SPMD_PLAN_RANK];
   int64_t
-      outer[SPMD_PLAN_RANK]; /* parts by axes that both cuts begin with; then the sizes divide */
+      outer[SPMD_PLAN_RANK]; /* parts by the common prefix of both cuts, which divides the size */
   spmd_list_t from[SPMD_PLAN_RANK], to[SPMD_PLAN_RANK];
   uint32_t unreduced_from, unreduced_to;
-  double other_bytes; /* local bytes of one element of these dimensions: the others' sizes */
+  double other_bytes; /* local bytes per element of these dimensions: the other dimensions' share */
 } spmd_reshard_t;
 
 typedef enum spmd_step_kind {
@@ -43,13 +43,13 @@ typedef enum spmd_step_kind {
   SPMD_ALL_GATHER,     /* dims[from] loses `atoms` at its end */
   SPMD_ALL_TO_ALL,     /* `atoms` move from the end of dims[from] to the end of dims[to] */
   SPMD_PERMUTE,        /* parts change places */
-  SPMD_ALL_REDUCE,     /* `atoms` leave the unreduced ones */
-  SPMD_REDUCE_SCATTER, /* the same, and dims[to] gets them at its end */
+  SPMD_ALL_REDUCE,     /* `atoms` are reduced */
+  SPMD_REDUCE_SCATTER, /* `atoms` are reduced and appended to dims[to] */
   SPMD_MAKE_PARTIAL,   /* `atoms` become unreduced: all parts but the first are the identity */
-  SPMD_SPREAD          /* `atoms` leave the end of dims[from] and become unreduced: each part lies
-                          at its place among identities */
+  SPMD_SPREAD          /* `atoms` leave the end of dims[from] and become unreduced: each part is
+                          padded with identities to the whole */
 } spmd_step_kind_t;
-/* The other kinds are local. */
+/* True for the kinds that communicate. */
 static inline bool spmd_step_is_collective(spmd_step_kind_t kind) {
   return kind != SPMD_SLICE && kind != SPMD_MAKE_PARTIAL && kind != SPMD_SPREAD;
 }
@@ -59,8 +59,9 @@ typedef struct spmd_step {
   int from, to;
   spmd_list_t atoms;
   spmd_layout_t before, after;
-  double bytes; /* that a partition sends in a ring; for permutes, what changes its device */
-  double us;    /* time, as spmd_step_us */
+  double
+      bytes; /* bytes that a partition sends in a ring; permute: those that change their device */
+  double us; /* cost in microseconds, as spmd_step_us */
 } spmd_step_t;
 
 typedef struct spmd_plan {
@@ -70,10 +71,10 @@ typedef struct spmd_plan {
   int collectives;
 } spmd_plan_t;
 
-/* The cheapest plan, by a search over layouts; with many axes, a gather of everything. Never fails:
- * every layout is reached by gathering and slicing. Cost: some thousand steps at most. */
+/* Finds the cheapest plan by a search over layouts; with too many layouts, gathers everything and
+ * slices, which reaches every layout. Cost: some thousand steps at most. */
 void spmd_reshard_plan(const spmd_reshard_t *problem, spmd_plan_t *out_plan);
-/* Where a problem begins and ends. */
+/* Initial and final layout of a problem. */
 spmd_layout_t spmd_reshard_begin(const spmd_reshard_t *problem);
 spmd_layout_t spmd_reshard_end(const spmd_reshard_t *problem);
 

@@ -1,13 +1,13 @@
-/* From a propagated program to the program of one partition: lowers the entry and what it calls,
- * removes what nobody uses, dead collectives included, and notes by which shardings parameters and
- * results are cut. */
+/* Turns a propagated program into the program of one partition: lowers the entry and its callees,
+ * removes dead instructions, collectives included, and records the shardings of parameters and
+ * results. */
 #include <string.h>
 
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_rewrite.h"
 
-/* By axes of the program's mesh, for arrays of this rank; dimensions of size 0 are not cut. Sums of
- * what the devices hold stay parts where the caller wants that; other reductions are done. */
+/* A closed sharding on the program's mesh for an array of this shape; dimensions of size 0 are not
+ * cut. Unreduced sums stay unreduced if the caller wants that; other reductions are executed. */
 static hr_status_t clean(const spmd_program_t *program, const hlo_shape_t *shape,
                          const spmd_sharding_t *sharding, const spmd_sharding_t **out_sharding) {
   spmd_axes_t dims[HLO_MAX_RANK], unreduced = {0, NULL};
@@ -30,7 +30,7 @@ static hr_status_t clean_all(const spmd_program_t *program, const hlo_shape_t *s
   return NULL;
 }
 
-/* Shardings that cut something on other devices than the program's are told so. */
+/* Sets the placement of shardings that cut something on other devices than the program's mesh. */
 static hr_status_t place_all(const spmd_program_t *program, int count,
                              const spmd_mesh_t *const *placements,
                              const spmd_sharding_t **shardings) {
@@ -75,7 +75,7 @@ static hr_status_t entry_shardings(const spmd_program_t *program,
 
 /* --- dead instructions --- */
 
-/* Keeps what the root or an effect needs, in order. */
+/* Keeps instructions that the root or an effect needs, in order. */
 static hr_status_t remove_dead(hlo_computation_t *computation) {
   size_t kept = 0;
   bool *live;
@@ -96,13 +96,13 @@ static hr_status_t remove_dead(hlo_computation_t *computation) {
   return NULL;
 }
 
-/* Dead instructions keep their number, which another has by now. */
+/* False for a removed instruction: another one has its id. */
 static bool is_there(const hlo_instr_t *instr) {
   const hlo_computation_t *parent = instr->parent;
   return instr->id < parent->instrs.count && parent->instrs.data[instr->id] == instr;
 }
 
-/* What is left of the notes after dead collectives are gone. */
+/* Makes the report from the notes, without dead collectives. */
 static hr_status_t finish_report(spmd_program_t *program, spmd_report_notes_t *notes) {
   spmd_report_t *report;
   size_t count = 0;
@@ -123,7 +123,7 @@ static hr_status_t finish_report(spmd_program_t *program, spmd_report_notes_t *n
 
 /* --- the module --- */
 
-/* By which the whole array of a file is cut. */
+/* Sets the sharding by which a global argument is cut. */
 static hr_status_t note_sharding(spmd_program_t *program, hlo_instr_t *param,
                                  const spmd_sharding_t *sharding) {
   hlo_extra_t *extra;
@@ -133,7 +133,7 @@ static hr_status_t note_sharding(spmd_program_t *program, hlo_instr_t *param,
   return NULL;
 }
 
-/* Parameters keep their names. Layouts and the schedule were those of the whole program. */
+/* Parameters keep their names. Layouts and the schedule of the global program are dropped. */
 static hr_status_t set_ends(spmd_program_t *program, const hlo_computation_t *old,
                             const spmd_sharding_t *const *params,
                             const spmd_sharding_t *const *results) {
@@ -157,8 +157,7 @@ static hr_status_t set_ends(spmd_program_t *program, const hlo_computation_t *ol
   return NULL;
 }
 
-/* New channels come behind all that the program uses; the largest dimension decides the type of
- * offsets. */
+/* Finds the first free channel, and the largest dimension, which decides the type of offsets. */
 static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *largest_dim) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
@@ -170,7 +169,7 @@ static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *la
     }
 }
 
-/* Old computations that nobody calls any more go with pass_computations_order. */
+/* pass_computations_order removes the old computations, which have no callers left. */
 static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes) {
   hlo_module_t *module = program->module;
   const hlo_computation_t *old = module->entry;

@@ -1,7 +1,7 @@
-/* Between dimensions and factors. A dimension's axes go to its factors from the left: a factor
- * takes axes while they divide what is left of it, the last factor takes the rest. Back, a later
- * factor of a dimension can be cut only if the earlier ones are cut into single elements, and only
- * a dimension of one factor may be cut unevenly. */
+/* Projection between dimensions and factors. A dimension's axes are given to its factors from the
+ * left: a factor takes axes as long as they divide the rest of its size; the last factor takes all
+ * others. In the other direction, a later factor of a dimension can be cut only if the earlier ones
+ * are cut into single elements, and only a dimension of one factor may be cut unevenly. */
 #include "partition/lower/lower.h"
 
 #include "base/arith.h"
@@ -11,7 +11,7 @@ static bool append(spmd_lower_t *lower, spmd_axes_t *axes, spmd_axis_t axis) {
   return !spmd_emit_failed(&lower->emit, spmd_axes_append(lower->arena, *axes, axis, axes));
 }
 
-/* The axes of one dimension to its factors. */
+/* Distributes the axes of one dimension over its factors. */
 static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_dim_factors_t *dim,
                         spmd_axes_t axes, spmd_axes_t *out_axes) {
   int at = 0;
@@ -32,7 +32,7 @@ static bool project_dim(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd
   return true;
 }
 
-/* All dimensions are projected, even if one of them fails: what fits is a hint all the same. */
+/* Projects all dimensions, even if one of them fails: the axes that fit are still a hint. */
 bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes) {
   const spmd_tensor_factors_t *factors = &rule->tensors[tensor];
@@ -62,7 +62,7 @@ bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
   return in_operand && in_result;
 }
 
-/* The axes of a dimension by its factors'; false if it cannot be cut so. */
+/* The axes of a dimension by those of its factors; false if it cannot be cut like that. */
 static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_dim_factors_t *dim,
                      const spmd_axes_t *axes, spmd_axes_t *out_axes) {
   bool full = true;
@@ -80,7 +80,7 @@ static bool dim_axes(spmd_lower_t *lower, const spmd_rule_t *rule, const spmd_di
   return true;
 }
 
-/* Closed, without replicated axes: what an operation computes with. */
+/* The result is closed and has no replicated axes. */
 const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule_t *rule,
                                             int tensor, const spmd_axes_t *axes,
                                             spmd_axes_t unreduced) {

@@ -1,14 +1,14 @@
-/* Local values and their forms. A form in a wanted sharding is made once: from the form that gets
- * there at the least cost. Partial results with several users are first reduced into the preferred
- * sharding, so that they are reduced once. Values that follow from a scalar or from positions alone
- * are made anew instead of moved. */
+/* Local values and their forms. The form in a wanted sharding is made once, from the form with the
+ * cheapest resharding. Partial results with several users are first reduced into the preferred
+ * sharding, so that they are reduced once. Values computed from scalars or positions alone are
+ * recomputed instead of moved. */
 #include <string.h>
 
 #include "ops/rules/verify.h"
 #include "partition/lower/lower.h"
 #include "passes/lib/pass_rewrite.h"
 
-/* NULL after a failure, which sticks. */
+/* NULL after a failure. */
 const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank) {
   const spmd_sharding_t *sharding = NULL;
   spmd_emit_failed(&lower->emit,
@@ -16,7 +16,7 @@ const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank) {
   return sharding;
 }
 
-/* Tokens and tuples are nobody's parts. */
+/* Tokens and tuples keep their shape. */
 const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,
                                  const spmd_sharding_t *sharding) {
   int64_t dims[HLO_MAX_RANK];
@@ -25,7 +25,7 @@ const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,
   return spmd_emit_shape(&lower->emit, shape->dtype, shape->rank, dims);
 }
 
-/* What propagation says of dimensions of at least `smallest` elements. */
+/* The propagated sharding, without axes of dimensions of fewer than `smallest` elements. */
 static const spmd_sharding_t *propagated(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf,
                                          int64_t smallest) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
@@ -66,13 +66,14 @@ spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int 
   return value;
 }
 
-/* A partial value is reduced once, and a recipe costs nothing: such forms count for everybody. */
+/* True if a new form is tentative. Forms of partial values and recipes are not: a partial value is
+ * reduced once, and a recipe costs nothing. */
 static bool is_tentative(const spmd_lower_t *lower, const spmd_local_t *value) {
   const spmd_form_t *first = value->forms;
   return lower->is_tentative && first && !first->sharding->unreduced.count && !value->recipe;
 }
 
-/* At the end: the first form stays the one that was computed. */
+/* Appends a form: the first stays the defined one. */
 static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
                      const spmd_sharding_t *sharding) {
   spmd_form_t *form, **end = &value->forms;
@@ -82,7 +83,6 @@ static void add_form(spmd_lower_t *lower, spmd_local_t *value, hlo_instr_t *x,
   *end = form;
 }
 
-/* The form in which a value is computed is its first. */
 spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf, hlo_instr_t *x,
                           const spmd_sharding_t *sharding) {
   spmd_local_t *value = spmd_local_new(lower, instr, leaf);
@@ -90,8 +90,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
   return value;
 }
 
-/* Forms are shared with the value it is copied from, unless they are partial and that one has other
- * users: it would be reduced twice. */
+/* Shares the forms of `from`, unless they are partial and `from` has other users: the value would
+ * be reduced twice. */
 void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (!value || !from) return;
@@ -104,7 +104,7 @@ void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *fro
     add_form(lower, value, form->instr, form->sharding);
 }
 
-/* NULL: there is none yet. */
+/* The form in this sharding; NULL: none. */
 static spmd_form_t *form_in(const spmd_local_t *value, const spmd_sharding_t *sharding) {
   spmd_form_t *form = value->forms;
   while (form && !spmd_sharding_same_layout(form->sharding, sharding)) form = form->next;
@@ -122,8 +122,8 @@ static hlo_instr_t *make_splat(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return hlo_build_broadcast(&lower->emit.b, x, shape, (hr_ints_t){NULL, 0});
 }
 
-/* Part c of {0, 1, 2, 3, 4, 5} in parts of 2 is {0, 1} + 2c. Positions are counted in the index
- * type, which holds them, and then converted. */
+/* Example: part c of {0, 1, 2, 3, 4, 5} in parts of 2 is {0, 1} + 2c. Positions are computed in the
+ * index type, which can represent them, and then converted. */
 static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
                               const hlo_shape_t *shape, const spmd_sharding_t *sharding) {
   int d = (int)hlo_attr_int(recipe, HLO_ATTR_IOTA_DIMENSION);
@@ -139,8 +139,8 @@ static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return hlo_build_convert(&emit->b, local, shape->dtype);
 }
 
-/* The same operation on operands that are made anew, too, cut as its result wants them; whole, if
- * it cannot be cut so. */
+/* Recomputes a recipe: emits the same operation on recomputed operands in the shardings that follow
+ * from the result's; whole, if the operation cannot be cut like that. */
 static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
                                const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
   const spmd_rule_t *rule = NULL;
@@ -167,14 +167,14 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
 }
 
-/* Does it follow from constants, positions and scalars alone? Then its parts are computed, never
- * moved. A repeated array counts if it is whole already. */
+/* Parts of a recipe are computed, never moved. A broadcast of an array is a recipe if the array is
+ * whole. */
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
   if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
     return false;
-  if (!hlo_shape_elements(instr->shape)) return false; /* has no rule by which to make it anew */
+  if (!hlo_shape_elements(instr->shape)) return false; /* no rule by which to recompute it */
   for (int k = 0; k < instr->operand_count; k++) {
     const spmd_local_t *operand = spmd_operand(lower, instr, k);
     bool whole = instr->op == HLO_BROADCAST && operand->forms &&
@@ -184,7 +184,6 @@ bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return true;
 }
 
-/* In the wanted sharding at once. */
 static hlo_instr_t *make_recipe(spmd_lower_t *lower, const hlo_instr_t *recipe,
                                 const spmd_sharding_t *sharding) {
   const hlo_shape_t *shape = spmd_shape_in(lower, recipe->shape, sharding);
@@ -208,7 +207,8 @@ static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
   return made;
 }
 
-/* The first of equally cheap ones. Tentative ones may never be computed: they are not free. */
+/* The form with the cheapest resharding, the first of equals. Tentative forms are not free, as they
+ * may never be computed. */
 static const spmd_form_t *cheapest_form(const spmd_local_t *value, const spmd_sharding_t *wanted,
                                         double *out_cost) {
   const spmd_form_t *best = NULL;
@@ -232,7 +232,7 @@ static void reduce_once(spmd_lower_t *lower, spmd_local_t *value, const spmd_sha
     spmd_use(lower, value, value->preferred);
 }
 
-/* A form that is there; or made anew; or moved from the form that costs least. */
+/* Returns an existing form, a recomputed recipe, or a resharding of the cheapest form. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted) {
   double cost;
   if (!value || lower->emit.b.status || !wanted) return NULL;
@@ -257,7 +257,7 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
   return x;
 }
 
-/* What is made anew costs no transfer. */
+/* A recipe costs nothing. */
 double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted) {
   double cost = 0;
@@ -266,13 +266,12 @@ double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
   return cost;
 }
 
-/* On every partition. */
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
   return value ? spmd_use(lower, value, spmd_replicated(lower, value->shape->rank)) : NULL;
 }
 
-/* The tuple that these are all elements of, in order; NULL: there is none. What ends an
- * asynchronous operation wants the tuple that its beginning gave. */
+/* The tuple whose elements these are, all and in order; NULL: none. The done part of an
+ * asynchronous operation needs the very tuple of its start part. */
 static hlo_instr_t *tuple_of(hlo_instr_t *const *elements, int count) {
   hlo_instr_t *tuple = count && elements[0] && elements[0]->op == HLO_GET_TUPLE_ELEMENT
                            ? elements[0]->operands[0]
@@ -309,7 +308,6 @@ void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves)
     spmd_unpack(lower, hlo_build_element(&lower->emit.b, x, i), out_leaves);
 }
 
-/* Leaf by leaf, then packed as the instruction's shape says. */
 hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *const *wanted) {
   int count = hlo_shape_leaf_count(instr->shape);

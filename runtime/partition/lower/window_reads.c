@@ -1,4 +1,4 @@
-/* Where results lie over operands, by operation. */
+/* The operand elements that results read, by operation. */
 #include "partition/lower/fetch_window.h"
 
 /* A convolution without a window attribute has one of the kernel's sizes. */
@@ -36,7 +36,7 @@ static spmd_reads_t reads_of_slice(const hlo_slice_dim_t *dim) {
   return (spmd_reads_t){dim->start, dim->stride, 1, 1};
 }
 
-/* Result 0 of a padding of -1 is element 1. */
+/* Example: with a low padding of -1, result 0 is element 1. */
 static spmd_reads_t reads_of_padding(const hlo_padding_dim_t *dim) {
   return (spmd_reads_t){-dim->low, 1, 1, dim->interior + 1};
 }

@@ -1,20 +1,21 @@
-/* What constraints do before anything is propagated. The operand of a closed constraint, or of a
- * way into a manual computation, is computed as that one wants it, if nobody else wants otherwise:
+/* Application of constraints before anything is propagated. The operand of a closed constraint, or
+ * of an entry of a manual computation, gets the sharding wanted there, if no other use wants
+ * another one:
  *
  *   x = f(..)                     x has no sharding: it gets s
  *   y = constraint(x, s)
  *
- * Where the operand is what a loop carries, or comes out of a branch, s would bind the start of the
- * loop and all of its steps. Then x stays free and the other users of x take y:
+ * If the operand is a loop's state or a branch's result, s would also bind the initial value of the
+ * loop and the next values. Then x stays free and the other users of x take y:
  *
  *   body(x):  y = constraint(x, s); z = g(x)       ->       z = g(y)
  *
- * A chain of constraints, each the only user of the one before, moves a value on purpose; who uses
- * the first value behind the chain means the last:
+ * A chain of constraints, each the only user of the one before, moves a value on purpose; users of
+ * the first value that come behind the chain take the last:
  *
  *   y = constraint(x, s); z = constraint(y, t); w = g(x)       ->       w = g(z)
  *
- * Only the graph of propagation changes: numbers are the same whichever of the two a user takes.
+ * Only the graph of propagation changes: both values of such a pair have the same elements.
  * Cost: linear in the uses, and in the program for each value that gets another user.
  * Source: Shardy's pass that applies sharding constraints. */
 #include "partition/propagate/graph_build.h"
@@ -28,7 +29,7 @@ static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
   return leaf;
 }
 
-/* The operand that a tuple has as its leaf; *leaf becomes that of the operand. */
+/* The operand of a tuple that leaf *leaf belongs to; *leaf becomes the operand's leaf. */
 static const hlo_instr_t *operand_with(const hlo_instr_t *tuple, int *leaf) {
   int k = 0;
   while (*leaf >= hlo_shape_leaf_count(tuple->operands[k]->shape))
@@ -36,8 +37,8 @@ static const hlo_instr_t *operand_with(const hlo_instr_t *tuple, int *leaf) {
   return tuple->operands[k];
 }
 
-/* What a parameter passes on: branches and manual bodies see the values of their surroundings, a
- * loop's state is a value of its own. NULL: that is one. */
+/* The argument that a parameter of a branch or manual body stands for; NULL: the parameter is a
+ * loop's state, which is a value of its own. */
 static const hlo_instr_t *argument_of(const prop_graph_t *graph, const hlo_instr_t *param) {
   const hlo_instr_t *caller = graph->callers[param->parent->id];
   int number = (int)hlo_parameter_number(param), branch = 0;
@@ -67,7 +68,8 @@ static bool same_value(const prop_use_t *a, const prop_use_t *b) {
   return a->definer == b->definer && a->leaf == b->leaf;
 }
 
-/* Has the value its sharding from what it is computed from, edge by edge? */
+/* True if edges give the value its sharding: a loop's state, or the result of a branch or barrier.
+ */
 static bool is_edge_target(const prop_graph_t *graph, const prop_use_t *value) {
   const hlo_instr_t *definer = value->definer;
   const hlo_instr_t *caller =
@@ -76,13 +78,14 @@ static bool is_edge_target(const prop_graph_t *graph, const prop_use_t *value) {
          definer->op == HLO_OPT_BARRIER || (caller && caller->op == HLO_WHILE);
 }
 
-/* --- what is wanted --- */
+/* --- wanted shardings --- */
 
 static bool is_constraint(const prop_op_t *op) {
   return op->uses && spmd_marker_of(op->instr) == SPMD_CONSTRAINT;
 }
 
-/* What a constraint, or a way into a manual computation, wants of its operand; NULL: nothing. */
+/* The sharding that a constraint, or an entry of a manual computation, wants of its operand; NULL:
+ * none. */
 static const spmd_sharding_t *wanted_by(const prop_graph_t *graph, const prop_op_t *op) {
   if (!op->uses) return NULL;
   if (op->outer == 0) return op->said;
@@ -95,7 +98,7 @@ static bool is_closed(const spmd_sharding_t *sharding) {
   return true;
 }
 
-/* The next op that takes the value, from number *at of its node's list on; NULL: none is left. */
+/* The next op that takes the value, searched from index *at of its node's list; NULL: none. */
 static prop_op_t *next_user(const prop_graph_t *graph, int node, const prop_use_t *value, int *at,
                             int *out_operand) {
   const prop_node_t *of = &graph->nodes.data[node];
@@ -111,8 +114,8 @@ static prop_op_t *next_user(const prop_graph_t *graph, int node, const prop_use_
   return NULL;
 }
 
-/* Does a constraint or manual computation other than `except` take the value, and want another
- * sharding than this one (NULL: any at all)? */
+/* True if a constraint or manual computation other than `except` takes the value and wants a
+ * sharding that differs from `other_than` (NULL: any sharding). */
 static bool is_wanted(const prop_graph_t *graph, int node, const prop_use_t *value,
                       const prop_op_t *except, const spmd_sharding_t *other_than) {
   int at = 0, k;
@@ -130,7 +133,7 @@ typedef struct rewiring {
   int from, to; /* nodes */
   prop_use_t old, made;
   const prop_op_t *except;
-  const hlo_instr_t *behind; /* users in its block that come later alone; NULL: all users */
+  const hlo_instr_t *behind; /* only later users in the block of this one; NULL: all users */
 } rewiring_t;
 
 static bool is_behind(const rewiring_t *rewiring, const prop_op_t *op, const prop_use_t *use) {
@@ -191,7 +194,7 @@ static hr_status_t follow_chain(prop_graph_t *graph, const prop_op_t *head) {
 
 /* --- application --- */
 
-/* A constraint of its own for an edge's value that goes into a manual computation. */
+/* Adds a constraint for an edge's value that enters a manual computation. */
 static hr_status_t constrain(prop_graph_t *graph, const prop_op_t *enters,
                              const spmd_sharding_t *wanted, rewiring_t *rewiring) {
   prop_node_t node = graph->nodes.data[rewiring->from];

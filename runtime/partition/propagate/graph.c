@@ -1,10 +1,10 @@
-/* Building of the graph: one recursive walk from the entry through the bodies of control flow, each
- * of which has one caller. Edges come behind the bodies that they are about. Cost: linear. */
+/* Builds the graph in one recursive walk from the entry through the bodies of control flow, each
+ * of which has one caller. Edges are added after the bodies that they tie. Cost: linear. */
 #include "partition/propagate/graph_build.h"
 
 #include <string.h>
 
-/* Slots of the annotations, which propagation overwrites in the end. */
+/* The annotations, which the end of propagation overwrites with its results. */
 spmd_value_t *prop_values_of(const prop_graph_t *graph, const hlo_instr_t *instr) {
   return graph->program->computations[instr->parent->id].values[instr->id];
 }
@@ -25,7 +25,7 @@ static hr_status_t add_node(prop_graph_t *graph, const hlo_instr_t *instr, int l
   return NULL;
 }
 
-/* Numbers of ops are their places in the list: bodies come before what calls them. */
+/* An op's number is its index in the list: ops of a body come before its caller. */
 hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op) {
   HR_VEC_PUSH(&graph->ops, op);
   return NULL;
@@ -94,7 +94,6 @@ static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int s
 
 /* --- instructions --- */
 
-/* Bodies hold control flow, and control flow bodies. */
 static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, int number,
                               const int *const *args);
 
@@ -105,7 +104,7 @@ static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
   return leaf;
 }
 
-/* Leaves of a tuple, in order, are those of its operands. */
+/* The leaves of a tuple are those of its operands, in order. */
 static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *nodes = prop_nodes_of(graph, instr), next = 0;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -115,7 +114,7 @@ static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
   }
 }
 
-/* The leaves from the element's first on. */
+/* The leaves of an element are those of the tuple from the element's first leaf on. */
 static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
   const hlo_instr_t *tuple = instr->operands[0];
   int first = first_leaf(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
@@ -123,8 +122,8 @@ static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
 }
 
-/* One node for each value of the state: result and parameters of both computations share it, and
- * the edge ties start and next value to it. */
+/* Each array of the state is one node, shared by the result and the parameters of both
+ * computations; an edge ties the initial and the next value to it. */
 static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int *args[] = {prop_nodes_of(graph, instr)};
   HR_TRY(prop_add_leaves(graph, instr));
@@ -141,7 +140,8 @@ static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Branches see their operands as they are; their results meet in an edge. */
+/* The parameters of branches are the nodes of their operands; an edge ties the branches' results.
+ */
 static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *sources;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->called_count + 1, &sources));
@@ -163,7 +163,7 @@ static hr_status_t build_conditional(prop_graph_t *graph, const hlo_instr_t *ins
   return NULL;
 }
 
-/* The results of a manual body's call are those of its body. */
+/* The results of a call of a manual body are the nodes of the body's root. */
 static hr_status_t build_call(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int **args;
   HR_TRY(HR_NEW_ARRAY(graph->arena, instr->operand_count + 1, &args));
@@ -174,7 +174,7 @@ static hr_status_t build_call(prop_graph_t *graph, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Each leaf by itself: optimization barriers. */
+/* Optimization barriers: one identity per leaf. */
 static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *instr) {
   HR_TRY(prop_add_leaves(graph, instr));
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
@@ -187,7 +187,8 @@ static hr_status_t build_identities(prop_graph_t *graph, const hlo_instr_t *inst
   return NULL;
 }
 
-/* Does it only add dimensions of one element? XLA makes a reshape of that before Shardy sees it. */
+/* True if the broadcast only adds dimensions of one element. XLA makes such a broadcast a reshape
+ * before Shardy sees it. */
 static bool adds_ones(const hlo_instr_t *broadcast) {
   const hlo_shape_t *from = broadcast->operands[0]->shape, *to = broadcast->shape;
   return from->rank < to->rank && hlo_shape_elements(from) == hlo_shape_elements(to);
@@ -216,7 +217,7 @@ static prop_class_t class_of(const hlo_instr_t *instr) {
   return marker == SPMD_CONSTRAINT || marker == SPMD_BARRIER ? PROP_ELEMENTWISE : PROP_OTHER;
 }
 
-/* 0: none, 1: forward, 2: backward, 3: both. */
+/* The directions that a barrier lets through, a prop_direction_t. */
 static int barrier_directions(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "xla.sdy.allowed_direction");
   if (spmd_marker_of(instr) != SPMD_BARRIER || !text.size) return 3;
@@ -225,7 +226,7 @@ static int barrier_directions(const hlo_instr_t *instr) {
   return text.data[0] == 'B' && text.size > 2 && text.data[1] == 'A' ? 2 : 0;
 }
 
-/* A use that no op stands for still counts where a single user is asked for. */
+/* Counts the uses by an instruction that is no op: they matter where a value must have one user. */
 static void hide_uses(prop_graph_t *graph, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->operands[k]->shape); leaf++) {
@@ -311,8 +312,7 @@ static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, in
 
 /* --- uses and groups --- */
 
-/* Lists of ops by node, each op once, in order of the ops; two passes, so that they have no gaps.
- */
+/* Makes the lists of ops by node: each op once, in order of the ops. Two passes, count and fill. */
 static hr_status_t find_uses(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++)
     for (int t = 0; t < prop_tensor_count(&graph->ops.data[i]); t++)
@@ -335,7 +335,7 @@ static hr_status_t find_uses(prop_graph_t *graph) {
   return NULL;
 }
 
-/* Round 1 leaves values alone that others use, too. */
+/* Finds the ops of round 1: those whose operands have no other users. */
 static void find_single_uses(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     prop_op_t *op = &graph->ops.data[i];
@@ -346,8 +346,7 @@ static void find_single_uses(prop_graph_t *graph) {
   }
 }
 
-/* Lists of uses follow from the tensors of the ops alone, so that they can be made anew at any
- * time. */
+/* Depends on the tensors of the ops alone, so that it can be called at any time. */
 hr_status_t prop_graph_index(prop_graph_t *graph) {
   for (size_t n = 0; n < graph->nodes.count; n++)
     graph->nodes.data[n].op_count = graph->nodes.data[n].use_count = 0;
@@ -368,7 +367,7 @@ hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   return NULL;
 }
 
-/* Nodes and ops alone are outside of the arena. */
+/* Only the vectors of nodes and ops are outside of the arena. */
 void prop_graph_deinit(prop_graph_t *graph) {
   HR_VEC_FREE(&graph->nodes);
   HR_VEC_FREE(&graph->ops);

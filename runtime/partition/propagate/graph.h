@@ -1,7 +1,8 @@
-/* The program as propagation sees it: nodes, which are arrays with a sharding, and ops, which tie
- * nodes by a rule. Tuples and their elements are the nodes of what they hold; the state of a loop
- * is one node for its result and the parameters of condition and body. Edges are ops with the rule
- * of an identity: loop states, branch results, barriers, boundaries of manual computations. */
+/* The graph on which propagation works: nodes are arrays with a sharding; ops tie nodes by a rule.
+ * A tuple has no node of its own: its leaves are the nodes of its operands. An array of a loop's
+ * state is one node, shared by the loop's result and the parameters of condition and body. Edges
+ * are ops with an identity's rule: loop states, branch results, barriers, boundaries of manual
+ * computations. */
 #ifndef HR_PARTITION_GRAPH_H
 #define HR_PARTITION_GRAPH_H
 
@@ -11,50 +12,51 @@
 
 typedef struct prop_node {
   const hlo_shape_t *shape;
-  const spmd_sharding_t *sharding; /* what is known so far; NULL: nothing */
+  const spmd_sharding_t *sharding; /* sharding found so far; NULL: none */
   const spmd_sharding_t *said;     /* the annotation */
-  spmd_axes_t reserved;            /* replicated, unreduced, or of a later priority */
-  const hlo_instr_t *instr;        /* where it is computed */
+  spmd_axes_t reserved;            /* axes that are replicated, unreduced, or of a later priority */
+  const hlo_instr_t *instr;        /* instruction that computes the array */
   spmd_origin_kind_t origin;
   const hlo_instr_t *source;
-  int *ops; /* that have it as a tensor: the producer first, then users in program order */
+  int *ops; /* ops of which the node is a tensor: the producer first, then users in program order */
   int op_count, use_count;
-  int hidden_uses; /* by instructions without a rule, which are no ops */
-  int group;       /* next member of its sharding group, in a ring; itself if it is alone */
+  int hidden_uses; /* number of uses by instructions without a rule, which are no ops */
+  int group; /* next member of its sharding group, a circular list; the node itself if alone */
 } prop_node_t;
 
 typedef enum prop_class {
-  PROP_ELEMENTWISE, /* with constraints, reshapes, transposes */
-  PROP_DYNAMIC,     /* slices and updates at run-time places */
+  PROP_ELEMENTWISE, /* includes constraints, reshapes, transposes */
+  PROP_DYNAMIC,     /* dynamic-slice, dynamic-update-slice */
   PROP_BROADCAST,
   PROP_OTHER,
   PROP_EDGE,
-  PROP_RESULT /* a returned value and the result: outside of the worklist */
+  PROP_RESULT /* ties a returned value to the entry's result; never in the worklist */
 } prop_class_t;
 
-/* Which value an op takes, and where. A node may be several values: the state of a loop is one, but
- * its result, the parameter of its body and that of its condition are three. */
+/* A use: the value that an op takes, and the place of the use. A node may stand for several values:
+ * a loop's state is one node, but its result and the parameters of its body and condition are three
+ * values. */
 typedef struct prop_use {
-  const hlo_instr_t *definer; /* no tuple, element or parameter that only passes it on */
+  const hlo_instr_t *definer; /* looked up through tuples, elements and forwarding parameters */
   int leaf;
-  const hlo_computation_t *block; /* where it is used */
-  uint32_t at;                    /* id of the user there; UINT32_MAX: what the block returns */
+  const hlo_computation_t *block; /* computation of the user */
+  uint32_t at;                    /* id of the user there; UINT32_MAX: the block returns it */
 } prop_use_t;
 
 typedef struct prop_op {
   const hlo_instr_t *instr;
   const spmd_rule_t *rule;
   int *tensors;     /* nodes of operands, then of results; -1: scalars */
-  prop_use_t *uses; /* by operand; NULL: of what no instruction of the program does */
+  prop_use_t *uses; /* by operand; NULL: an op that no instruction of the program stands for */
   prop_class_t kind;
-  bool is_pointwise;            /* factors of more parts go first */
+  bool is_pointwise;            /* factors of more parts have precedence */
   bool has_single_uses;         /* no array operand is used elsewhere */
-  bool forward, backward;       /* a barrier lets through; both are set for other ops */
-  int outer;                    /* tensor outside of a manual computation; -1: none */
-  const spmd_axes_t *manual;    /* its manual axes per dimension */
+  bool forward, backward;       /* directions that a barrier lets through; other ops: both */
+  int outer;                    /* index of the tensor outside of a manual computation; -1: none */
+  const spmd_axes_t *manual;    /* manual axes of the outer tensor, by dimension */
   spmd_axes_t own_manual;       /* all manual axes of the computation inside */
-  const spmd_sharding_t *said;  /* annotation of the outer value there; NULL: not said */
-  spmd_axes_t manual_unreduced; /* manual axes over which the outer value is still to be reduced */
+  const spmd_sharding_t *said;  /* annotation of the outer tensor at the border; NULL: none */
+  spmd_axes_t manual_unreduced; /* manual axes over which the outer tensor is unreduced */
 } prop_op_t;
 
 typedef struct prop_graph {
@@ -69,10 +71,10 @@ typedef struct prop_graph {
 /* Errors: NO_MEMORY; INVALID for rules of the program. Cost: linear in the program. */
 hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph);
 void prop_graph_deinit(prop_graph_t *graph);
-/* The lists of ops by node, anew after tensors have changed. Errors: NO_MEMORY. */
+/* Builds the lists of ops by node again, after tensors have changed. Errors: NO_MEMORY. */
 hr_status_t prop_graph_index(prop_graph_t *graph);
-/* Lets constraints and ways into manual computations say how their operands are cut: constraints.c.
- * Errors: NO_MEMORY. */
+/* Applies the shardings of constraints and of entries of manual computations to their operands
+ * (constraints.c). Errors: NO_MEMORY. */
 hr_status_t prop_apply_constraints(prop_graph_t *graph);
 
 static inline int prop_tensor_count(const prop_op_t *op) {

@@ -1,10 +1,9 @@
-/* The borders of manual computations in the graph: an edge between a value outside and the same
- * inside, where the manual axes are left out of its sharding. Cost: for each marker, a look at the
- * calls around it. */
+/* The borders of manual computations in the graph. An edge ties a value outside to the same value
+ * inside, whose sharding lacks the manual axes. Cost: per marker, linear in the enclosing calls. */
 #include "partition/propagate/graph_build.h"
 
-/* Splits the shardings at the boundary: the manual axes come first in each dimension. Inside, a
- * value that is unreduced over manual axes is just what the device has. */
+/* Splits a sharding at the border into manual axes, which come first in each dimension, and the
+ * rest. A value that is unreduced over manual axes is not unreduced over them inside. */
 static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *outer,
                                 spmd_axes_t manual, const spmd_sharding_t **out_inner,
                                 spmd_axes_t **out_manual) {
@@ -26,7 +25,8 @@ static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *oute
   return NULL;
 }
 
-/* The manual axes of a marker: those of the body next to it that its surroundings do not have. */
+/* The manual axes of a marker: those of the body next to it, without those of the computation that
+ * holds the marker. */
 static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t *marker,
                                    spmd_axes_t *out_axes) {
   const hlo_computation_t *around = marker->parent;
@@ -51,8 +51,8 @@ static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t 
   return NULL;
 }
 
-/* The manual axes must come first in each dimension, and divide what is outside into what is
- * inside. */
+/* Checks that the manual axes come first in each dimension and divide the outer sizes into the
+ * inner ones. */
 static hr_status_t check_border(const hlo_instr_t *marker, int k, bool enters,
                                 const spmd_sharding_t *said, const spmd_axes_t *manual) {
   const hlo_shape_t *global =
@@ -93,8 +93,8 @@ static hr_status_t add_boundary(prop_graph_t *graph, prop_op_t op, int k, int fr
   return prop_add_op(graph, op);
 }
 
-/* What nobody says of a border is whole there. A value that enters has the border's sharding
- * without the manual axes, as if the body had an annotation. */
+/* A border without an annotation is replicated. A value that enters gets the border's sharding
+ * without the manual axes, as if the body's parameter were annotated. */
 hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters) {
   spmd_axes_t axes;
   HR_TRY(own_manual_axes(graph, marker, &axes));

@@ -1,10 +1,10 @@
-/* Values that have one sharding by decree: members of a sharding group, shard_as and shard_like of
- * GSPMD strings, results that are carried to parameters of the next step. Members are linked in
- * rings, two of which become one where a value is in both. Cost: linear in the program. */
+/* Values that must have the same sharding: members of a sharding group, shard_as and shard_like of
+ * GSPMD strings, results that are carried to parameters of the next step. Members form a circular
+ * list; two lists that share a value are merged. Cost: linear in the program. */
 #include "partition/propagate/graph_build.h"
 
-/* Two rings become one by exchanging the members that follow a and b; one ring would become two, so
- * it is walked first. */
+/* Merges two circular lists by exchanging the successors of a and b. If both are in one list, the
+ * exchange would split it, so the list is searched first. */
 static void join_groups(prop_graph_t *graph, int a, int b) {
   prop_node_t *nodes = graph->nodes.data;
   for (int n = nodes[a].group; n != a; n = nodes[n].group)
@@ -15,7 +15,7 @@ static void join_groups(prop_graph_t *graph, int a, int b) {
   nodes[b].group = next;
 }
 
-/* What ties an instruction's value to others: a group's text, or shard_as of a GSPMD string. */
+/* The group of an instruction's value: a sharding group's id, or shard_as of a GSPMD string. */
 static bool group_of(const hlo_instr_t *instr, hr_str_t *out_id, int64_t *out_number) {
   const hlo_sharding_t *sharding = instr->extra ? instr->extra->sharding : NULL;
   *out_id = (hr_str_t){"", 0};
@@ -27,7 +27,7 @@ static bool group_of(const hlo_instr_t *instr, hr_str_t *out_id, int64_t *out_nu
   return out_id->size || *out_number >= 0;
 }
 
-/* The first member of a group that was met: later ones join its ring. */
+/* The first member of a group in program order; later ones join its list. */
 typedef struct group_head {
   hr_str_t id;
   int64_t number;
@@ -82,8 +82,8 @@ static const hlo_instr_t *find_param(const hlo_computation_t *entry, int number,
   return NULL;
 }
 
-/* Results that become parameters of the next step are in a group with them, unless the program
- * wants different shardings of both. */
+/* Groups results with the parameters that they become in the next step, unless the program
+ * annotates the two differently. */
 void prop_join_carried(prop_graph_t *graph) {
   const hlo_computation_t *entry = graph->program->module->entry;
   int results = hlo_shape_leaf_count(entry->root->shape), leaf;

@@ -6,9 +6,9 @@
  *   round 4   all factors that are not blocked
  *   round 5   broadcasts forward, too
  *
- * The worklist is a stack: what a change touches comes next, before later ops of the program, so
- * that consequences are drawn first; this decides some conflicts. Returned values and results are
- * made to agree before and after each round.
+ * The worklist is a stack: ops touched by a change come before later ops of the program. This order
+ * decides some conflicts. Returned values and results are made to agree before and after each
+ * round.
  * Cost: each change of a node pushes its ops; a node changes at most once per axis.
  * Source: Shardy's propagation passes; compared with its dumps by tests/scripts/run_propagation.sh.
  */
@@ -33,7 +33,7 @@ typedef struct propagation {
 
 /* --- before the rounds --- */
 
-/* A value on one device has no axes; what touches it is left out of propagation. */
+/* True if the value is on one device. It has no axes; ops that touch it are not propagated. */
 static bool is_maximal(const spmd_sharding_t *sharding) {
   return sharding && sharding->device >= 0;
 }
@@ -71,7 +71,8 @@ static int next_priority(const prop_graph_t *graph, int last) {
   return next;
 }
 
-/* Dimensions of a later priority are empty and closed; their axes are not available yet. */
+/* Gives dimensions of this priority their annotation. Dimensions of a later priority are empty and
+ * closed; their axes are reserved. */
 static hr_status_t unlock(prop_graph_t *graph, prop_node_t *node, int priority) {
   spmd_sharding_t *sharding;
   spmd_dim_t *dims;
@@ -93,7 +94,6 @@ static hr_status_t unlock(prop_graph_t *graph, prop_node_t *node, int priority) 
   return NULL;
 }
 
-/* Once for each priority, before its rounds. */
 static hr_status_t unlock_all(prop_graph_t *graph, int priority) {
   for (size_t n = 0; n < graph->nodes.count; n++)
     HR_TRY(unlock(graph, &graph->nodes.data[n], priority));
@@ -102,7 +102,7 @@ static hr_status_t unlock_all(prop_graph_t *graph, int priority) {
 
 /* --- one round --- */
 
-/* The table of rounds above, for one factor: which way it may carry axes. */
+/* The directions in which a factor may carry axes, by the table of rounds above. */
 static int direction_of(const prop_op_t *op, const spmd_factor_t *factor, int round) {
   int direction = PROP_NONE;
   if (op->kind == PROP_EDGE || op->kind == PROP_RESULT) return PROP_BOTH;
@@ -117,7 +117,7 @@ static int direction_of(const prop_op_t *op, const spmd_factor_t *factor, int ro
   return direction;
 }
 
-/* An op that waits already keeps its place on the stack. */
+/* Pushes an op; one that is on the stack already keeps its place. */
 static hr_status_t push(propagation_t *p, int op) {
   if (p->waiting[op] || p->graph.ops.data[op].kind == PROP_RESULT) return NULL;
   p->waiting[op] = true;
@@ -131,7 +131,7 @@ static bool computes(const prop_op_t *op, int node) {
   return false;
 }
 
-/* The producer, then users: the first user in the program comes off the stack first. */
+/* Pushes the ops of a node so that the first user in the program is popped first. */
 static hr_status_t push_ops_of(propagation_t *p, int number) {
   const prop_node_t *node = &p->graph.nodes.data[number];
   for (int i = 0; i < node->op_count; i++)
@@ -140,7 +140,7 @@ static hr_status_t push_ops_of(propagation_t *p, int number) {
   return NULL;
 }
 
-/* Members of the group take over what the node has. */
+/* Copies the node's axes to the other members of its group. */
 static hr_status_t update_group(propagation_t *p, int number) {
   const prop_node_t *node = &p->graph.nodes.data[number];
   spmd_axes_t axes[HLO_MAX_RANK];
@@ -159,7 +159,7 @@ static bool has_maximal(const prop_graph_t *graph, const prop_op_t *op) {
   return false;
 }
 
-/* One step of one op. `notify`: those that touch what changed are to be visited, too. */
+/* One step of one op. `notify`: push the ops that touch changed nodes. */
 static hr_status_t visit(propagation_t *p, int number, int round, bool notify) {
   const prop_op_t *op = &p->graph.ops.data[number];
   int count;
@@ -197,7 +197,7 @@ static hr_status_t run_round(propagation_t *p, int round) {
 
 /* --- after the rounds --- */
 
-/* What the user asked for and does not get: --sharding in0=x. */
+/* Warns that --sharding asked for a cut that does not divide the dimension. */
 static void warn_uneven(const char *end, int number, int d, int64_t size, spmd_axes_t wanted,
                         spmd_axes_t given) {
   char parts[40];
@@ -208,7 +208,7 @@ static void warn_uneven(const char *end, int number, int d, int64_t size, spmd_a
          given.count ? parts : "stays whole");
 }
 
-/* Inputs and outputs of the program are cut evenly: by as many of their axes as divide them. */
+/* Makes an input or output of the program evenly cut: keeps the axes that divide the dimension. */
 static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node, const char *end, int number) {
   for (int d = 0; node->sharding && d < node->shape->rank; d++) {
     spmd_axes_t wanted = node->sharding->dims[d].axes, axes;
@@ -221,7 +221,7 @@ static hr_status_t make_even(prop_graph_t *graph, prop_node_t *node, const char 
   return NULL;
 }
 
-/* The axes before the first one of which the list has a part only. */
+/* The prefix of whole axes: all members before the first sub-axis. */
 static spmd_axes_t whole_axes(const spmd_mesh_t *mesh, spmd_axes_t axes) {
   int count = 0;
   while (count < axes.count && axes.items[count].size == mesh->axis_sizes[axes.items[count].axis])
@@ -229,7 +229,8 @@ static spmd_axes_t whole_axes(const spmd_mesh_t *mesh, spmd_axes_t axes) {
   return (spmd_axes_t){count, axes.items};
 }
 
-/* What is said stays as it is: it is said in axes of another mesh, perhaps. */
+/* Drops sub-axes, except from dimensions that an annotation closes: these may be cut by whole axes
+ * of another mesh. */
 static hr_status_t drop_parts_of_axes(prop_graph_t *graph, prop_node_t *node) {
   if (is_maximal(node->said)) return NULL;
   for (int d = 0; node->sharding && d < node->shape->rank; d++) {
@@ -241,8 +242,8 @@ static hr_status_t drop_parts_of_axes(prop_graph_t *graph, prop_node_t *node) {
   return NULL;
 }
 
-/* Closed, without priorities and reserved axes. The manual axes of a boundary, if any, go in front
- * of each dimension, and to the unreduced ones. */
+/* Makes a closed sharding without priorities and reserved axes. The manual axes of a boundary
+ * (NULL: none) are prepended to each dimension and added to the unreduced axes. */
 static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *from,
                                   const prop_op_t *boundary, const spmd_sharding_t **out) {
   spmd_sharding_t *sharding;
@@ -268,7 +269,7 @@ static hr_status_t close_sharding(prop_graph_t *graph, const spmd_sharding_t *fr
   return NULL;
 }
 
-/* From nodes to the values that they stand for. */
+/* Stores the nodes' shardings in the values that they stand for. */
 static hr_status_t store_values(prop_graph_t *graph, const hlo_instr_t *instr) {
   spmd_value_t *values = graph->program->computations[instr->parent->id].values[instr->id];
   const int *nodes = graph->map[instr->parent->id][instr->id];
@@ -282,7 +283,7 @@ static hr_status_t store_values(prop_graph_t *graph, const hlo_instr_t *instr) {
   return NULL;
 }
 
-/* The values of a marker into a manual computation are those outside, with the manual axes. */
+/* Stores the values of border markers: the outer shardings, with the manual axes. */
 static hr_status_t store_boundaries(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     const prop_op_t *op = &graph->ops.data[i];
@@ -300,7 +301,7 @@ static hr_status_t store_boundaries(prop_graph_t *graph) {
   return NULL;
 }
 
-/* What is carried to the next step is cut as it enters that one. */
+/* Gives each carried result the sharding of the parameter that it becomes. */
 static void match_carried(const spmd_program_t *program, int param_count, int result_count,
                           const spmd_sharding_t *const *params, const spmd_sharding_t **results) {
   for (int i = 0; i < program->carried_count; i++) {
@@ -374,7 +375,7 @@ static hr_status_t prepare(propagation_t *p) {
   return NULL;
 }
 
-/* Priorities in ascending order; without any, there is one. */
+/* Runs the priorities in ascending order; unannotated programs have the one priority 0. */
 static hr_status_t propagate(propagation_t *p) {
   HR_TRY(prepare(p));
   for (int priority = next_priority(&p->graph, -1); priority >= 0;

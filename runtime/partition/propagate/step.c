@@ -1,8 +1,9 @@
-/* The step of Shardy's aggressive strategy. For each factor, the axes on which its tensors can
- * agree are folded together; each tensor, results first, takes of them what it may: a closed
- * dimension nothing, a major factor what divides it, and nothing that another of its factors has.
- * Factors of larger tensors go first, so that they win conflicts. Shardings only grow, hence the
- * rounds end. Cost: tensors x factors, and for conflicts factors squared per tensor. */
+/* The step of Shardy's aggressive strategy. For each factor, the axes on which its tensors agree
+ * are determined (compatible axes). Then each tensor, results first, takes those that it can: none
+ * for a closed dimension, the dividing ones for a major factor, and none that another of its
+ * factors has. Factors of larger tensors come first, so that they win conflicts. Shardings only
+ * grow, so the rounds end. Cost: tensors x factors, and for conflicts factors squared per tensor.
+ */
 #include "partition/propagate/step.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct stepper {
   int tensor_count;
   prop_factor_t *factors;  /* by tensor and factor */
   spmd_axes_t *compatible; /* by factor */
-  int *order;              /* factors with compatible axes, the first to be applied first */
+  int *order;              /* factors with compatible axes, in order of application */
   int order_count;
   bool *changed; /* by tensor */
 } stepper_t;
@@ -33,9 +34,9 @@ static const prop_node_t *node_of(const stepper_t *s, int tensor) {
 
 /* --- projection --- */
 
-/* What the inside of a manual computation sees of an outer value: dimensions that begin with their
- * manual axes, without them; others cannot be extended. Axes that are manual inside do not go in:
- * an outer value may be cut by them where the border wants another dimension cut. */
+/* An outer value's dimensions as the inside of a manual computation sees them. A dimension that
+ * begins with its manual axes loses them; another one that is cut is closed. Other axes that are
+ * manual inside are cut off: the border may want them on another dimension. */
 static hr_status_t inner_view(stepper_t *s, const spmd_sharding_t *outer, spmd_dim_t **out_dims) {
   spmd_dim_t *dims;
   int rank = s->rule->tensors[0].rank;
@@ -57,7 +58,7 @@ static hr_status_t inner_view(stepper_t *s, const spmd_sharding_t *outer, spmd_d
   return NULL;
 }
 
-/* *out_any: some tensor is cut, so that there is something to carry. */
+/* Projects all tensors. *out_any: some tensor is cut. */
 static hr_status_t project(stepper_t *s, bool *out_any) {
   *out_any = false;
   for (int t = 0; t < s->tensor_count; t++) {
@@ -77,7 +78,7 @@ static hr_status_t project(stepper_t *s, bool *out_any) {
 
 /* --- compatible axes --- */
 
-/* Cuts *axes after member i, of which `keep` is the major part (1: none), and lets it be. */
+/* Cuts *axes after the major part of size `keep` of member i (1: before it) and stops growth. */
 static hr_status_t stop_at(stepper_t *s, spmd_axes_t *axes, int i, int64_t keep, bool *grows) {
   *grows = false;
   return prop_cut(s->arena, *axes, i, keep, axes);
@@ -105,7 +106,7 @@ static hr_status_t fold(stepper_t *s, spmd_axes_t *axes, spmd_axes_t other, bool
   return stop_at(s, axes, i, 1, grows);
 }
 
-/* Tensors first .. first + count - 1; those without the factor have no say. */
+/* Folds the tensors first .. first + count - 1 that have the factor. */
 static hr_status_t fold_range(stepper_t *s, int factor, int first, int count, bool extends,
                               bool *grows) {
   for (int t = first; t < first + count; t++) {
@@ -115,7 +116,8 @@ static hr_status_t fold_range(stepper_t *s, int factor, int first, int count, bo
   return NULL;
 }
 
-/* Forward, operands say what the axes are and results only cut them short; backward the reverse. */
+/* Forward, operands extend the compatible axes and results only shorten them; backward the reverse.
+ */
 static hr_status_t find_compatible(stepper_t *s, int factor) {
   int operands = s->rule->operand_count, results = s->rule->result_count;
   int direction = s->directions[factor];
@@ -137,7 +139,7 @@ typedef struct source {
   int64_t parts; /* of the compatible axes */
 } source_t;
 
-/* Elements, counted by factors: a dimension that a factor rounds up counts as that. */
+/* Number of elements as the product of the factors' sizes, which may exceed the dimensions'. */
 static double tensor_size(const stepper_t *s, int tensor) {
   double size = 1;
   for (int d = 0; d < s->rule->tensors[tensor].rank; d++) {
@@ -161,7 +163,7 @@ static source_t find_source(const stepper_t *s, int factor) {
   return source;
 }
 
-/* Larger tensors win: moving them would cost more. */
+/* Precedence of factors: larger tensors win, as moving them would cost more. */
 static bool comes_first(const stepper_t *s, source_t a, source_t b) {
   if (a.size != b.size) return a.size > b.size;
   if (s->op->is_pointwise && a.parts != b.parts) return a.parts > b.parts;
@@ -186,7 +188,7 @@ static hr_status_t order_factors(stepper_t *s) {
 
 /* --- application --- */
 
-/* What the results have of a factor limits the operands of elementwise ops. */
+/* Limits an operand's axes of a factor to those that the results have, for elementwise ops. */
 static hr_status_t limit_by_results(stepper_t *s, int factor, spmd_axes_t *axes) {
   for (int t = s->rule->operand_count; t < s->tensor_count; t++) {
     const prop_factor_t *part = factor_of(s, t, factor);
@@ -196,8 +198,8 @@ static hr_status_t limit_by_results(stepper_t *s, int factor, spmd_axes_t *axes)
   return NULL;
 }
 
-/* An axis cuts one dimension of a tensor. Cuts *axes before the first that another factor, the
- * overflow of one, or an explicit replication has. */
+/* An axis may cut one dimension of a tensor only. Cuts *axes before the first axis that another
+ * factor, an overflow, or a reserved axis overlaps. */
 static hr_status_t avoid_others(stepper_t *s, int tensor, int factor, spmd_axes_t *axes) {
   const prop_node_t *node = node_of(s, tensor);
   HR_TRY(prop_cut_at_overlap(s->arena, *axes, node->reserved, axes));
@@ -227,7 +229,7 @@ static hr_status_t extend(stepper_t *s, int tensor, int factor) {
   return NULL;
 }
 
-/* All factors of one tensor before the next tensor: what one takes, the others avoid. */
+/* Extends tensor by tensor; within one, a factor avoids the axes that earlier factors took. */
 static hr_status_t extend_range(stepper_t *s, int first, int count) {
   for (int t = first; t < first + count; t++)
     for (int i = 0; i < s->order_count; i++) HR_TRY(extend(s, t, s->order[i]));
@@ -236,7 +238,7 @@ static hr_status_t extend_range(stepper_t *s, int first, int count) {
 
 /* --- back to dimensions --- */
 
-/* From scratch memory to the program's. */
+/* Copies a list from scratch memory to the program's arena. */
 static hr_status_t keep_axes(hr_arena_t *arena, spmd_axes_t *axes) {
   void *copy;
   HR_TRY(hr_arena_copy(arena, axes->items, (size_t)axes->count * sizeof *axes->items, &copy));
@@ -274,8 +276,9 @@ static bool axes_differ(const spmd_sharding_t *sharding, int rank, const spmd_ax
   return false;
 }
 
-/* Can dimension d of an outer value be its manual axes, then those inside? Not if it begins with
- * others, if more of it is manual, or if another dimension is cut by its manual axes. */
+/* True if dimension d of an outer value can be cut by its manual axes followed by the inner axes.
+ * False if it begins with other axes, if more of its axes are manual, or if its manual axes cut
+ * another dimension. */
 static bool takes_manual(const stepper_t *s, const spmd_sharding_t *outer, int d) {
   spmd_axes_t manual = s->op->manual[d];
   if (!outer) return true;
@@ -288,7 +291,8 @@ static bool takes_manual(const stepper_t *s, const spmd_sharding_t *outer, int d
   return !spmd_axes_overlap(rest, s->op->own_manual);
 }
 
-/* Back to dimensions. At the border of a manual computation the manual axes come in front again. */
+/* Stores a tensor's factors in its node's dimensions. At the border of a manual computation, the
+ * manual axes are prepended again. */
 static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   const prop_node_t *node = node_of(s, tensor);
   spmd_axes_t *axes;
@@ -306,7 +310,7 @@ static hr_status_t store(stepper_t *s, int tensor, bool *out_stored) {
   return *out_stored ? prop_set_axes(s->graph, s->op->tensors[tensor], axes) : NULL;
 }
 
-/* Where a value's axes come from: for what flows forward, the first operand that is cut. */
+/* The instruction that a tensor's axes come from; for a result, the first operand that is cut. */
 static const hlo_instr_t *source_of(const stepper_t *s, int tensor) {
   for (int t = 0; t < s->rule->operand_count && tensor >= s->rule->operand_count; t++) {
     const prop_node_t *node = node_of(s, t);

@@ -29,7 +29,6 @@ static hr_status_t grow_ints(hr_arena_t *arena, int count, int *capacity, int **
   return NULL;
 }
 
-/* As with the lists of dimensions, by doubling. */
 static hr_status_t grow_factors(rule_builder_t *builder) {
   spmd_factor_t *longer;
   int capacity = builder->factor_capacity ? 2 * builder->factor_capacity : 8;
@@ -40,7 +39,7 @@ static hr_status_t grow_factors(rule_builder_t *builder) {
   return NULL;
 }
 
-/* The number that a letter of Shardy's text stands for: 0 is i. */
+/* Returns the factor's number; 0 is the letter i of Shardy's text. */
 static int add(rule_builder_t *builder, spmd_factor_t factor) {
   if (builder->status) return -1;
   if (builder->factor_count == builder->factor_capacity) builder->status = grow_factors(builder);
@@ -49,7 +48,6 @@ static int add(rule_builder_t *builder, spmd_factor_t factor) {
   return builder->factor_count++;
 }
 
-/* Both kinds of factor come here in the order in which Shardy numbers them. */
 int rule_add(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind) {
   return add(builder, (spmd_factor_t){.size = size, .kind = kind});
 }
@@ -82,7 +80,7 @@ void rule_pointwise(rule_builder_t *builder) {
     rule_place_all(builder, d, rule_add(builder, rule_size(builder, result, d), SPMD_PASS_THROUGH));
 }
 
-/* No dimension is without a factor, so that the projection of a sharding loses no axes silently. */
+/* Gives each dimension without a factor one, so that projection of a sharding loses no axes. */
 static void fill_gaps(rule_builder_t *builder) {
   for (int t = 0; t < rule_tensor_count(builder); t++)
     for (int d = 0; d < rule_rank(builder, t); d++)
@@ -90,7 +88,7 @@ static void fill_gaps(rule_builder_t *builder) {
         rule_place(builder, t, d, rule_add(builder, 1, SPMD_PASS_THROUGH));
 }
 
-/* From growing lists to the rule's own, which are not changed any more. */
+/* Copies the growing lists of a tensor to the rule. */
 static hr_status_t finish_tensor(rule_builder_t *builder, int t, spmd_tensor_factors_t *out) {
   spmd_dim_factors_t *dims;
   HR_TRY(HR_NEW_ARRAY(builder->arena, rule_rank(builder, t), &dims));

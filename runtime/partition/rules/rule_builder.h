@@ -1,5 +1,5 @@
-/* Building of a sharding rule: factors are added, then placed on dimensions of tensors. Failures
- * stick to the builder and come out of rule_finish.
+/* Builds a sharding rule: factors are added, then placed on dimensions of tensors. The builder
+ * keeps the first failure; rule_finish returns it.
  *
  *   int i = rule_add(b, 8, SPMD_PASS_THROUGH);       ([i, k], ...)->([i, ...])
  *   rule_place(b, 0, 0, i);                          operand 0, dimension 0
@@ -18,8 +18,7 @@ typedef struct rule_dim {
   int *factors;
 } rule_dim_t;
 
-/* A rule under construction. Everything in it lives in the arena, and what is outgrown stays there.
- */
+/* A rule under construction. Everything lives in the arena; outgrown arrays are not freed. */
 typedef struct rule_builder {
   hr_arena_t *arena;
   const hlo_instr_t *instr;
@@ -41,7 +40,7 @@ int rule_add_blocked(rule_builder_t *builder, int64_t size, spmd_factor_kind_t k
 /* Appends the factor to dimension `dim` of tensor number `tensor`. */
 void rule_place(rule_builder_t *builder, int tensor, int dim, int factor);
 /* Gives dimensions without factors a factor of size 1 and makes the rule. Errors: NO_MEMORY, or
- * what stuck to the builder. */
+ * the builder's failure. */
 hr_status_t rule_finish(rule_builder_t *builder, const spmd_rule_t **out_rule);
 
 /* Tensors are numbered through: operands first, then the leaves of the result. */

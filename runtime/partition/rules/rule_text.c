@@ -9,7 +9,7 @@
 #include "partition/core/scan_text.h"
 #include "partition/rules/rule_builder.h"
 
-/* Letters before i are left to sizes and axes in Shardy's documents. */
+/* Shardy's documents use the letters before i for sizes and axes. */
 #define FIRST_NAME 'i'
 #define NAMES ('z' - FIRST_NAME + 1)
 #define MAX_RULE_FACTORS 4096
@@ -101,13 +101,12 @@ static hr_status_t take_factor(spmd_scan_t *scan, int *out_factor) {
   return NULL;
 }
 
-/* In lists of factors each place must have one. */
 static hr_status_t want_factor(spmd_scan_t *scan, int *out_factor) {
   HR_TRY(take_factor(scan, out_factor));
   return *out_factor >= 0 ? NULL : spmd_scan_want(scan, "a factor");
 }
 
-/* Has some dimension of the tensor the factor already? */
+/* True if a dimension of the tensor has the factor. */
 static bool has_factor(const rule_builder_t *builder, int tensor, int factor) {
   for (int d = 0; d < rule_rank(builder, tensor); d++)
     for (int i = 0; i < builder->dims[tensor][d].count; i++)
@@ -115,7 +114,7 @@ static bool has_factor(const rule_builder_t *builder, int tensor, int factor) {
   return false;
 }
 
-/* The factors of one dimension are added up to the number named; sizes follow later. */
+/* Parses the factors of one dimension; adds those that are new. Their sizes follow later. */
 static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int tensor, int dim) {
   for (;;) {
     int factor;
@@ -133,7 +132,6 @@ static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int ten
   }
 }
 
-/* As many dimensions as the value has. */
 static hr_status_t parse_tensor(rule_builder_t *builder, spmd_scan_t *scan, int tensor) {
   int rank = rule_rank(builder, tensor), dim = 0;
   HR_TRY(spmd_scan_want(scan, "["));
@@ -147,7 +145,6 @@ static hr_status_t parse_tensor(rule_builder_t *builder, spmd_scan_t *scan, int 
                    "its sharding rule has other than %d dimensions for value %d", rank, tensor);
 }
 
-/* As many tensors as the instruction has operands, or results. */
 static hr_status_t parse_tensors(rule_builder_t *builder, spmd_scan_t *scan, int first, int count) {
   int t = 0;
   HR_TRY(spmd_scan_want(scan, "("));
@@ -177,8 +174,8 @@ static hr_status_t parse_sizes(rule_builder_t *builder, spmd_scan_t *scan) {
   return NULL;
 }
 
-/* reduction={k}. SPMD_PASS_THROUGH stands for the list of blocked factors, which is one on top of
- * the kinds. */
+/* Parses reduction={k}. SPMD_PASS_THROUGH stands for the list of blocked factors, which have a kind
+ * besides. */
 static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const char *word,
                               spmd_factor_kind_t kind) {
   if (!spmd_scan_take(scan, word)) return NULL;
@@ -197,7 +194,7 @@ static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const 
   return NULL;
 }
 
-/* The factors of each dimension multiply to its size, the last one rounded up. */
+/* Checks that the factors of each dimension multiply to its size, the last one rounded up. */
 static hr_status_t check_sizes(const rule_builder_t *builder) {
   for (int t = 0; t < rule_tensor_count(builder); t++)
     for (int d = 0; d < rule_rank(builder, t); d++) {
@@ -214,7 +211,7 @@ static hr_status_t check_sizes(const rule_builder_t *builder) {
   return NULL;
 }
 
-/* Groups follow in this order; each may be absent. */
+/* The groups of factors have a fixed order; each may be absent. */
 static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
   bool wrapped = spmd_scan_take(scan, "#sdy.op_sharding_rule<") ||
                  spmd_scan_take(scan, "#sdy.op_sharding_rule <");
@@ -232,8 +229,7 @@ static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
   return check_sizes(builder);
 }
 
-/* What failed in the text comes before what failed in the builder. Messages about the text have the
- * instruction's place. */
+/* Errors of the text come before those of the builder and have the instruction's place. */
 hr_status_t rule_parse(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text,
                        const spmd_rule_t **out_rule) {
   rule_builder_t builder;

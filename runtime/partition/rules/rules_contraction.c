@@ -1,12 +1,12 @@
 /* Rules of contractions, factorisations and normalisations: batch and free dimensions pass through,
  * contracted ones are reductions, matrices of factorisations and transformed dimensions are whole.
- * A convolution's spatial dimension has two factors, positions and window, as far as their product
- * fits the input's size. */
+ * A convolution's spatial dimension has two factors, output position and tap, if their product fits
+ * the input's size. */
 #include "partition/rules/rule_builder.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* A factor for dimension `lhs` of operand 0 and `rhs` of operand 1; -1: not there. */
+/* Adds a factor for dimension `lhs` of operand 0 and `rhs` of operand 1; -1: not in the operand. */
 static int add_shared(rule_builder_t *builder, int64_t lhs, int64_t rhs, spmd_factor_kind_t kind) {
   int64_t size = lhs >= 0 ? rule_size(builder, 0, (int)lhs) : rule_size(builder, 1, (int)rhs);
   int factor = rule_add(builder, size, kind);
@@ -15,7 +15,7 @@ static int add_shared(rule_builder_t *builder, int64_t lhs, int64_t rhs, spmd_fa
   return factor;
 }
 
-/* The dimensions of operand `side` that are neither batch nor contracted, in order. */
+/* Adds factors for the dimensions of operand `side` that are neither batch nor contracted. */
 static int add_free(rule_builder_t *builder, int side, hr_ints_t batch, hr_ints_t contracted,
                     int next) {
   for (int d = 0; d < rule_rank(builder, side); d++) {
@@ -50,7 +50,7 @@ void rule_dot(rule_builder_t *builder) {
 
 /* --- convolution --- */
 
-/* Places a factor on the three tensors' dimensions; -1: not there. Size 1 is left out. */
+/* Places a factor on a dimension of each of the three tensors (-1: none). Ignores size 1. */
 static void add_conv(rule_builder_t *builder, int64_t size, spmd_factor_kind_t kind,
                      const int64_t dims[3]) {
   if (size <= 1) return;
@@ -59,8 +59,8 @@ static void add_conv(rule_builder_t *builder, int64_t size, spmd_factor_kind_t k
     if (dims[t] >= 0) rule_place(builder, t, (int)dims[t], factor);
 }
 
-/* Input positions are seen as pairs of a result's position and a tap, the larger side first, as far
- * as the input has room: 8 results of a window of 3 over 10 inputs give (8)(1). */
+/* Splits input positions into output position and tap, the larger factor first, limited by the size
+ * of the input: 8 outputs of a window of 3 over 10 inputs give the factors 8 and 1. */
 static void add_spatial(rule_builder_t *builder, const hlo_dim_labels_t *labels, int i) {
   const int64_t positions[] = {labels->lhs_spatial[i], -1, labels->out_spatial[i]};
   const int64_t window[] = {labels->lhs_spatial[i], labels->rhs_spatial[i], -1};
@@ -99,13 +99,13 @@ void rule_convolution(rule_builder_t *builder) {
 
 /* --- matrices --- */
 
-/* The leading dimensions of all tensors. */
+/* Adds factors for the `count` leading dimensions, which all tensors share. */
 static void add_batch(rule_builder_t *builder, int count) {
   for (int d = 0; d < count; d++)
     rule_place_all(builder, d, rule_add(builder, rule_size(builder, 0, d), SPMD_PASS_THROUGH));
 }
 
-/* Every element of a factor depends on the whole matrix. */
+/* Every element of the Cholesky factor depends on the whole matrix. */
 void rule_cholesky(rule_builder_t *builder) {
   int rank = rule_rank(builder, 0);
   add_batch(builder, rank - 2);
@@ -127,7 +127,7 @@ void rule_triangular_solve(rule_builder_t *builder) {
   }
 }
 
-/* A transform that changes the last size (real input) is not propagated along it. */
+/* A real transform changes the size of the last dimension, along which nothing is propagated. */
 void rule_fft(rule_builder_t *builder) {
   int rank = rule_rank(builder, 0);
   int first = rank - (int)hlo_attr_ints(builder->instr, HLO_ATTR_FFT_LENGTH).count;
@@ -141,7 +141,7 @@ void rule_fft(rule_builder_t *builder) {
   }
 }
 
-/* Inference is elementwise but for the feature; training and gradient sum over all else. */
+/* Inference is elementwise; training and gradient sum over all dimensions but the feature. */
 void rule_batch_norm(rule_builder_t *builder) {
   int feature = (int)hlo_attr_int(builder->instr, HLO_ATTR_FEATURE_INDEX);
   spmd_factor_kind_t others =

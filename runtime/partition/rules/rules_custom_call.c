@@ -1,6 +1,6 @@
-/* Rules of custom calls by target. Identities pass everything through; factorisations are
- * independent of each other in their leading dimensions; what chooses the largest wants the last
- * dimension whole. Unknown targets have no rule: their operands are gathered. */
+/* Rules of custom calls by target. Identities pass everything through; the leading dimensions of
+ * factorisations are batches; a top-k needs the last dimension whole. Unknown targets have no rule:
+ * their operands are gathered. */
 #include "partition/rules/rule_builder.h"
 
 #include "ops/query/custom_call_table.h"
@@ -25,13 +25,13 @@ static void rule_batches(rule_builder_t *builder, int batch) {
       rule_place(builder, t, d, rule_add(builder, rule_size(builder, t, d), SPMD_NEED_REPLICATION));
 }
 
-/* All but the last two dimensions of the first operand count problems. */
+/* All but the last two dimensions of the first operand are batch dimensions. */
 static void rule_matrices(rule_builder_t *builder) {
   rule_batches(builder, rule_rank(builder, 0) - 2);
 }
 
-/* Leading dimensions in which the call itself says that it is many independent ones, as JAX writes
- * for custom calls that it registers as batch partitionable; 0: it says nothing. */
+/* Number of leading batch dimensions that the call declares; 0: none. JAX declares them for custom
+ * calls registered as batch partitionable. */
 static int batch_dims_of(const hlo_instr_t *instr) {
   hr_str_t text = hlo_frontend_attribute(instr, "num_batch_dims");
   int64_t count = 0;
@@ -86,7 +86,7 @@ static bool matches(hr_str_t target, const char *pattern) {
   return target.size >= row.size && hr_str_equal((hr_str_t){target.data, row.size}, row);
 }
 
-/* All tensors have the result's shape, so that dimensions correspond. */
+/* True if all tensors have the result's rank, so that dimensions correspond. */
 static bool has_equal_ranks(const hlo_instr_t *instr) {
   int rank = hlo_shape_leaf(instr->shape, 0)->rank;
   for (int k = 0; k < instr->operand_count; k++)

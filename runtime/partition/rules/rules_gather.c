@@ -1,7 +1,7 @@
-/* Rules of gather and scatter. Slices that take a whole dimension pass it through; a dimension that
- * indices choose from is a reduction of a gather, whose parts each hold some of the elements, and
- * passes through a scatter; batch dimensions of the updates are reductions, as every part adds its
- * own, if the combiner is a plain one. */
+/* Rules of gather and scatter. A dimension that slices take whole passes through. A dimension that
+ * indices select from is a reduction of a gather, as each part holds some of the elements; it
+ * passes through a scatter. Batch dimensions of the updates are reductions if the combiner is a
+ * plain op: every part adds its own updates. */
 #include "partition/rules/rule_builder.h"
 
 static int index_of(hr_ints_t list, int64_t value) {
@@ -10,7 +10,7 @@ static int index_of(hr_ints_t list, int64_t value) {
   return -1;
 }
 
-/* The lists of a gather; a scatter has the same under other names. */
+/* Dimension numbers of a gather; a scatter has the same under other names. */
 typedef struct gather_dims {
   hr_ints_t offset, collapsed, batching, indices_batching;
   int64_t index_vector;
@@ -38,8 +38,8 @@ static void place_index_vector(rule_builder_t *builder, const gather_dims_t *dim
              rule_add(builder, rule_size(builder, indices, d), SPMD_NEED_REPLICATION));
 }
 
-/* A dimension of the windows. Taken whole it passes through; one element at a time it is a
- * reduction, in which all but one part have nothing; anything between is whole. */
+/* A dimension of the slices. If the slices take all of it, it passes through. If they take one
+ * element, it is a reduction to which one part contributes. Otherwise it must be whole. */
 static void gather_offset(rule_builder_t *builder, int operand_dim, int d) {
   int64_t full = rule_size(builder, 0, operand_dim), size = rule_size(builder, 2, d);
   if (size == full || size != 1) {
@@ -53,8 +53,8 @@ static void gather_offset(rule_builder_t *builder, int operand_dim, int d) {
   rule_place(builder, 2, d, rule_add(builder, 1, SPMD_NEED_REPLICATION));
 }
 
-/* A batch dimension of `tensor`, the result or updates number `tensor`: shared with the indices and
- * with the operand where it is batched, too. Returns the factor. */
+/* Adds a batch dimension of the result or updates: shared with the indices, and with the operand if
+ * it is a batching dimension there, too. Returns the factor. */
 static int batch_dim(rule_builder_t *builder, const gather_dims_t *dims, int indices, int from,
                      spmd_factor_kind_t kind, int n) {
   int index = indices_dim(dims, n), batching = index_of(dims->indices_batching, index);
@@ -96,7 +96,7 @@ void rule_gather(rule_builder_t *builder) {
 
 /* --- scatter --- */
 
-/* The combiner is one commutative op of its two arguments. */
+/* True if the combiner is one commutative op of its two arguments. */
 static bool is_plain_combiner(const hlo_computation_t *combiner) {
   const hlo_instr_t *root = combiner->root;
   static const hlo_opcode_t plain[] = {HLO_ADD,     HLO_MULTIPLY, HLO_MINIMUM,
@@ -113,7 +113,7 @@ static void place_range(rule_builder_t *builder, int first, int count, int dim, 
   for (int k = 0; k < count; k++) rule_place(builder, first + k, dim, factor);
 }
 
-/* A window dimension of the updates: `n` arrays each of operands, updates and results. */
+/* Adds a window dimension of the updates; there are `n` operands, `n` updates and `n` results. */
 static void scatter_window(rule_builder_t *builder, int n, int operand_dim, int d) {
   int64_t full = rule_size(builder, 0, operand_dim), size = rule_size(builder, n + 1, d);
   bool whole = full == size;

@@ -1,15 +1,14 @@
 /* Rules of ops that move elements. A dimension that keeps its size and order passes through; one
- * that is cut, extended or turned round is a permutation; what an index chooses at run time must be
+ * that is sliced, extended or reversed is a permutation; one that is indexed at run time must be
  * whole. A reshape's dimensions are split into common factors from the left. */
 #include "partition/rules/rule_builder.h"
 
 #include "base/arith.h"
 
-/* One side of a reshape: the products of its opened dimensions and of the factors placed on them.
- */
+/* One side of a reshape while factors are placed on its dimensions from the left. */
 typedef struct reshape_side {
-  int tensor, next; /* dimensions opened so far */
-  int64_t dims, factors;
+  int tensor, next;      /* next: number of dimensions opened so far */
+  int64_t dims, factors; /* product of the opened dimensions, of the factors placed on them */
 } reshape_side_t;
 
 /* Opens dimensions until one has room; those of size 1 get factors of their own. */
@@ -22,13 +21,13 @@ static void open_dim(rule_builder_t *builder, reshape_side_t *side) {
   }
 }
 
-/* The factor joins the dimension that was opened last. */
+/* Places the factor on the dimension that was opened last. */
 static void place(rule_builder_t *builder, reshape_side_t *side, int64_t size, int factor) {
   rule_place(builder, side->tensor, side->next - 1, factor);
   side->factors *= size;
 }
 
-/* A factor that the other side has not: cutting it is no use there. */
+/* Adds a factor that the other side does not have. */
 static void place_private(rule_builder_t *builder, reshape_side_t *side, int64_t size) {
   place(builder, side, size, rule_add(builder, size, SPMD_PASS_THROUGH));
 }
@@ -41,8 +40,8 @@ static int64_t catch_up(const reshape_side_t *side, const reshape_side_t *other)
   return room > common ? room / common : room;
 }
 
-/* [8,6] -> [2,4,6]: ([ij, k])->([i, j, k]). [6,4] -> [4,6]: 6 and 4 share a factor of 2 in front,
- * then 3 and 2 have nothing in common, and what follows is private to each side. */
+/* [8,6] -> [2,4,6]: ([ij, k])->([i, j, k]). [6,4] -> [4,6]: 6 and 4 share a leading factor of 2;
+ * the rests 3 and 2 have no common factor, so that all later factors are private to one side. */
 void rule_reshape(rule_builder_t *builder) {
   reshape_side_t in = {0, 0, 1, 1}, out = {rule_result(builder, 0), 0, 1, 1};
   for (;;) {
@@ -65,7 +64,7 @@ void rule_reshape(rule_builder_t *builder) {
   }
 }
 
-/* Dimensions that are repeated, and those of size 1 that grow, are the result's alone. */
+/* Repeated dimensions, and those of size 1 that grow, have factors of the result alone. */
 void rule_broadcast(rule_builder_t *builder) {
   hr_ints_t map = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   int result = rule_result(builder, 0);
@@ -89,7 +88,7 @@ void rule_transpose(rule_builder_t *builder) {
   }
 }
 
-/* A part of the result comes from the part at the other end. */
+/* A part of a reversed dimension comes from the part at the other end. */
 void rule_reverse(rule_builder_t *builder) {
   hr_ints_t dims = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS);
   for (int d = 0; d < rule_rank(builder, 0); d++) {
@@ -98,7 +97,7 @@ void rule_reverse(rule_builder_t *builder) {
   }
 }
 
-/* Slice and pad: what keeps its size passes through. */
+/* Slice and pad: a dimension that keeps its size passes through. */
 void rule_slice(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   for (int d = 0; d < rule_rank(builder, 0); d++) {
@@ -109,7 +108,7 @@ void rule_slice(rule_builder_t *builder) {
   }
 }
 
-/* The pieces come from slices, or from one array and slices of it: they are moved, not gathered. */
+/* True if all pieces are slices, or one array and slices of it: they are moved, not gathered. */
 static bool joins_slices(const hlo_instr_t *concatenate) {
   const hlo_instr_t *whole = NULL;
   int slices = 0;
@@ -125,8 +124,8 @@ static bool joins_slices(const hlo_instr_t *concatenate) {
   return slices > 0;
 }
 
-/* Pieces have sizes of their own along the joined dimension, but one factor of the result's size:
- * what cuts the result cuts them, into parts that need not lie where the result's do. */
+/* Pieces differ in size along the concatenated dimension but share one factor of the result's size:
+ * the axes that cut the result also cut them, into parts that lie elsewhere than the result's. */
 void rule_concatenate(rule_builder_t *builder) {
   int64_t along = hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS).data[0];
   int result = rule_result(builder, 0);
@@ -138,7 +137,7 @@ void rule_concatenate(rule_builder_t *builder) {
   }
 }
 
-/* Starts are scalars, and have no factor. */
+/* Start indices are scalars and have no factor. */
 void rule_dynamic_slice(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   for (int d = 0; d < rule_rank(builder, result); d++) {
@@ -151,8 +150,8 @@ void rule_dynamic_slice(rule_builder_t *builder) {
   }
 }
 
-/* Where the update is smaller, operand and result go on together without it. With constant starts
- * the update may be cut, too, as Shardy has it. */
+/* Where the update is smaller, only operand and result share a factor. With constant start indices
+ * the update may be cut, too, as in Shardy. */
 void rule_dynamic_update_slice(rule_builder_t *builder) {
   int result = rule_result(builder, 0);
   bool known = true;
@@ -169,7 +168,7 @@ void rule_dynamic_update_slice(rule_builder_t *builder) {
   }
 }
 
-/* The side of narrower elements has one dimension more, which must be whole. */
+/* The side of narrower elements has an additional last dimension, which must be whole. */
 void rule_bitcast_convert(rule_builder_t *builder) {
   int in = rule_rank(builder, 0), out = rule_rank(builder, 1), common = in < out ? in : out;
   for (int d = 0; d < common; d++) {

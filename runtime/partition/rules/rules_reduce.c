@@ -1,6 +1,6 @@
-/* Rules of reductions, windows, sorts, random numbers and collectives of manual computations. A
- * reduced dimension is cut at the price of a reduction over its axes; windows reach into the
- * neighbours' parts; an order over a dimension wants it whole. */
+/* Rules of reductions, windows, sorts, random numbers and collectives of manual computations. If a
+ * reduced dimension is cut, a reduction over its axes follows; windows reach into the neighbours'
+ * parts; a sorted dimension must be whole. */
 #include "partition/rules/rule_builder.h"
 
 /* f32[8,6] over dimension 1: ([i, j], [])->([i]) {i=8, j=6} reduction={j}. Several arrays that are
@@ -19,7 +19,7 @@ void rule_reduce(rule_builder_t *builder) {
   }
 }
 
-/* The window covers one element, without stride or padding. */
+/* True if the window covers one element, without stride or padding. */
 static bool is_trivial(const hlo_window_t *window, int d) {
   const hlo_window_dim_t *dim = &window->dims[d];
   return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
@@ -38,8 +38,8 @@ void rule_reduce_window(rule_builder_t *builder) {
   }
 }
 
-/* Sources are chosen from windows, so that propagation keeps them whole; the partitioner has a
- * wider rule (lower_select.c). */
+/* Propagation keeps window dimensions whole, as elements are selected from windows. The partitioner
+ * has a wider rule (lower_select.c). */
 void rule_select_and_scatter(rule_builder_t *builder) {
   const hlo_window_t *window = hlo_attr_window(builder->instr);
   int result = rule_result(builder, 0);
@@ -55,8 +55,8 @@ void rule_select_and_scatter(rule_builder_t *builder) {
   }
 }
 
-/* A list that is sorted as a whole is not propagated at all; rows of a matrix lose the sorted
- * dimension alone. */
+/* A sort along the only dimension of more than one element is not propagated at all; other sorts
+ * are not propagated along the sorted dimension. */
 void rule_sort(rule_builder_t *builder) {
   int along = (int)hlo_attr_ints(builder->instr, HLO_ATTR_DIMENSIONS).data[0];
   bool alone = true;
@@ -75,7 +75,7 @@ void rule_sort(rule_builder_t *builder) {
   }
 }
 
-/* The last dimension; also a custom call that chooses the largest. */
+/* The last dimension is whole. Also the rule of custom calls for top-k. */
 void rule_top_k(rule_builder_t *builder) {
   int last = rule_rank(builder, 0) - 1;
   for (int d = 0; d <= last; d++) {
@@ -89,7 +89,7 @@ void rule_top_k(rule_builder_t *builder) {
 /* The limits are scalars. */
 void rule_rng(rule_builder_t *builder) { rule_pointwise(builder); }
 
-/* The state is one list of words, which everybody has; bits depend on their place alone. */
+/* The state is whole on every device; each bit depends on its position alone. */
 void rule_rng_bit_generator(rule_builder_t *builder) {
   int state = rule_result(builder, 0), output = rule_result(builder, builder->result_count - 1);
   for (int d = 0; d < rule_rank(builder, 0); d++) {

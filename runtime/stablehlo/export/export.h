@@ -1,9 +1,8 @@
-/* The exporter from the IR to an MLIR tree of StableHLO: its state, and the parts that its files
- * share. Tuples dissolve: an instruction corresponds to the list of its leaves, and only custom
- * calls see tuples.
- * Errors: the first failure sticks in exporter_t.status; later results are NULL and all functions
- *         accept NULL, so that they need no checks in between.
- * Owner:  everything lives in the arena of the tree. */
+/* The exporter from the IR to an MLIR tree of StableHLO: declarations shared by its files. Tuples
+ * are dissolved: an instruction corresponds to the list of its leaves, and only custom calls have
+ * tuples. Errors: exporter_t.status keeps the first failure; later results are NULL, and all
+ * functions accept NULL, so that calls can be nested. Owner:  everything lives in the arena of the
+ * tree. */
 #ifndef STABLEHLO_EXPORT_H
 #define STABLEHLO_EXPORT_H
 
@@ -11,8 +10,8 @@
 #include "mlir/text/mlir_parser.h"
 #include "stablehlo/stablehlo.h"
 
-#define EXPORT_MAX_DEPTH 500     /* as deep as regions may nest */
-#define EXPORT_MAX_OPS (1 << 24) /* inlining repeats computations: limit of all ops */
+#define EXPORT_MAX_DEPTH 500     /* most levels of nested regions */
+#define EXPORT_MAX_OPS (1 << 24) /* most ops in all, as inlining repeats computations */
 
 typedef struct export_values {
   int count;
@@ -33,16 +32,16 @@ typedef struct exporter {
   HR_VEC(const hlo_computation_t *) pending; /* have a name but no function yet */
   const hlo_metadata_t *last_metadata;       /* metadata of last_location */
   const mlir_attr_t *last_location;
-  int lost_orders;               /* control dependencies of instructions that made no op */
-  const hlo_instr_t *first_lost; /* the first of them */
+  int lost_orders;               /* control dependencies on instructions without an op */
+  const hlo_instr_t *first_lost; /* the first such instruction */
 } exporter_t;
 
-/* One computation on its way into a block; computations that are inlined have a frame each time. */
+/* One computation while it is exported into a block; each inlining has its own frame. */
 typedef struct export_frame {
   exporter_t *exporter;
   mlir_block_t *block;
   export_values_t *values; /* by instruction id */
-  bool *awaited;           /* by instruction id: others must come after it; NULL: nobody says so */
+  bool *awaited;           /* by instruction id: is a control predecessor; NULL: none is */
 } export_frame_t;
 
 /* --- rows of export.def --- */
@@ -121,14 +120,15 @@ const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *valu
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields);
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word);
-/* An MLIR attribute in text form, such as "{a = 1 : i64}"; NULL without a failure if it is none. */
+/* Parses an MLIR attribute such as "{a = 1 : i64}"; NULL, without a failure, if the text is none.
+ */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
                       export_attrs_t *attrs);
-/* Whether a dot has an algorithm; StableHLO then allows no precisions. */
+/* True if a dot has an algorithm; StableHLO then allows no precisions. */
 bool export_dot_algorithm(const hlo_instr_t *instr);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
-/* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
+/* Attributes that any instruction may have (sharding, frontend attributes), as discardable ones. */
 void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                   export_attrs_t *attrs);
 /* The frontend attributes, and `notes` among them, as mhlo.frontend_attributes. */
@@ -143,7 +143,7 @@ const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *inst
 void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                            export_attrs_t *attrs);
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs);
-/* Which instructions are control predecessors, by id; NULL: none. */
+/* By id: true for control predecessors; NULL: none. */
 hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation,
                                 bool **out_awaited);
 
@@ -170,7 +170,7 @@ export_values_t export_leaves(export_frame_t *frame, const hlo_instr_t *instr, i
 export_values_t export_operands(export_frame_t *frame, const hlo_instr_t *instr);
 /* The one leaf of operand k. */
 mlir_value_t *export_operand(export_frame_t *frame, const hlo_instr_t *instr, int k);
-/* What the instruction stands for from now on. */
+/* Sets the values that the instruction stands for. */
 void export_set(export_frame_t *frame, const hlo_instr_t *instr, export_values_t values);
 void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_value_t *value);
 void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op);
@@ -193,8 +193,8 @@ mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *ins
                                    const export_chunks_t *chunks, mlir_value_t *x);
 
 /* --- computations (export_module.c) --- */
-/* Writes the computation into a block, its parameters' leaves being `args`; gives the root's
- * leaves. */
+/* Exports the computation into a block, with `args` as the leaves of its parameters; returns the
+ * root's leaves. */
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
                                    mlir_block_t *block, const export_values_t *args);
 /* A new region of `op` with the computation in it. args NULL: its parameters' leaves are the

@@ -1,5 +1,5 @@
-/* Formulas over a builder, for ops that are expanded: short names for instructions, and what
- * expansions have in common. All take and give NULL after a failure, as the builder does. */
+/* Formulas for expanded ops: short names for instructions of a builder, and common parts of
+ * expansions. Like the builder's, all functions accept and return NULL after a failure. */
 #ifndef STABLEHLO_IMPORT_FORMULA_H
 #define STABLEHLO_IMPORT_FORMULA_H
 
@@ -54,7 +54,7 @@ FORMULA_COMPARE(f_ne, NE)
 static inline expr_t f_select(formula_t *f, expr_t pred, expr_t x, expr_t y) {
   return hlo_build_select(f, pred, x, y);
 }
-/* A number in the type and sizes of `like`. */
+/* A number broadcast to the type and sizes of `like`. */
 static inline expr_t f_number(formula_t *f, double number, expr_t like) {
   return hlo_build_number_like(f, number, like);
 }
