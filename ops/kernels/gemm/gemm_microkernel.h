@@ -66,8 +66,8 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, const SIMD_NAME(target_
 }
 
 /* Advances by `terms` terms. */
-SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, int vecs, const SIMD_NAME(target_t) * at,
-                                       int64_t terms, SIMD_NAME(place_t) * now) {
+SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, const SIMD_NAME(target_t) * at, int64_t terms,
+                                       SIMD_NAME(place_t) * now) {
 #pragma GCC unroll 3
   for (int g = 0; g * BASE_ROWS < rows; g++) now->bases[g] += terms * at->a_col;
   now->b += terms * at->b_row;
@@ -85,7 +85,7 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(c + v * LANES, 1);
     SIMD_NAME(add_term)(rows, vecs, at, 0, prefetch_rows, now, sums);
-    SIMD_NAME(pass_terms)(rows, vecs, at, 1, now);
+    SIMD_NAME(pass_terms)(rows, at, 1, now);
   }
   for (; unroll > 1 && p + unroll <= at->k; p += unroll) {
 #pragma GCC unroll 4
@@ -94,13 +94,13 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
       if (now->ahead && u % 2 == 0)
         __builtin_prefetch(now->ahead + (at->a_row == 1 ? u * at->a_col : u / 2 * at->a_row));
     }
-    SIMD_NAME(pass_terms)(rows, vecs, at, unroll, now);
+    SIMD_NAME(pass_terms)(rows, at, unroll, now);
   }
 #pragma GCC unroll 4
   for (; p < at->k; p++) {
     SIMD_NAME(add_term)(rows, vecs, at, 0, prefetch_rows, now, sums);
     if (now->ahead && unroll == 1) __builtin_prefetch(now->ahead);
-    SIMD_NAME(pass_terms)(rows, vecs, at, 1, now);
+    SIMD_NAME(pass_terms)(rows, at, 1, now);
   }
 }
 

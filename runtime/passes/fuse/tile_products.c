@@ -174,6 +174,28 @@ static bool grow(tiling_t *t) {
   return grew;
 }
 
+static void leave(tiling_t *t, uint32_t id) {
+  t->member[id] = false;
+  t->tiled[id] = false;
+}
+
+static void join(tiling_t *t, uint32_t id) {
+  t->member[id] = true;
+  t->tiled[id] = true;
+}
+
+/* Adds a product and the view of it that a fusion of the cluster reads. False: the fusion would not
+ * fit any more, and the cluster is as before. */
+static bool add_product(tiling_t *t, const hlo_instr_t *fusion, uint32_t dot, uint32_t view) {
+  bool was_member = t->member[dot];
+  join(t, dot);
+  join(t, view);
+  if (may_join_fusion(t, fusion)) return true;
+  leave(t, view);
+  if (!was_member) leave(t, dot);
+  return false;
+}
+
 /* Adds products with the same rows that the cluster's fusions read. */
 static bool add_products(tiling_t *t, const int64_t wanted[4]) {
   bool grew = false;
@@ -187,19 +209,10 @@ static bool add_products(tiling_t *t, const int64_t wanted[4]) {
           !is_first_product(dot, sizes) || sizes[0] != wanted[0] || sizes[1] != wanted[1] ||
           sizes[2] != wanted[2] || dot->shape->dtype != t->dtype)
         continue;
-      t->member[dot->id] = t->member[view->id] = true;
-      t->tiled[dot->id] = t->tiled[view->id] = true;
-      grew = may_join_fusion(t, fusion);
-      if (!grew) t->member[dot->id] = t->member[view->id] = false;
-      if (!grew) t->tiled[dot->id] = t->tiled[view->id] = false;
+      grew |= add_product(t, fusion, dot->id, view->id);
     }
   }
   return grew;
-}
-
-static void leave(tiling_t *t, uint32_t id) {
-  t->member[id] = false;
-  t->tiled[id] = false;
 }
 
 /* Marks members that depend on members through a non-member, and non-members that depend on
@@ -301,8 +314,7 @@ static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
   t->matrices = sizes[0];
   t->least = sizes[1] < sizes[2] ? sizes[1] : sizes[2];
   t->dtype = dot->shape->dtype;
-  t->member[dot->id] = true;
-  t->tiled[dot->id] = true;
+  join(t, dot->id);
   while (grow(t) || add_products(t, sizes)) continue;
   drop_dependent(t);
   drop_useless(t);
