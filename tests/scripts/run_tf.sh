@@ -436,6 +436,10 @@ expect_exit "a graph that numbers its replicas" 3 "$hlorun" check -n 2 --data-pa
   "$work/numbered.pbtxt"
 expect_text "a graph that numbers its replicas" "beside replica-id of the graph's own"
 
+sed 's/dim { size: -1 }/unknown_rank: true/' "$work/open.pbtxt" >"$work/rank.pbtxt"
+expect_exit "an input of unknown rank" 2 "$hlorun" check --fetch loss "$work/rank.pbtxt"
+expect_text "an input of unknown rank" 'the shape of x:0 is not known; give it as --feed x:0='
+
 # Rows that a branch gives, as many as the data say, are not those of all replicas.
 {
   training_graph 'dim { size: 1 }'
