@@ -67,6 +67,19 @@ static hr_status_t write_bytes(const hr_options_t *options, hr_buffer_t *bytes) 
   return st;
 }
 
+static hr_status_t write_piece(void *context, const hr_strbuf_t *piece) {
+  return context ? hr_file_write(context, piece->data, piece->size) : cli_print(piece);
+}
+
+/* The sink of a text for the output; its context is the file, NULL for standard output. */
+static hr_status_t open_output(const hr_options_t *options, hr_text_sink_t *out_sink) {
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  hr_file_writer_t *writer = NULL;
+  if (output && strcmp(output, "-")) HR_TRY(hr_file_create(output, &writer));
+  *out_sink = (hr_text_sink_t){.write = write_piece, .context = writer};
+  return NULL;
+}
+
 /* "1.13.0", or "latest" */
 static hr_status_t read_version(const char *text, mlir_write_options_t *options) {
   const char *at = text;
@@ -97,7 +110,7 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
   mlir_write_options_t write_options = {.portable = false};
   hr_buffer_t *bytes;
-  hr_strbuf_t text;
+  hr_text_sink_t sink;
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
     if (version) HR_TRY(vhlo_replace_chlo(tree));
@@ -106,14 +119,8 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
   }
-  hr_strbuf_init(&text);
-  if (located)
-    mlir_print_module_located(&text, tree);
-  else
-    mlir_print_module(&text, tree);
-  hr_status_t st = write_text(options, &text);
-  hr_strbuf_deinit(&text);
-  return st;
+  HR_TRY(open_output(options, &sink));
+  return hr_file_finish(sink.context, mlir_print_module_to(&sink, tree, located));
 }
 
 /* X.hlo.pb is how XLA names the HloProtos that it dumps; else the bare module, as JAX takes and
@@ -128,20 +135,13 @@ static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *
   return write_bytes(options, bytes);
 }
 
-static hr_status_t write_piece(void *context, const hr_strbuf_t *piece) {
-  return context ? hr_file_write(context, piece->data, piece->size) : cli_print(piece);
-}
-
 /* HLO text in the style that is asked for, piece by piece. */
 static hr_status_t write_hlo(const hr_options_t *options, const hlo_module_t *module) {
-  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   bool is_short = hr_option_int(options, HR_OPTION_STYLE, 0);
-  hlo_print_sink_t sink = {.write = write_piece};
-  hr_file_writer_t *writer = NULL;
-  if (output && strcmp(output, "-")) HR_TRY(hr_file_create(output, &writer));
-  sink.context = writer;
+  hr_text_sink_t sink;
+  HR_TRY(open_output(options, &sink));
   hr_status_t st = hlo_print_module_to(&sink, module, is_short ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
-  return hr_file_finish(writer, st);
+  return hr_file_finish(sink.context, st);
 }
 
 /* HLO text, a graph, or a proto. */

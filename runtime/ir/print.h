@@ -5,7 +5,7 @@
 #ifndef HLO_IR_PRINT_H
 #define HLO_IR_PRINT_H
 
-#include "base/text.h"
+#include "base/text_sink.h"
 #include "ir/module.h"
 
 typedef enum hlo_print_style {
@@ -13,17 +13,10 @@ typedef enum hlo_print_style {
   HLO_PRINT_SHORT /* none but control predecessors: as as_hlo_text() */
 } hlo_print_style_t;
 
-/* Takes the pieces of a text in order. */
-typedef struct hlo_print_sink {
-  hr_status_t (*write)(void *context, const hr_strbuf_t *piece);
-  void *context;
-  hr_status_t status; /* the first failure, after which pieces are dropped */
-} hlo_print_sink_t;
-
 /* The whole module; hidden bodies of asynchronous ops print as OP-start only. */
 void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style);
 /* The same in pieces, so that the text of large constants is never whole in memory. */
-hr_status_t hlo_print_module_to(hlo_print_sink_t *sink, const hlo_module_t *module,
+hr_status_t hlo_print_module_to(hr_text_sink_t *sink, const hlo_module_t *module,
                                 hlo_print_style_t style);
 void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr,
                      hlo_print_style_t style);                       /* one line, no newline */

@@ -116,7 +116,7 @@ static void print_operands(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_prin
 /* Operands, or the number of a parameter, or the literal of a constant ("{...}" if it was
  * elided). */
 static void print_parentheses(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style,
-                              hlo_print_sink_t *sink) {
+                              hr_text_sink_t *sink) {
   hr_strbuf_add_char(text, '(');
   if (instr->op == HLO_PARAMETER)
     hr_strbuf_add_int(text, hlo_parameter_number(instr));
@@ -221,7 +221,7 @@ void hlo_print_frontend_attrs(hr_strbuf_t *text, const hlo_extra_t *extra) {
 }
 
 static void print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style,
-                        hlo_print_sink_t *sink) {
+                        hr_text_sink_t *sink) {
   static const hlo_extra_t nothing;
   const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
   const hlo_instr_t *wrapped = instr->async_sugar ? wrapped_instr(instr) : NULL;
@@ -266,7 +266,7 @@ static void print_signature(hr_strbuf_t *text, const hlo_computation_t *computat
 }
 
 static void print_computation(hr_strbuf_t *text, const hlo_computation_t *computation,
-                              hlo_print_style_t style, hlo_print_sink_t *sink) {
+                              hlo_print_style_t style, hr_text_sink_t *sink) {
   if (computation == computation->module->entry) hr_strbuf_add_str(text, "ENTRY ");
   hlo_print_name(text, computation->name, style);
   if (style == HLO_PRINT_LONG) print_signature(text, computation);
@@ -275,7 +275,7 @@ static void print_computation(hr_strbuf_t *text, const hlo_computation_t *comput
     hr_strbuf_add_str(text, "  ");
     print_instr(text, computation->instrs.data[i], style, sink);
     hr_strbuf_add_char(text, '\n');
-    hlo_print_drain(text, sink);
+    hr_text_drain(text, sink);
   }
   hr_strbuf_add_char(text, '}');
   if (computation->execution_thread.size && !hr_str_is(computation->execution_thread, "main")) {
@@ -415,7 +415,7 @@ void hlo_print_stack_frames(hr_strbuf_t *text, const hlo_stack_frames_t *f) {
 }
 
 static void print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style,
-                         hlo_print_sink_t *sink) {
+                         hr_text_sink_t *sink) {
   print_header(text, module);
   if (style == HLO_PRINT_LONG && module->stack_frames)
     hlo_print_stack_frames(text, module->stack_frames);
@@ -431,24 +431,12 @@ void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_s
 
 /* Pieces --------------------------------------------------------------------------------------- */
 
-#define PIECE_BYTES (1 << 20)
-
-static void write_piece(hr_strbuf_t *text, hlo_print_sink_t *sink) {
-  if (!sink->status) sink->status = hr_strbuf_finish(text);
-  if (!sink->status) sink->status = sink->write(sink->context, text);
-  hr_strbuf_cut(text, 0);
-}
-
-void hlo_print_drain(hr_strbuf_t *text, hlo_print_sink_t *sink) {
-  if (sink && text->size >= PIECE_BYTES) write_piece(text, sink);
-}
-
-hr_status_t hlo_print_module_to(hlo_print_sink_t *sink, const hlo_module_t *module,
+hr_status_t hlo_print_module_to(hr_text_sink_t *sink, const hlo_module_t *module,
                                 hlo_print_style_t style) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   print_module(&text, module, style, sink);
-  write_piece(&text, sink);
+  hr_status_t st = hr_text_finish(&text, sink);
   hr_strbuf_deinit(&text);
-  return sink->status;
+  return st;
 }

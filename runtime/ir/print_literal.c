@@ -213,7 +213,7 @@ typedef struct printer {
   const hlo_value_t *value;
   const char *next; /* next element to print */
   size_t element_bytes;
-  hlo_print_sink_t *sink; /* NULL: none */
+  hr_text_sink_t *sink; /* NULL: none */
 } printer_t;
 
 static void print_element(printer_t *p) {
@@ -234,7 +234,7 @@ static void print_row(printer_t *p, int64_t size) {
     print_element(p);
   }
   hr_strbuf_add_str(p->text, wide ? " }" : "}");
-  hlo_print_drain(p->text, p->sink);
+  hr_text_drain(p->text, p->sink);
 }
 
 /* Part `index` of dimension depth - 1. From rank 4 on, parts that are neither outermost nor
@@ -255,7 +255,7 @@ static void print_part(printer_t *p, int depth, int64_t index) {
   hr_strbuf_add_str(p->text, " }");
 }
 
-static void print_array(hr_strbuf_t *text, const hlo_value_t *value, hlo_print_sink_t *sink) {
+static void print_array(hr_strbuf_t *text, const hlo_value_t *value, hr_text_sink_t *sink) {
   printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype), sink};
   if (value->rank)
     print_part(&p, 0, 0);
@@ -273,7 +273,7 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *tuple,
   hr_strbuf_add_str(text, " )");
 }
 
-void hlo_print_literal_to(hr_strbuf_t *text, const hlo_value_t *value, hlo_print_sink_t *sink) {
+void hlo_print_literal_to(hr_strbuf_t *text, const hlo_value_t *value, hr_text_sink_t *sink) {
   if (value->dtype == HR_TUPLE)
     print_elements(text, value, hlo_print_literal);
   else if (value->data)

@@ -12,9 +12,7 @@ void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing,
 /* A double, or a float, as short as reads back. */
 void hlo_print_double(hr_strbuf_t *text, double value);
 /* As hlo_print_literal; the rows of a long array go to the sink. */
-void hlo_print_literal_to(hr_strbuf_t *text, const hlo_value_t *value, hlo_print_sink_t *sink);
-/* Hands a text that is long enough to the sink, and begins it again. NULL: there is none. */
-void hlo_print_drain(hr_strbuf_t *text, hlo_print_sink_t *sink);
+void hlo_print_literal_to(hr_strbuf_t *text, const hlo_value_t *value, hr_text_sink_t *sink);
 void hlo_print_typed_literal(hr_strbuf_t *text, const hlo_value_t *value);
 /* %name in the long style, name in the short one. */
 void hlo_print_name(hr_strbuf_t *text, hr_str_t name, hlo_print_style_t style);

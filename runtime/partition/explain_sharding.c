@@ -82,7 +82,10 @@ static void print_cause(hr_strbuf_t *text, const hlo_instr_t *cause) {
     return;
   }
   print_place(text, cause);
-  hr_strbuf_printf(text, "%.*s (%s)", HR_STR_ARGS(cause->name), hlo_op_name(cause->op));
+  hr_str_t called = {"", 0};
+  if (cause->op == HLO_CUSTOM_CALL) called = hlo_attr_str(cause, HLO_ATTR_CUSTOM_CALL_TARGET);
+  hr_strbuf_printf(text, "%.*s (%s%s%.*s)", HR_STR_ARGS(cause->name), hlo_op_name(cause->op),
+                   called.size ? " of " : "", HR_STR_ARGS(called));
 }
 
 static void explain_collective(hr_strbuf_t *text, const spmd_report_item_t *item) {

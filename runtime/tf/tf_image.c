@@ -115,10 +115,8 @@ static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, int64_t fro
   return NULL;
 }
 
-/* Dimension d of x, an image, multiplied by a matrix [to, from], or by its transpose.
- * Dot puts the weights' free dimension in front; `back` moves it to its place d, 1 for the
- * height or 2 for the width. The transpose takes gradients from result to source. */
-static expr_t multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
+/* Dot puts the weights' free dimension in front; `back` moves it to its place. */
+expr_t tf_multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
   static const int64_t back[2][4] = {{1, 0, 2, 3}, {1, 2, 0, 3}};
   int64_t of_weights = transposed ? 0 : 1, of_image = d;
   expr_t y = tf_dot(b, weights, x, 0, NULL, NULL, 1, &of_weights, &of_image);
@@ -154,7 +152,7 @@ hr_status_t tf_lower_resize(tf_op_t *op) {
     expr_t weights;
     if (x->shape->dims[d] == sizes.data[d - 1]) continue;
     HR_TRY(make_weights(op, &resize, x->shape->dims[d], sizes.data[d - 1], &weights));
-    x = multiply_along(op->b, x, d, weights, false);
+    x = tf_multiply_along(op->b, x, d, weights, false);
   }
   return tf_out(op, 0, x);
 }
@@ -181,7 +179,7 @@ hr_status_t tf_lower_resize_grad(tf_op_t *op) {
     original[d - 1] = nearest ? sizes.data[d - 1] : shape->dims[d];
     if (original[d - 1] < 1) return tf_error(op, "an empty image");
     HR_TRY(make_weights(op, &resize, original[d - 1], dy->shape->dims[d], &weights));
-    dy = multiply_along(op->b, dy, d, weights, true);
+    dy = tf_multiply_along(op->b, dy, d, weights, true);
   }
   if (shape) dtype = shape->dtype;
   return tf_out(op, 0, dy && dtype != HR_F32 ? hlo_build_convert(op->b, dy, dtype) : dy);

@@ -394,4 +394,9 @@ static inline expr_t e_number(hlo_builder_t *b, double number, expr_t like) {
   return hlo_build_number_like(b, number, like);
 }
 
+/* --- images (tf_image.c) --- */
+/* Dimension d of x, an image, 1 for the height or 2 for the width, multiplied by a matrix [to,
+ * from] or by its transpose, which takes gradients from result to source. */
+expr_t tf_multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed);
+
 #endif

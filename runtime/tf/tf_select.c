@@ -76,10 +76,12 @@ static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, cons
   hr_status_t st = hr_strbuf_finish(&known);
   if (!st) st = hr_strbuf_finish(&option);
   if (!st)
-    st = hr_error(HR_USAGE,
-                  "the shape of %.*s is not known%s; give it as --feed %.*s=%s, with its type and "
-                  "sizes",
-                  HR_STR_ARGS(name), known.data, HR_STR_ARGS(name), option.data);
+    st =
+        hr_error(HR_USAGE,
+                 "the shape of %.*s is not known%.*s; give it as --feed %.*s=%s, with its type and "
+                 "sizes",
+                 HR_STR_ARGS(name), (int)known.size, known.size ? known.data : "",
+                 HR_STR_ARGS(name), option.data);
   hr_strbuf_deinit(&known);
   hr_strbuf_deinit(&option);
   return st;

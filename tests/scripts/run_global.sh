@@ -87,6 +87,24 @@ SCRIPT
 else
   skip "python3 is not there"
 fi
+# Dimensions that are reversed together change places in one permute; an output names what asks for its sum.
+cat >"$work/flip.mlir" <<'PROGRAM'
+module @flip {
+  sdy.mesh @mesh = <["a"=3, "b"=2]>
+  func.func @main(%x: tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}) -> (tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}, tensor<f32>) {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<12x6xf32>
+    %1 = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.reduce(%x init: %1) applies stablehlo.add across dimensions = [0, 1] : (tensor<12x6xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %2 : tensor<12x6xf32>, tensor<f32>
+  }
+}
+PROGRAM
+expect_exit "the report of a reverse" 0 "$hlorun" -n 6 --explain-sharding "$work/flip.mlir"
+expect_text "the report of a reverse" "(reverse) sends 48 bytes: collective-permute of f32[4,3] among 6"
+expect_text "the report of a reverse" "(custom-call of xla.sdy.FuncResultSharding) sends"
+expect_text "the report of a reverse" "2 collectives, by which"
+expect_exit "a reverse on one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/flip.npz" "$work/flip.mlir"
+expect_exit "a reverse on six" 0 "$hlorun" -n 6 --random-inputs --quiet --expect "$work/flip.npz" "$work/flip.mlir"
 expect_exit "--explain-sharding=xml" 2 "$hlorun" --mesh data=2 --explain-sharding=xml "$work/plain.mlir"
 
 # Training by options alone: carried values, parts of a batch that is fed, checkpoints that go on on another mesh. The
@@ -279,7 +297,7 @@ expect_text "an input of one value" "0.995054"
 
 # Refused: with the numbers, and a place where there is one.
 expect_exit "an axis that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=model' --random-inputs "$work/plain.mlir"
-expect_text "an axis that is none" 'the mesh has no axis "model"'
+expect_text "an axis that is none" 'option --sharding: the mesh has no axis "model", want one of ["data"=4]'
 expect_exit "too many dimensions" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=-,-,data' --random-inputs \
   "$work/plain.mlir"
 expect_text "too many dimensions" '"in0=-,-,data" for a value of rank 2'
@@ -294,7 +312,11 @@ expect_exit "an axis twice" 2 "$hlorun" -n 4 --mesh data=4 --sharding in0=data,d
 expect_exit "no mesh" 2 "$hlorun" -n 4 --sharding in0=data --random-inputs "$work/plain.mlir"
 expect_text "no mesh" 'give one with --mesh'
 expect_exit "check: a mesh that does not fit" 2 "$hlorun" check -n 3 --mesh data=4 "$work/plain.mlir"
-expect_exit "a mesh that is none" 2 "$hlorun" -n 4 --mesh data --random-inputs "$work/plain.mlir"
+for mesh in data data:4 4 data=0; do
+  expect_exit "--mesh $mesh" 2 "$hlorun" -n 4 --mesh "$mesh" --random-inputs "$work/plain.mlir"
+  expect_text "--mesh $mesh" "option --mesh: \"$mesh\": "
+  expect_text "--mesh $mesh" "write axes and sizes as in data=4,model=2"
+done
 # annotate SHARDING: the program with this sharding of its first argument.
 annotate() {
   printf 'module @m {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n  func.func @main(%%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<%s>}) -> tensor<8x6xf32> {\n    %%0 = stablehlo.tanh %%x : tensor<8x6xf32>\n    return %%0 : tensor<8x6xf32>\n  }\n}\n' "$1" >"$work/bad.mlir"
@@ -467,6 +489,8 @@ expect_exit "check --sharding that does not divide" 0 "$hlorun" check -n 4 --mes
   "$work/six.mlir"
 expect_text "check --sharding that does not divide" "1 parameter, on global arrays"
 expect_text "check --sharding that does not divide" "dimension 0 of out0 has a size of 6, which 4 parts do not divide"
+expect_exit "--sharding in five" 0 "$hlorun" -n 5 --mesh data=5 --sharding 'in0=data' --random-inputs "$work/six.mlir"
+expect_text "--sharding in five" "which 5 parts do not divide: it stays whole"
 annotate '@mesh, [{"a"}, {"a"}]'
 expect_exit "a bad sharding as a proto" 0 "$hlorun" convert --to pb --output "$work/bad.pb" "$work/bad.mlir"
 expect_exit "a bad sharding in a proto" 3 "$hlorun" -n 4 --random-inputs "$work/bad.pb"

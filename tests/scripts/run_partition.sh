@@ -540,7 +540,7 @@ refuse "a rule without a comma" 'the sharding rule has "custom>", want ">"' 'ROO
 refuse "a dynamic result" "its size is known only at run time, and results of sharded programs need static sizes" \
   "ROOT d = f32[<=8] set-dimension-size(x, n), dimensions={0}"
 refuse "a dynamic dimension that is cut" "its size is known only at run time, so that it cannot be cut" \
-  'd = f32[<=8] set-dimension-size(x, n), dimensions={0}, frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\\"d\\"}]>"}
+  'd = f32[<=8] set-dimension-size(x, n), dimensions={0}, frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\"d\"}]>"}
   ROOT size = s32[] get-dimension-size(d), dimensions={0}'
 
 # What depends on data is whole on every process: its size, sums over it, branches that give it.

@@ -718,6 +718,18 @@ def resizing(x, dy):
     return results + [raw.ResizeBicubicGrad(grads=dy, original_image=x), raw.ResizeBicubicGrad(grads=dy, original_image=x, half_pixel_centers=True)]
 
 
+@case(f32(2, 7, 5, 2), f32(2, 4, 9, 2))
+def resampling(x, dy):
+    raw = tf.raw_ops
+    kinds = [dict(kernel_type=k, antialias=a) for k in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
+                                                        "mitchellcubic") for a in (False, True)]
+    results = [tf.image.resize(x, (3, 8), "lanczos3", antialias=True)]
+    for kind in kinds:
+        results += [raw.ScaleAndTranslate(images=x, size=(4, 9), scale=(0.5, 1.7), translation=(0.3, -1.2), **kind),
+                    raw.ScaleAndTranslateGrad(grads=dy, original_image=x, scale=(0.5, 1.7), translation=(-0.4, 2.0), **kind)]
+    return results
+
+
 @case(f32(2, 5, 6, 2), f32(2, 8, low=-0.3, high=0.3) * np.float32([1, 1, 40, 1, 1, 40, 0.1, 0.1]) + np.float32([1, 0, 0, 0, 1, 0, 0, 0]))
 def projections(x, t):
     return [tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=t, output_shape=[6, 7], fill_value=3.0, interpolation=interpolation, fill_mode=mode)

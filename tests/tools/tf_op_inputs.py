@@ -1101,6 +1101,28 @@ def _(T):
         yield dict({"grads": R("float32", 2, 7, 3, 3), "original_image": R(T, 2, 4, 5, 3)}, **options)
 
 
+KERNELS = ["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]
+
+
+def resamplings():
+    for kernel in KERNELS:
+        for antialias in (False, True):
+            yield {"scale": C([0.6, 1.7], np.float32), "translation": C([0.3, -1.2], np.float32), "kernel_type": kernel,
+                   "antialias": antialias}
+
+
+@ops("ScaleAndTranslate")
+def _(T):
+    for options in resamplings():
+        yield dict({"images": R(T, 2, 7, 5, 3), "size": C((4, 9))}, **options)
+
+
+@ops("ScaleAndTranslateGrad")
+def _(T):
+    for options in resamplings():
+        yield dict({"grads": R("float32", 2, 4, 9, 3), "original_image": R(T, 2, 7, 5, 3)}, **options)
+
+
 def projections(name):
     def calls(dtype):
         for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):

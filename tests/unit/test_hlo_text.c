@@ -368,7 +368,7 @@ static void prints_pieces(void) {
   hlo_module_t *module = NULL;
   hr_strbuf_t whole, all;
   int calls = 0;
-  hlo_print_sink_t sink = {take_piece, &all, NULL}, closed = {refuse_piece, &calls, NULL};
+  hr_text_sink_t sink = {take_piece, &all, NULL}, closed = {refuse_piece, &calls, NULL};
   const char *numbers =
       "ENTRY e { c = f32[1000,300] constant({...}) ROOT n = f32[1000,300] sine(c) }";
   CHECK_OK(read_text(numbers, &module));

@@ -343,6 +343,44 @@ static void test_locations(void) {
   mlir_module_destroy(tree);
 }
 
+typedef struct pieces {
+  hr_strbuf_t all;
+  size_t longest; /* bytes */
+} pieces_t;
+
+static hr_status_t take_piece(void *context, const hr_strbuf_t *piece) {
+  pieces_t *pieces = context;
+  if (piece->size > pieces->longest) pieces->longest = piece->size;
+  hr_strbuf_add(&pieces->all, piece->data, piece->size);
+  return NULL;
+}
+
+/* A constant of 3 million digits leaves in pieces of about a megabyte. */
+static void test_pieces(void) {
+  enum { ELEMENTS = 1500000 };
+  hr_strbuf_t text;
+  pieces_t pieces = {.longest = 0};
+  mlir_module_t *tree = NULL;
+  hr_text_sink_t sink = {take_piece, &pieces, NULL};
+  hr_strbuf_init(&text);
+  hr_strbuf_init(&pieces.all);
+  hr_strbuf_add_str(&text,
+                    "module {\n  func.func @main() -> tensor<1500000xi8> {\n    %c = "
+                    "stablehlo.constant dense<\"0x");
+  for (int i = 0; i < ELEMENTS; i++) hr_strbuf_add_str(&text, i % 3 ? "0F" : "A7");
+  hr_strbuf_add_str(&text,
+                    "\"> : tensor<1500000xi8>\n    return %c : tensor<1500000xi8>\n  }\n}\n");
+  CHECK_OK(hr_strbuf_finish(&text));
+  CHECK_OK(parse(text.data, &tree));
+  if (tree) CHECK_OK(mlir_print_module_to(&sink, tree, false));
+  CU_ASSERT_EQUAL(pieces.all.size, text.size);
+  CU_ASSERT(pieces.all.size == text.size && !memcmp(pieces.all.data, text.data, text.size));
+  CU_ASSERT(pieces.longest < (1 << 20) + (1 << 14));
+  mlir_module_destroy(tree);
+  hr_strbuf_deinit(&pieces.all);
+  hr_strbuf_deinit(&text);
+}
+
 static void test_leaks(void) {
   static const char text[] =
       "HloModule m\nENTRY %main () -> f32[3] {\n  ROOT %c = f32[3] constant({1,2,3})\n}\n";
@@ -360,5 +398,6 @@ CU_TestInfo suite_mlir_text[] = {{"forms print as MLIR's", test_forms},
                                  {"what StableHLO cannot say", test_refused},
                                  {"there and back", test_round_trip},
                                  {"locations by their aliases", test_locations},
+                                 {"text in pieces", test_pieces},
                                  {"nothing is lost in memory", test_leaks},
                                  CU_TEST_INFO_NULL};

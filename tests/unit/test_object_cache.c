@@ -268,6 +268,30 @@ static void test_bound(void) {
   remove_folder();
 }
 
+/* Far below the limit, few stores look at the other files: what a dead process has left stays. */
+static void test_trimming_is_rare(void) {
+  char path[256];
+  make_folder();
+  snprintf(path, sizeof path, "%s/%032d.1", folder, 0);
+  FILE *left = fopen(path, "w");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(left);
+  fclose(left);
+  CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, (struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0),
+                  0);
+  jit_cache_t *cache = open_cache(0);
+  for (int i = 0; i < 20; i++) {
+    store(cache, i, "few bytes");
+    jit_cache_release(cache);
+  }
+  CU_ASSERT_EQUAL(access(path, F_OK), 0);
+  jit_cache_close(cache);
+  cache = open_cache(1000); /* where all do */
+  store(cache, 20, "few bytes");
+  jit_cache_close(cache);
+  CU_ASSERT_EQUAL(access(path, F_OK), -1);
+  remove_folder();
+}
+
 /* Finds number 1 or makes it, slowly; exit code 1: made, 2: found, 3: wrong. */
 static void be_a_rank(void) {
   jit_cache_t *cache = open_cache(0);
@@ -341,6 +365,7 @@ CU_TestInfo suite_object_cache[] = {
     {"folders of others are not used", test_folders_of_others_are_not_used},
     {"default folder", test_default_folder},
     {"bound", test_bound},
+    {"trimming is rare", test_trimming_is_rare},
     {"one process compiles", test_one_process_compiles},
     {"a process that dies", test_a_process_that_dies},
     {"full disk", test_full_disk},

@@ -4,7 +4,7 @@
  * renamed, so that readers see all or nothing; the checksum finds what a crash of the machine may
  * leave. Processes that miss the same entries elect one compiler by flock on a file named by the
  * first missing key; the others wait, at most wait_ms, and read the result. Trimming by last use
- * keeps the folder within its limit. Every failure is a miss: the caller compiles. */
+ * keeps the folder near its limit. Every failure is a miss: the caller compiles. */
 #include "jit/cache/object_cache.h"
 
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include "jit/cache/cache_folder.h"
 
 #define LIMIT_BYTES ((uint64_t)512 << 20)
+#define TRIM_PART 64 /* of the limit: what is stored on average from one trimming to the next */
 #define WAIT_MS                                                                     \
   5000 /* compiling takes less; a process that was stopped may hold a lock for ever \
         */
@@ -45,7 +46,7 @@ struct jit_cache {
   uint32_t wait_ms;
   int lock; /* held while something is compiled; -1 */
   char lock_name[NAME_BYTES];
-  bool stored;
+  bool is_to_trim;
   jit_cache_counts_t counts;
 };
 
@@ -272,8 +273,9 @@ void jit_cache_release(jit_cache_t *cache) {
     close(cache->lock);
     cache->lock = -1;
   }
-  if (cache->stored) cache->counts.removed += cache_folder_trim(cache->folder, cache->limit_bytes);
-  cache->stored = false;
+  if (cache->is_to_trim)
+    cache->counts.removed += cache_folder_trim(cache->folder, cache->limit_bytes);
+  cache->is_to_trim = false;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -299,6 +301,14 @@ static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size)
   return !close(file) && done;
 }
 
+/* Trimming looks at every file, which takes longer than compiling where there are 100,000. The
+ * processes do not know of each other: the name, which is a digest, draws lots. */
+static bool draws_trimming(const jit_cache_t *cache, const char *name, size_t size_bytes) {
+  unsigned drawn = 0;
+  sscanf(name, "%8x", &drawn);
+  return drawn / 4294967296.0 < (double)TRIM_PART * (double)size_bytes / (double)cache->limit_bytes;
+}
+
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes) {
   char name[NAME_BYTES], temporary[NAME_BYTES], ending[16];
   if (!cache || size_bytes > OBJECT_BYTES_MAX || size_bytes > cache->limit_bytes) return;
@@ -311,7 +321,7 @@ void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_
   if (file >= 0 && write_entry(file, key, bytes, size_bytes) &&
       renameat(cache->folder, temporary, cache->folder, name) == 0) {
     cache->counts.stored++;
-    cache->stored = true;
+    cache->is_to_trim |= draws_trimming(cache, name, key.size + size_bytes);
     return;
   }
   hr_log(HR_LOG_JIT, HR_LOG_INFO, "compiled code is not kept: %s/%s: %s", cache->path, name,

@@ -7,6 +7,7 @@
 
 typedef struct op_printer {
   hr_strbuf_t *text;
+  hr_text_sink_t *sink; /* takes pieces of the text; NULL: it stays whole */
   int indent;
   bool locations; /* each op is followed by loc(...) where it has one */
 } op_printer_t;

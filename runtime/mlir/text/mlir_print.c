@@ -8,6 +8,7 @@
 
 #include "mlir/text/mlir_parser.h"
 
+#define DRAIN_BYTES 4096 /* of a blob, between looks at the size of the text */
 #define LIST_LIMIT 100 /* elements; longer dense attributes print as a hexadecimal blob */
 
 /* --- elements --- */
@@ -70,7 +71,7 @@ static void print_nested(hr_strbuf_t *text, const mlir_attr_t *attr, int level, 
 }
 
 /* Elements as they lie in memory, narrow ones with their unused bits cleared. */
-static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr) {
+static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr, hr_text_sink_t *sink) {
   const mlir_type_t *scalar = scalar_of(attr->type->element);
   const unsigned char *bytes = attr->data;
   size_t size = (size_t)attr->element_count * mlir_element_bytes(attr->type->element);
@@ -82,12 +83,13 @@ static void print_blob(hr_strbuf_t *text, const mlir_attr_t *attr) {
     unsigned char byte = bytes[i] & mask;
     hr_strbuf_add_char(text, digits[byte >> 4]);
     hr_strbuf_add_char(text, digits[byte & 15]);
+    if (i % DRAIN_BYTES == 0) hr_text_drain(text, sink);
   }
   hr_strbuf_add_char(text, '"');
 }
 
 /* A splat prints one element, an attribute without data the key of its resource. */
-static void print_dense(hr_strbuf_t *text, const mlir_attr_t *attr) {
+static void print_dense(hr_strbuf_t *text, const mlir_attr_t *attr, hr_text_sink_t *sink) {
   if (!attr->data) {
     hr_strbuf_add_str(text, "dense_resource<");
     mlir_print_name(text, attr->resource);
@@ -97,7 +99,7 @@ static void print_dense(hr_strbuf_t *text, const mlir_attr_t *attr) {
     if (attr->splat || (attr->element_count == 1 && attr->type->rank))
       print_element(text, attr->type->element, at);
     else if (attr->element_count > LIST_LIMIT)
-      print_blob(text, attr);
+      print_blob(text, attr, sink);
     else if (attr->element_count || !attr->type->rank)
       print_nested(text, attr, 0, &at);
   }
@@ -373,7 +375,7 @@ void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
       print_dense_array(text, attr);
       break;
     case MLIR_ATTR_DENSE:
-      print_dense(text, attr);
+      print_dense(text, attr, NULL);
       break;
     case MLIR_ATTR_SPARSE:
       print_sparse(text, attr);
@@ -391,4 +393,11 @@ void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr) {
       hr_strbuf_add(text, attr->text.data, attr->text.size);
       break;
   }
+}
+
+void mlir_print_attr_to(hr_strbuf_t *text, const mlir_attr_t *attr, hr_text_sink_t *sink) {
+  if (attr->kind == MLIR_ATTR_DENSE)
+    print_dense(text, attr, sink);
+  else
+    mlir_print_attr(text, attr);
 }

@@ -32,7 +32,7 @@ static void print_constant(op_printer_t *printer, const mlir_op_t *op) {
   }
   mlir_print_rest(printer, op, &(printed_name_t){{"value"}, 1}, " ");
   form_add(printer, " ");
-  mlir_print_attr(printer->text, value);
+  mlir_print_attr_to(printer->text, value, printer->sink);
 }
 
 static bool compare_fits(const mlir_op_t *op) {

@@ -165,7 +165,7 @@ static void print_item_value(op_printer_t *printer, const char *item, const mlir
   else if (has_prefix(item, "enum:"))
     hr_strbuf_add(printer->text, attr->text.data, attr->text.size);
   else
-    mlir_print_attr(printer->text, attr);
+    mlir_print_attr_to(printer->text, attr, printer->sink);
 }
 
 /* Is the attribute of the kind that the item writes? */
@@ -259,6 +259,7 @@ static void print_block_ops(op_printer_t *printer, const mlir_block_t *block) {
   for (size_t i = 0; i < block->ops.count; i++) {
     mlir_start_line(printer);
     mlir_print_op(printer, block->ops.data[i]);
+    hr_text_drain(printer->text, printer->sink);
   }
   printer->indent--;
 }
@@ -378,6 +379,11 @@ void mlir_print_module(hr_strbuf_t *text, const mlir_module_t *module) {
   print_module(&(op_printer_t){.text = text}, module);
 }
 
-void mlir_print_module_located(hr_strbuf_t *text, const mlir_module_t *module) {
-  print_module(&(op_printer_t){.text = text, .locations = true}, module);
+hr_status_t mlir_print_module_to(hr_text_sink_t *sink, const mlir_module_t *module, bool located) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  print_module(&(op_printer_t){.text = &text, .sink = sink, .locations = located}, module);
+  hr_status_t st = hr_text_finish(&text, sink);
+  hr_strbuf_deinit(&text);
+  return st;
 }

@@ -203,7 +203,7 @@ static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
     if (!name.size) HR_TRY(spmd_scan_want(scan, "an axis"));
     HR_TRY(spmd_scan_want(scan, "="));
     HR_TRY(spmd_scan_number(scan, &size));
-    if (size < 1) return hr_error(HR_INVALID, "axis %.*s of size 0", HR_STR_ARGS(name));
+    if (size < 1) return hr_error(HR_INVALID, "axis %.*s has a size of 0", HR_STR_ARGS(name));
     HR_VEC_PUSH(&list->names, name);
     HR_VEC_PUSH(&list->sizes, size);
     more = spmd_scan_take(scan, ",");
@@ -212,13 +212,15 @@ static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
 }
 
 hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
-  spmd_scan_t scan = spmd_scan(hr_str_from(text), "option --mesh");
+  spmd_scan_t scan = spmd_scan(hr_str_from(text), "list");
   axis_list_t list = {0};
   hr_status_t st = read_option(&scan, &list);
   if (!st) st = add_list(meshes, HR_STR("mesh"), &list);
   axis_list_deinit(&list);
   if (hr_status_code(st) != HR_INVALID) return st;
-  hr_status_t usage = hr_error(HR_USAGE, "%s", hr_status_message(st));
+  hr_status_t usage =
+      hr_error(HR_USAGE, "option --mesh: \"%s\": %s; write axes and sizes as in data=4,model=2",
+               text, hr_status_message(st));
   hr_status_release(st);
   return usage;
 }

@@ -5,6 +5,17 @@
 
 #include "partition/annotations/shardings.h"
 
+/* `source` is the mesh of --mesh; -1: the program's, which may be several. */
+static hr_status_t no_axis(const spmd_meshes_t *meshes, int source, hr_str_t name) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, "option --sharding: the mesh has");
+  hr_status_t st =
+      spmd_error_no_axis(HR_USAGE, &text, &meshes->sources.data[source < 0 ? 0 : source], name);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* One dimension: names joined by '+', or '-', '' for none; '?' leaves it open. */
 static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                                    spmd_dim_t *dim) {
@@ -26,9 +37,7 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, spmd_scan_t *sca
       return hr_error(
           HR_USAGE, "option --sharding: \"%.*s\" of a program without a mesh: give one with --mesh",
           HR_STR_ARGS(name));
-    if (axis < 0 && !has_size_1)
-      return hr_error(HR_USAGE, "option --sharding: the mesh has no axis \"%.*s\"",
-                      HR_STR_ARGS(name));
+    if (axis < 0 && !has_size_1) return no_axis(meshes, source, name);
     if (axis < 0) continue;
     spmd_axis_t *whole;
     HR_TRY(HR_NEW(meshes->arena, &whole));

@@ -22,19 +22,24 @@ hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text) {
   return NULL;
 }
 
+hr_status_t spmd_error_no_axis(hr_code_t code, hr_strbuf_t *text, const spmd_mesh_source_t *source,
+                               hr_str_t name) {
+  hr_strbuf_printf(text, " no axis \"%.*s\", want one of [", HR_STR_ARGS(name));
+  for (int a = 0; a < source->axis_count; a++)
+    hr_strbuf_printf(text, "%s\"%.*s\"=%ld", a ? ", " : "", HR_STR_ARGS(source->axis_names[a]),
+                     (long)source->axis_sizes[a]);
+  hr_strbuf_add_char(text, ']');
+  HR_TRY(hr_strbuf_finish(text));
+  return hr_error(code, "%s", text->data);
+}
+
 /* --- sdy --- */
 
-/* Lists the axes that there are. */
 static hr_status_t no_axis(const spmd_mesh_source_t *source, hr_str_t name) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
-  for (int a = 0; a < source->axis_count; a++)
-    hr_strbuf_printf(&text, "%s\"%.*s\"=%ld", a ? ", " : "", HR_STR_ARGS(source->axis_names[a]),
-                     (long)source->axis_sizes[a]);
-  hr_status_t st = hr_strbuf_finish(&text);
-  if (!st)
-    st = hr_error(HR_INVALID, "mesh @%.*s has no axis \"%.*s\", want one of [%s]",
-                  HR_STR_ARGS(source->name), HR_STR_ARGS(name), text.data ? text.data : "");
+  hr_strbuf_printf(&text, "mesh @%.*s has", HR_STR_ARGS(source->name));
+  hr_status_t st = spmd_error_no_axis(HR_INVALID, &text, source, name);
   hr_strbuf_deinit(&text);
   return st;
 }

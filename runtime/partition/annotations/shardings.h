@@ -41,6 +41,9 @@ typedef struct spmd_option {
 } spmd_option_t;
 /* Takes the first part off the text. Errors: USAGE. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option);
+/* An error with the code: `text`, then ' no axis "name", want one of ["a"=2, "b"=2]'. */
+hr_status_t spmd_error_no_axis(hr_code_t code, hr_strbuf_t *text, const spmd_mesh_source_t *source,
+                               hr_str_t name);
 /* The option's list for a value of this rank, "data,model" or "data+model,-".
  * Errors: USAGE. */
 hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, const spmd_option_t *option,

@@ -12,6 +12,7 @@
  * Cost: each change of a node pushes its ops; a node changes at most once per axis.
  * Source: Shardy's propagation passes; compared with its dumps by tests/scripts/run_propagation.sh.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -199,10 +200,12 @@ static hr_status_t run_round(propagation_t *p, int round) {
 /* What the user asked for and does not get: --sharding in0=x. */
 static void warn_uneven(const char *end, int number, int d, int64_t size, spmd_axes_t wanted,
                         spmd_axes_t given) {
+  char parts[40];
+  snprintf(parts, sizeof parts, "is cut into %ld", (long)spmd_axes_parts(given));
   hr_log(HR_LOG_PLAN, HR_LOG_WARN,
-         "--sharding: dimension %d of %s%d has a size of %ld, which %ld parts do not divide: it is "
-         "cut into %ld",
-         d, end, number, (long)size, (long)spmd_axes_parts(wanted), (long)spmd_axes_parts(given));
+         "--sharding: dimension %d of %s%d has a size of %ld, which %ld parts do not divide: it %s",
+         d, end, number, (long)size, (long)spmd_axes_parts(wanted),
+         given.count ? parts : "stays whole");
 }
 
 /* Inputs and outputs of the program are cut evenly: by as many of their axes as divide them. */
@@ -231,8 +234,7 @@ static hr_status_t drop_parts_of_axes(prop_graph_t *graph, prop_node_t *node) {
   if (is_maximal(node->said)) return NULL;
   for (int d = 0; node->sharding && d < node->shape->rank; d++) {
     if (node->said && !node->said->dims[d].open) continue;
-    spmd_axes_t axes = node->sharding->dims[d].axes,
-                whole = whole_axes(node->sharding->mesh, axes);
+    spmd_axes_t axes = node->sharding->dims[d].axes, whole = whole_axes(node->sharding->mesh, axes);
     if (whole.count < axes.count)
       HR_TRY(spmd_sharding_with_dim(graph->arena, node->sharding, d, whole, &node->sharding));
   }
@@ -340,8 +342,7 @@ static hr_status_t trim_ends(prop_graph_t *graph) {
       int node = map[end->id][leaf];
       if (node < 0) continue;
       HR_TRY(make_even(graph, &graph->nodes.data[node], is_input ? "in" : "out", number));
-      if (graph->program->whole_axes)
-        HR_TRY(drop_parts_of_axes(graph, &graph->nodes.data[node]));
+      if (graph->program->whole_axes) HR_TRY(drop_parts_of_axes(graph, &graph->nodes.data[node]));
     }
   }
   return NULL;
