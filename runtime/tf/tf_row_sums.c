@@ -173,6 +173,18 @@ static bool changes_rows(const tf_rows_t *what, const hlo_instr_t *sum, const bo
   return false;
 }
 
+/* Whether rows may have been clipped, each or by their norm, which those of one process are not. A
+ * backward pass that multiplies by maxima looks the same. */
+static bool is_clipped(const tf_rows_t *what, const hlo_instr_t *x, int depth) {
+  int first, count = linear_operands(x, &first);
+  bool found = x->op == HLO_MINIMUM || x->op == HLO_MAXIMUM || x->op == HLO_CLAMP;
+  if (!what->local[x->id]) return false;
+  if (x->op == HLO_DIVIDE) count = 2;
+  for (int k = first; depth && !found && k < count; k++)
+    found = is_clipped(what, x->operands[k], depth - 1);
+  return found;
+}
+
 /* A maximum over rows, or rows that take the place of others, are no sums at all. */
 hr_status_t tf_check_rows(const tf_rows_t *what, const hlo_instr_t *scatter, bool *out_bad) {
   bool *sources, linear = true;
@@ -186,8 +198,8 @@ hr_status_t tf_check_rows(const tf_rows_t *what, const hlo_instr_t *scatter, boo
   }
   if (what->region[updates->id] || what->region[scatter->operands[1]->id])
     HR_TRY(tf_row_updates_linear(what, scatter, &linear));
-  *out_bad = !linear || is_counted(what, scatter, sources) ||
-             squares_sums(what, squared_rows(what, scatter)) ||
-             changes_rows(what, scatter, sources);
+  *out_bad =
+      !linear || is_counted(what, scatter, sources) || is_clipped(what, updates, ROW_STEPS_MAX) ||
+      squares_sums(what, squared_rows(what, scatter)) || changes_rows(what, scatter, sources);
   return NULL;
 }

@@ -249,6 +249,28 @@ def neural_ode_adjoint(w1, w2, x):
     return jax.value_and_grad(loss)((w1, w2))
 
 
+pinn_weights = [(normal(a, b, scale=.3), np.zeros(b, f32)) for a, b in ((2, 40), (40, 40), (40, 40), (40, 1))]
+
+
+@model("pinn_burgers_grad", pinn_weights, uniform(-1, 1, 1024, 2), uniform(-1, 1, 128, 2), normal(128))
+def pinn_burgers_grad(w, inside, edge, wanted):
+    """Burgers' equation by a network: derivatives by place and time within the loss."""
+    def loss(w):
+        def u(x, t):
+            h = jnp.stack([x, t])
+            for a, b in w[:-1]:
+                h = jnp.tanh(h @ a + b)
+            return (h @ w[-1][0] + w[-1][1])[0]
+
+        def residual(x, t):
+            slope = lambda x: jax.grad(u)(x, t)
+            bend = jax.jvp(slope, (x,), (1.,))[1]
+            return jax.grad(u, 1)(x, t) + u(x, t) * slope(x) - .003 * bend
+        at_edge = jax.vmap(u)(edge[:, 0], edge[:, 1])
+        return jnp.mean(jax.vmap(residual)(inside[:, 0], inside[:, 1]) ** 2) + jnp.mean((at_edge - wanted) ** 2)
+    return jax.value_and_grad(loss)(w)
+
+
 @model("navier_stokes_fft", normal(128, 128))
 def navier_stokes_fft(vorticity):
     k = jnp.fft.fftfreq(128, 1 / 128)

@@ -167,3 +167,53 @@ def nerf_grad(w, origins, directions, colours):
         past = jnp.cumprod(1 - alpha + 1e-10, 1) / (1 - alpha + 1e-10)
         return jnp.mean(jnp.square(((alpha * past)[..., None] * jax.nn.sigmoid(x[..., :3])).sum(1) - colours))
     return jax.value_and_grad(loss)(w)
+
+
+# --- a Swin transformer: windows of 7 x 7 places, every other time shifted
+
+def swin_block_weights(c):
+    return {"ln1": ones(c), "qkv": normal(c, 3 * c, scale=.05), "bias": normal(169, c // 32, scale=.02),
+            "out": normal(c, c, scale=.05), "ln2": ones(c), "up": normal(c, 4 * c, scale=.05),
+            "down": normal(4 * c, c, scale=.05)}
+
+
+swin_weights = {"patch": normal(4, 4, 3, 96, scale=.1), "first": [swin_block_weights(96) for _ in range(2)],
+                "merge": normal(384, 192, scale=.05), "second": [swin_block_weights(192) for _ in range(2)],
+                "head": normal(192, 100, scale=.05)}
+places = np.stack(np.meshgrid(np.arange(7), np.arange(7), indexing="ij"), -1).reshape(-1, 2)
+distances = ((places[:, None] - places + 6) @ np.array([13, 1])).astype(np.int32)
+
+
+def swin_windows(x):
+    n, h, w, c = x.shape
+    return x.reshape(n, h // 7, 7, w // 7, 7, c).transpose(0, 1, 3, 2, 4, 5).reshape(-1, 49, c)
+
+
+def swin_block(x, w, shift):
+    n, h, _, c = x.shape
+    heads = c // 32
+    y = swin_windows(jnp.roll(layer_norm(x, w["ln1"], 0), (-shift, -shift), (1, 2)))
+    q, k, v = jnp.moveaxis((y @ w["qkv"]).reshape(-1, 49, 3, heads, 32), 2, 0)
+    scores = jnp.einsum("nqhd,nkhd->nhqk", q, k) * f32(32 ** -.5) + w["bias"][distances].transpose(2, 0, 1)
+    if shift:  # places that were not neighbours before the shift; as the published model masks them
+        strip = np.repeat([0, 1, 2], [h - 7, 7 - shift, shift])
+        region = swin_windows((3 * strip[:, None] + strip)[None, ..., None])[..., 0]
+        mask = np.where(region[:, None] == region[:, :, None], 0, -100).astype(f32)
+        scores = (scores.reshape(n, -1, heads, 49, 49) + mask[:, None]).reshape(-1, heads, 49, 49)
+    y = jnp.einsum("nhqk,nkhd->nqhd", jax.nn.softmax(scores), v).reshape(-1, 49, c) @ w["out"]
+    y = y.reshape(n, h // 7, h // 7, 7, 7, c).transpose(0, 1, 3, 2, 4, 5).reshape(x.shape)
+    x = x + jnp.roll(y, (shift, shift), (1, 2))
+    return x + jax.nn.gelu(layer_norm(x, w["ln2"], 0) @ w["up"]) @ w["down"]
+
+
+@model("swin_grad", swin_weights, normal(2, 112, 112, 3), integers(0, 100, 2))
+def swin_grad(w, images, labels):
+    def loss(w):
+        x = conv(images, w["patch"], 4, padding="VALID")
+        for b, shift in zip(w["first"], (0, 3)):
+            x = swin_block(x, b, shift)
+        x = x.reshape(2, 14, 2, 14, 2, 96).transpose(0, 1, 3, 2, 4, 5).reshape(2, 14, 14, 384) @ w["merge"]
+        for b, shift in zip(w["second"], (0, 3)):
+            x = swin_block(x, b, shift)
+        return cross_entropy(x.mean((1, 2)) @ w["head"], labels)
+    return jax.value_and_grad(loss)(w)

@@ -87,6 +87,24 @@ SCRIPT
 else
   skip "python3 is not there"
 fi
+# Dimensions that are reversed together change places in one permute; an output names what asks for its sum.
+cat >"$work/flip.mlir" <<'PROGRAM'
+module @flip {
+  sdy.mesh @mesh = <["a"=3, "b"=2]>
+  func.func @main(%x: tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}) -> (tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}, tensor<f32>) {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<12x6xf32>
+    %1 = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.reduce(%x init: %1) applies stablehlo.add across dimensions = [0, 1] : (tensor<12x6xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %2 : tensor<12x6xf32>, tensor<f32>
+  }
+}
+PROGRAM
+expect_exit "the report of a reverse" 0 "$hlorun" -n 6 --explain-sharding "$work/flip.mlir"
+expect_text "the report of a reverse" "(reverse) sends 48 bytes: collective-permute of f32[4,3] among 6"
+expect_text "the report of a reverse" "(custom-call of xla.sdy.FuncResultSharding) sends"
+expect_text "the report of a reverse" "2 collectives, by which"
+expect_exit "a reverse on one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/flip.npz" "$work/flip.mlir"
+expect_exit "a reverse on six" 0 "$hlorun" -n 6 --random-inputs --quiet --expect "$work/flip.npz" "$work/flip.mlir"
 expect_exit "--explain-sharding=xml" 2 "$hlorun" --mesh data=2 --explain-sharding=xml "$work/plain.mlir"
 
 # Training by options alone: carried values, parts of a batch that is fed, checkpoints that go on on another mesh. The

@@ -347,6 +347,14 @@ if grep -q '^out1 = f32\[3\] {-1.15959[0-9]*, -0.75, -\{0,1\}0}' "$work/out"; th
 expect_exit "rows scaled by their norm" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
 expect_text "rows scaled by their norm" 'new value of variable w is no function of means'
 
+{
+  sed '/name: "change"/d; s/input: "x" input: "rows"/input: "clipped" input: "rows"/' "$work/rows.pbtxt"
+  node clipped Minimum x one
+  node change Mul sum one
+} >"$work/clipped.pbtxt"
+expect_exit "rows that are clipped" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
+expect_text "rows that are clipped" 'new value of variable w is no function of means'
+
 # Rows that an optimizer scales by sums of their squares, of all replicas, are linear in the gradient. Kinds of change that are
 # not, such as signs, squares of the sums of equal rows, or maxima, are refused.
 scaled() { # rows that are added to the variable, rows whose squares are added to the accumulator, op that adds them
