@@ -128,7 +128,16 @@ static void note_aliases(pjrt_executable_t *executable, const hlo_aliasing_t *al
   }
 }
 
-/* A donor is used up only if a result of the same shape, each taken once, can have its memory. */
+static bool have_equal_size(const hlo_shape_t *a, const hlo_shape_t *b) {
+  size_t bytes[2];
+  hr_status_t st = hlo_shape_bytes(a, &bytes[0]);
+  if (!st) st = hlo_shape_bytes(b, &bytes[1]);
+  bool equal = !st && bytes[0] == bytes[1];
+  hr_status_release(st);
+  return equal;
+}
+
+/* A donor is used up only if a result of the same size, each taken once, can have its memory. */
 static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *donors,
                         bool *result_taken) {
   for (int i = 0; i < donors->count; i++) {
@@ -137,7 +146,7 @@ static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *don
     const hlo_shape_t *shape = executable->params[operand];
     int r = 0;
     while (r < executable->result_count &&
-           (result_taken[r] || !hlo_shape_equal(executable->results[r].shape, shape)))
+           (result_taken[r] || !have_equal_size(executable->results[r].shape, shape)))
       r++;
     if (r == executable->result_count) continue;
     result_taken[r] = true;

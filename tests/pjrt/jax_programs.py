@@ -80,6 +80,11 @@ def donation():
     # The second donation has no view beside it: the address stays.
     where = y.unsafe_buffer_pointer()
     assert f(y).unsafe_buffer_pointer() == where
+    # A result of another shape and the same size takes the memory, too.
+    cut = NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x"))
+    z = jax.device_put(np.zeros((16, 1), np.float32), cut)
+    jax.jit(lambda a: a.reshape(16), donate_argnums=0, out_shardings=cut)(z)
+    assert z.is_deleted()
 
 
 # The platform is called "cpu": JAX lowers these to custom calls of LAPACK.
