@@ -99,12 +99,14 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
 /* Creates this process's clients for a part of the world of `whole`. A process of rank r has the
  * members r * ranks_per_process to (r + 1) * ranks_per_process - 1, ranks_per_process being 1 to 16
  * and the same in all parts. Rank k of the part is member members[k]; `count` is the number of
- * ranks of the part. Each member must be used by its own thread. Options are those of `whole`.
- * Collective over the processes of the part. Errors:  USAGE for a part without this process;
- * INVALID for a member that is unknown or listed twice; UNSUPPORTED if the transport's tags have no
- * room for several ranks of a process; UNAVAILABLE. Owner:   `out_clients` has room for the members
- * of this process, in the order of their ranks. Each client holds a reference to `whole`. Thread:
- * `whole` must not be used during the call, nor while a program of a part runs on several hosts. */
+ * ranks of the part. Options are those of `whole`. Collective over the processes of the part.
+ * Errors:  USAGE for a part without this process; INVALID for a member that is unknown or listed
+ *          twice; UNSUPPORTED if the transport's tags have no room for several ranks of a process;
+ *          UNAVAILABLE.
+ * Owner:   `out_clients` has room for the members of this process, in the order of their ranks.
+ *          Each client holds a reference to `whole`.
+ * Thread:  each member must be used by its own thread. `whole` must not be used during the call,
+ *          nor while a program of a part runs on several hosts. */
 hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int ranks_per_process, int count,
                                            const int *members, hlorun_client_t **out_clients);
 /* Drops a reference. Dropping the last one with exit_code 0 shuts down in order, together with the

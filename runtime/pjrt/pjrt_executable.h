@@ -1,7 +1,7 @@
 /* Executables: a program loaded for the devices of a world, and the data about it that the
- * framework requests. A loaded executable and its executable are one object. Owner:  refcounted;
- * executions hold a reference. Thread: immutable except for atomic members and those guarded by a
- * mutex of the client. */
+ * framework requests. A loaded executable and its executable are one object.
+ * Owner:  refcounted; executions hold a reference.
+ * Thread: immutable except for atomic members and those guarded by a mutex of the client. */
 #ifndef PJRT_EXECUTABLE_H
 #define PJRT_EXECUTABLE_H
 

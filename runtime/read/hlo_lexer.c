@@ -1,13 +1,16 @@
 /* Lexer of HLO text. Every byte has a class (blank, start and part of words, digit) in a table of
  * 256, so that most tokens are found by their first byte. The difficult ones are numbers, tried in
  * this order:
- *   labels ::= side "_" side "->" side        side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
- *   sizes  ::= digits ("x" digits)+           pads ::= pad ("x" pad)*     pad ::= int "_" int ("_"
- * int)? float  ::= "-"? digits? "." digits? exponent? | digits exponent | "-"? ("inf" | "nan"
- * payload?) int    ::= "-"? digits Words are looked up once in a map of keywords and element types.
- * "name:" and "name=" are one token each. Positions are offsets; lines are counted on demand, from
- * the last position asked for. Programs that were cut out of logs carry prefixes at the start of
- * their lines, which are blanks here. */
+ *   labels ::= side "_" side "->" side     side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
+ *   sizes  ::= digits ("x" digits)+
+ *   pads   ::= pad ("x" pad)*              pad  ::= int "_" int ("_" int)?
+ *   float  ::= "-"? digits? "." digits? exponent? | digits exponent
+ *            | "-"? ("inf" | "nan" payload?)
+ *   int    ::= "-"? digits
+ * Words are looked up once in a map of keywords and element types. "name:" and "name=" are one
+ * token each. Positions are offsets; lines are counted on demand, from the last position asked for.
+ * Programs that were cut out of logs have log prefixes at the start of their lines; the lexer skips
+ * them like blanks. */
 #include "read/hlo_lexer.h"
 
 #include <stdarg.h>

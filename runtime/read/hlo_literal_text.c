@@ -1,11 +1,12 @@
-/* HLO text of literals, read from the bytes rather than from tokens, as they may be most of a
+/* HLO text of literals, read from the bytes rather than from tokens, as literals may be most of a
  * program.
- *   literal ::= "(" literal,* ")" | rows | element         rows ::= "{" (rows | element)* "}" |
- * "{...}" element ::= "true" | "false" | int | float | "(" float "," float ")"      commas between
- * are optional Elements are stored as they come, row-major, and the braces are checked against the
- * shape on the way. "{...}" is an elided literal. A text that is too short for its shape is only
- * checked, so that no allocation exceeds what the text justifies: an element takes at least a byte.
- */
+ *   literal ::= "(" literal,* ")" | rows | element
+ *   rows    ::= "{" (rows | element)* "}" | "{...}"
+ *   element ::= "true" | "false" | int | float | "(" float "," float ")"
+ * Commas between elements are optional. Elements are stored in the order of the text, row-major,
+ * and the braces are checked against the shape on the way. "{...}" is an elided literal. A text
+ * that is too short for its shape is only checked, so that no allocation exceeds what the text
+ * justifies: an element takes at least a byte. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* HLO text of shapes and layouts:
- *   shape  ::= type "[" ("<="? int | "?"),* "]" layout? | "(" shape,* ")" | "b(" shape ")" |
- * "token[]" layout ::= "{" int,* (":" part*)? "}"       part ::= D() T() L() #() *() E() S() SC()
- * P() M(), in this order Layouts that equal the default are dropped. A brace after a shape may
- * start a literal or a body instead of a layout; the token after the brace decides. */
+ *   shape  ::= type "[" ("<="? int | "?"),* "]" layout? | "(" shape,* ")" | "b(" shape ")"
+ *            | "token[]"
+ *   layout ::= "{" int,* (":" part*)? "}"
+ *   part   ::= D() T() L() #() *() E() S() SC() P() M(), in this order
+ * Layouts that equal the default are dropped. A brace after a shape may start a literal or a body
+ * instead of a layout; the token after the brace decides. */
 #include <string.h>
 
 #include "read/hlo_reader.h"

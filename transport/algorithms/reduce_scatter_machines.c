@@ -1,9 +1,10 @@
-/* Reduce-scatter over several machines, for what may be combined in any order. The lanes of a
- * machine share the chunks of the result, wherever these end up: each gets its chunks of all
- * members of its machine, reduces them, and sends what came out to those who want it; they add up
- * one partial result of each machine. Order: within a machine in listed order, then machine by
- * machine. Cost:  one all-to-all within the machine; every chunk crosses the network once from each
- * other machine; 1/lanes of the machine's arithmetic a rank. */
+/* Reduce-scatter over several machines, for reductions that may be combined in any order. The lanes
+ * of a machine share the chunks of the result, whatever rank gets them: each lane receives its
+ * chunks of all members of its machine, reduces them, and sends the partial results to the ranks
+ * that want them; these add up one partial result of each machine.
+ * Order: within a machine in listed order, then machine by machine.
+ * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other
+ *        machine; 1/lanes of the machine's arithmetic a rank. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"

@@ -1,9 +1,10 @@
 /* Nonblocking collectives among the members of a group, as MPI_Iallreduce and its like. A call
  * starts a transfer, which advances while any request is tested or waited for, or by the progress
  * thread. Inputs and outputs belong to the transfer until its request is done. Every member of a
- * group makes the same calls with the same sizes in the same order. Order:   reductions run in
- * listed order, ((x0 + x1) + x2) + ..., whatever the size of the message; over several machines,
- * reorderable ones run machine by machine. Equal inputs give equal bits on all ranks, in every run.
+ * group makes the same calls with the same sizes in the same order.
+ * Order:   reductions run in listed order, ((x0 + x1) + x2) + ..., whatever the size of the
+ *          message; over several machines, reorderable ones run machine by machine. Equal inputs
+ *          give equal bits on all ranks, in every run.
  * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed;
  *          NO_MEMORY; errors of the reducer and of endpoint->interrupted. Outputs are then
  *          unspecified.
@@ -17,8 +18,9 @@
 
 /* Memory that is shared with the processes of this machine: transfers among them read and write it
  * in place, where other memory is copied through staging buffers. NULL: none is left, or the
- * endpoint shares none; any memory will do. *out_owner is for tp_free. Thread:  any. Lifetime: may
- * outlive tp_close. */
+ * endpoint shares none; any memory will do. *out_owner is for tp_free.
+ * Thread:   any.
+ * Lifetime: may outlive tp_close. */
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
 bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* true for memory of tp_alloc */

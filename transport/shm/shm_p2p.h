@@ -1,10 +1,12 @@
 /* Messages between the processes of one machine through shared memory: a transport (tp_vtable_t)
  * for the ranks of this machine, this rank among them, which stands beside the endpoint of the
- * whole world. Nothing is buffered: a send of any size is done when its receive has read it. Cost:
- * four cache lines from core to core for the header; payloads are copied once, those that are
- * copied to shared memory first twice. shm_p2p.c explains the protocols. Errors:  UNAVAILABLE the
- * peer has ended, or the kernel refused to read its memory; DISAGREE the other side names another
- * size; NO_MEMORY shared memory is used up. Thread:  as in transport.h. */
+ * whole world. Nothing is buffered: a send of any size is done when its receive has read it.
+ * shm_p2p.c explains the protocols.
+ * Cost:    four cache lines from core to core for the header; payloads are copied once, those that
+ *          are copied to shared memory first twice.
+ * Errors:  UNAVAILABLE the peer has ended, or the kernel refused to read its memory; DISAGREE the
+ *          other side names another size; NO_MEMORY shared memory is used up.
+ * Thread:  as in transport.h. */
 #ifndef TP_SHM_P2P_H
 #define TP_SHM_P2P_H
 

@@ -6,11 +6,12 @@
 #include "jit/target.h"
 
 /* A target machine for code that object_loader.h can link (position independent, small model).
- * quick:  it takes two thirds of the time, and its code is as good where little is computed from
- * what is loaded (jit_kernel_is_simple). Of the module alone: the shared library's quick code would
- * be far worse. Owner:  the caller disposes of it: llvm_api.DisposeTargetMachine. Thread: a machine
- * belongs to one thread at a time. Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator
- * for it. */
+ * quick:  code generation takes two thirds of the time, and the code is as good where little is
+ * computed from loaded values (jit_kernel_is_simple). For single modules only: the shared library's
+ * quick code would be far worse.
+ * Owner:  the caller disposes of it: llvm_api.DisposeTargetMachine.
+ * Thread: a machine belongs to one thread at a time.
+ * Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator for it. */
 hr_status_t llvm_target_machine_create(const jit_target_t *target, bool quick,
                                        LLVMTargetMachineRef *out_machine);
 
