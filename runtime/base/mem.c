@@ -45,7 +45,7 @@ size_t hr_mem_physical_bytes(void) {
 
 typedef char size_text_t[32];
 
-/* In GiB from a tenth of one on, else in smaller units alike. */
+/* In GiB from 0.1 GiB on, else in a smaller unit by the same rule. */
 static const char *text_of(size_text_t into, size_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
   double value = (double)bytes;
@@ -98,7 +98,7 @@ static bool is_to_fail(void) {
   return number == atomic_load_explicit(&fail_at, memory_order_relaxed);
 }
 
-/* Hands over what was allocated; NULL is a failure. */
+/* Hands the memory over; NULL: the allocation failed. */
 static hr_status_t give(void *memory, size_t size_bytes, void **out_memory) {
   if (!memory) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);

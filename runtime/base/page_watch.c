@@ -26,7 +26,7 @@ typedef struct page_range {
 struct hr_page_watch {
   HR_VEC(page_range_t) ranges;
   HR_VEC(unsigned char) states;
-  size_t added_pages; /* those of overlapping ranges several times */
+  size_t added_pages; /* pages of overlapping ranges count several times */
   bool is_sorted;
   struct sigaction before; /* action of SIGSEGV without the watch */
 };

@@ -143,7 +143,7 @@ hr_status_t pjrt_buffer_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
-/* Buffer_Delete: the value goes, the object stays, and answers that it is deleted. */
+/* Buffer_Delete: releases the value; the object stays and reports that it is deleted. */
 hr_status_t pjrt_buffer_delete(pjrt_object_args_t *args) {
   PJRT_NOT_NULL(args->object);
   mark_deleted(args->object);
@@ -180,8 +180,8 @@ static hr_status_t learn_sizes(pjrt_buffer_t *buffer) {
   return st;
 }
 
-/* Sizes of a dynamic array are known once it is computed.
- * Buffer_Dimensions and Buffer_UnpaddedDimensions. The list belongs to the buffer. */
+/* Buffer_Dimensions and Buffer_UnpaddedDimensions. Sizes of a dynamic array are known once it is
+ * computed. The list belongs to the buffer. */
 hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);

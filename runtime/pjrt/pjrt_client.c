@@ -291,8 +291,8 @@ hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
   return NULL;
 }
 
-/* Processes that join or leave: those of a launcher are fixed.
- * Client_UpdateGlobalProcessInfo. It must succeed: JAX aborts the process otherwise. */
+/* Client_UpdateGlobalProcessInfo: processes that join or leave; those of a launcher are fixed. It
+ * must succeed: JAX aborts the process otherwise. */
 hr_status_t pjrt_client_update_processes(pjrt_process_infos_args_t *args) {
   PJRT_NOT_NULL(args->client);
   return NULL;

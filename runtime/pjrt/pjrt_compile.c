@@ -128,7 +128,7 @@ static void note_aliases(pjrt_executable_t *executable, const hlo_aliasing_t *al
   }
 }
 
-/* A donor is used up only if a result of the same shape, each taken once, can have its memory. */
+/* A donor is consumed only if a result of its shape can take its memory; each result takes one. */
 static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *donors,
                         bool *result_taken) {
   for (int i = 0; i < donors->count; i++) {
@@ -145,7 +145,8 @@ static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *don
   }
 }
 
-/* Two forms: an alias names its result; a donor is free for any that fits, and comes second. */
+/* A donation has two forms: an alias names its result; a donor may serve any result that fits, and
+ * comes second. */
 static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_module_t *module) {
   bool *result_taken;
   HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &result_taken));
@@ -231,7 +232,7 @@ static bool has_loop(const hlo_module_t *module) {
   return false;
 }
 
-/* A guess for the first execution; later ones go by the times of those before. */
+/* A guess for the first execution; later ones use the measured times. */
 static bool is_small(const pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   int64_t bytes = 0;
@@ -243,7 +244,7 @@ static bool is_small(const pjrt_executable_t *executable) {
   return bytes < SMALL_BYTES;
 }
 
-/* Debug options are in no fixed order: the options count with what hlorun reads of them. */
+/* Debug options are in no fixed order: only the fields that hlorun reads enter the fingerprint. */
 static void make_fingerprint(pjrt_executable_t *executable) {
   hr_digest_state_t state;
   hr_digest_start(&state);
@@ -274,8 +275,8 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   return pjrt_executable_describe_shardings(executable);
 }
 
-/* Processes open worlds and load together, and execute together: what was launched before comes
- * first, or one would load while another executes. */
+/* Processes open worlds, load and execute together: earlier launches must end first, or one process
+ * would load while another executes. */
 static void drain_streams(pjrt_client_t *client, int device_count) {
   if (client->process_count == 1 || device_count == 1) return;
   for (int i = 0; i < client->local_count; i++) pjrt_stream_drain(&client->local_list[i]->stream);
@@ -296,7 +297,7 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   return describe(executable);
 }
 
-/* With the transformations of `like`; NULL: those that are registered now. */
+/* Compiles with the transformations of `like`; NULL: with those that are registered at present. */
 static hr_status_t compile_like(const pjrt_executable_t *like, pjrt_client_t *client, hr_str_t code,
                                 hr_str_t options, bool is_traced,
                                 pjrt_executable_t **out_executable) {
@@ -363,7 +364,7 @@ hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
   return st;
 }
 
-/* Client_Compile. It returns when the program is ready; It may be called from several threads. */
+/* Client_Compile. It returns when the program is ready. It may be called from several threads. */
 hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->program);

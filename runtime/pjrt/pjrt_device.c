@@ -95,7 +95,7 @@ hr_status_t pjrt_device_default_memory(pjrt_pointer_args_t *args) {
   return NULL;
 }
 
-/* Pages that the process has in memory, whatever uses them. */
+/* Resident memory of the process, whatever uses it. */
 static int64_t resident_bytes(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");

@@ -259,7 +259,8 @@ hr_status_t pjrt_executable_deserialize(pjrt_deserialize_args_t *args) {
   return pjrt_executable_compile(args->client, code, options, false, &args->executable);
 }
 
-/* Client_Load. What was compiled for another client is compiled again, in milliseconds. */
+/* Client_Load. A program that was compiled for another client is compiled again, in
+ * milliseconds. */
 hr_status_t pjrt_client_load(pjrt_client_load_args_t *args) {
   pjrt_executable_t *compiled = args->compiled;
   PJRT_NOT_NULL(args->client);

@@ -1,6 +1,6 @@
 /* Recording: notes are a list; steps are in the traces of clients (base/trace.h), of which only
  * those that began within the profile are written. The list of worlds has a mutex of its own, which
- * is held while executions are waited for: they need that of the notes.
+ * is held while waiting for executions: these take the mutex of the notes.
  *
  *   /device:CUSTOM:hlorun:0   line "XLA Modules": executions; "XLA Ops": steps; "worker k": shares
  *   /host:hlorun              compilations

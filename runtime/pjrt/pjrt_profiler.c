@@ -65,7 +65,7 @@ static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   return NULL;
 }
 
-/* Something that goes on on a device, which the framework names. */
+/* An activity on a device, which the framework names. */
 struct pjrt_tracking {
   int device;
   uint64_t begin_ns;
@@ -84,7 +84,7 @@ hr_status_t pjrt_tracking_create(pjrt_tracking_args_t *args) {
   return NULL;
 }
 
-/* AsyncTrackingEvent_Destroy: it is over. A profile shows it if one is taken. */
+/* AsyncTrackingEvent_Destroy: the activity ends. A profile that is being taken shows it. */
 hr_status_t pjrt_tracking_destroy(pjrt_object_args_t *args) {
   pjrt_tracking_t *tracking = args->object;
   if (!tracking) return NULL;

@@ -1,6 +1,6 @@
-/* Topologies: the devices of a client, or devices that are only said to be there, for which
- * programs are compiled, to be kept and loaded elsewhere. The latter are those of a client of their
- * own that no array goes to.
+/* Topologies: the devices of a client, or devices that are only described, for which programs are
+ * compiled and saved, to be loaded elsewhere. The latter belong to a client of their own, which
+ * holds no arrays.
  *
  *   name        "8": so many devices of one process
  *   serialized  "HLORUNT1" | devices of each process | processes; 4 bytes each, little endian */

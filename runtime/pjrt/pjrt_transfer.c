@@ -329,7 +329,7 @@ static hr_status_t add_copy(copy_job_t *copy) {
   return pjrt_event_on_ready(&when);
 }
 
-/* What is written comes after the executions that were launched before, which may read it. */
+/* A write comes after the executions that were launched before, as these may read the buffer. */
 static bool may_start(const copy_job_t *copy) {
   return pjrt_buffer_is_ready(copy->from) &&
          (!copy->src || pjrt_stream_is_free(&copy->from->memory->device->stream));

@@ -65,7 +65,7 @@ static bool is_whole(const pjrt_client_t *client, int count, const int *ids) {
 }
 
 /* Threads are not bound to processors: the process has others, of Python and JAX. Denormal numbers
- * are what JAX's users have on CPUs. */
+ * are zeros, as on JAX's CPU backend. */
 static hlorun_client_options_t client_options(const pjrt_client_t *client, hlorun_world_t world) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);

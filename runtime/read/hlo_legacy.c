@@ -29,7 +29,7 @@ typedef struct old_attr {
   modernize_attr_fn modernize;
 } old_attr_t;
 
-/* An old op that became another one as it is: no operand or attribute changes. */
+/* For an old op that was only renamed: no operand or attribute changes. */
 static hr_status_t op_none(read_hlo_t *r, read_draft_t *draft) {
   (void)r, (void)draft;
   return NULL;
@@ -49,7 +49,7 @@ static hr_status_t op_name_target(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
-/* An old attribute that has a new name or kind only. */
+/* For an old attribute of which only the name or kind has changed. */
 static hr_status_t attr_none(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
   (void)r, (void)at, (void)attr;
   return NULL;

@@ -134,7 +134,7 @@ bool read_saw_graph(void) { return __atomic_load_n(&graph_was_read, __ATOMIC_REL
 
 void read_set_graph_options(const tf_read_options_t *options) { graph_options = options; }
 
-/* By the first bytes; those of other files are told by them, too. */
+/* Chooses the reader by the first bytes, which also identify files of other kinds. */
 static hr_status_t read_source(hlo_module_t *module, bool structure) {
   int platform_index;
   module->source = unwrap(module->source, &platform_index);
