@@ -501,8 +501,8 @@ static bool suits(const char *value, const char *wanted, size_t size) {
   return strlen(value) == size && memcmp(value, wanted, size) == 0;
 }
 
-/* A row with one word alone, such as 1, is a switch: whatever is said turns it. "" is as good as
- * nothing. */
+/* A row with a single number, such as 1, is a switch, which any value turns on. "" counts as not
+ * set. */
 static bool is_fine(const char *value, const char *wanted) {
   bool is_switch = !strchr(wanted, '|') && *wanted >= '0' && *wanted <= '9';
   if (!*value || is_switch) return true;

@@ -34,7 +34,7 @@ typedef struct region {
   hr_workers_fn fn;
   void *context;
   int64_t count, chunk;
-  int64_t units;     /* that `count` stands for */
+  int64_t units;     /* amount of work of the region, for traces */
   int64_t chunks;    /* at most CURSOR_CHUNKS for each worker */
   uint64_t id;       /* number of the region, from 1 on */
   hr_fp_mode_t mode; /* the caller's mode, which the workers take over */
@@ -154,7 +154,7 @@ static void take_share(hr_workers_t *workers, int worker) {
   uint64_t begin_ns = hr_clock_ns();
   int64_t done = take_chunks(workers, worker);
   if (!done && worker)
-    return; /* it may have had a share before; the caller's tells when it began to wait */
+    return; /* keeps an earlier share; the caller's share tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
   workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_clock_ns() - begin_ns, units};
 }

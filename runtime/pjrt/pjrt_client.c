@@ -184,8 +184,8 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   return st;
 }
 
-/* Executions get a while to end; then those of this process alone are cancelled. Other processes
- * may need what this one still computes. */
+/* Executions get END_MS to end; then those of worlds without other processes are cancelled. Other
+ * processes may need the results of the rest. */
 static void end_executions(pjrt_client_t *client) {
   bool is_free = false;
   for (int waited_ms = 0; !is_free && waited_ms < END_MS; waited_ms++) {

@@ -102,7 +102,7 @@ static hr_status_t choose_order(const hlo_instr_t *result, int rank,
   return pjrt_order_find(rank, minor_to_major, out_order);
 }
 
-/* The order of result r; the places of a program that returns a tuple in a tuple are not told. */
+/* The order of result r; the default one for elements of a tuple within a tuple. */
 static hr_status_t order_of_result(const hlo_module_t *module, int r, int rank,
                                    const pjrt_order_t **out_order) {
   const hlo_instr_t *root = module->entry->root;

@@ -55,7 +55,7 @@ static int64_t longest_of(const band_t *band) {
 /* The main diagonal of a square, whose size may depend on data: its places do not. */
 static bool is_main(const band_t *band) { return !band->low && !band->high; }
 
-/* x of its largest sizes; *out_sizes are those that it has. Of other diagonals than the main one
+/* x padded to its bounds; *out_sizes are its actual sizes. For diagonals other than the main one
  * the last `inner` dimensions must be static. */
 static hr_status_t make_static(tf_op_t *op, const band_t *band, int inner, expr_t *x,
                                tf_sizes_t *out_sizes) {
@@ -152,7 +152,8 @@ static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t bas
   return NULL;
 }
 
-/* Sizes that are not given are the least that hold the band; a square if neither is. */
+/* Sizes that are not given become the smallest that hold the band; the matrix is square if neither
+ * is given. */
 static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
   int64_t rows = band->longest - least(band->high, 0);
   int64_t columns = band->longest + most(band->low, 0);
@@ -197,7 +198,7 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* The band of a matrix that is there: its sizes, and its longest diagonal. */
+/* The band of a given matrix: its sizes, and its longest diagonal. */
 static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape, band_t *band) {
   HR_TRY(read_band(op, at, band));
   if (shape->rank < 2) return tf_error(op, "no matrices");

@@ -470,7 +470,7 @@ hr_status_t tf_lower_identity(tf_op_t *op) {
   return NULL;
 }
 
-/* NoOp, Assert and others that have effects on the host only: there is no value to give. */
+/* NoOp, Assert and others that have effects on the host only: they have no output value. */
 hr_status_t tf_lower_nothing(tf_op_t *op) {
   (void)op;
   return NULL;

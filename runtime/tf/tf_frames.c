@@ -85,10 +85,9 @@ hr_status_t tf_lower_switch(tf_op_t *op) {
   return NULL;
 }
 
-/* Conditions of both; *out_split is the one that tells them apart, as x has it.
- * Two values of one Merge exist under contrary conditions: exactly one predicate is wanted as
- * true by one and as false by the other. What both need remains as the condition of the merged
- * value. */
+/* Conditions of both; *out_split is the one that tells them apart, as x has it. Two values of one
+ * Merge exist under contrary conditions: exactly one predicate is wanted as true by one and as
+ * false by the other. Common conditions remain as those of the merged value. */
 static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
                                      const tf_live_t **out_common, const tf_live_t **out_split) {
   *out_common = NULL;
@@ -302,7 +301,7 @@ hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const 
 
 /* --- the loop --- */
 
-/* What the callbacks of tf_build_loop need: the frame, and the scope that it lies in. */
+/* Context of the callbacks of tf_build_loop: the frame, and the scope that it lies in. */
 typedef struct frame_run {
   const frame_t *frame;
   tf_scope_t *scope;

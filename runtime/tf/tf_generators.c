@@ -91,7 +91,7 @@ hr_status_t tf_lower_stateful_random(tf_op_t *op) {
 
 /* --- samples of classes --- */
 
-/* Uniform numbers [0, 1) of f64: of a seed, or of no fixed sequence. */
+/* Uniform numbers [0, 1) of f64: drawn from a seed, or from no fixed sequence. */
 static hr_status_t class_numbers(tf_op_t *op, int64_t count, expr_t *out) {
   tf_stream_t stream = {.sizes = tf_sizes_static(1, &count), .count = count};
   if (!op->row->variant) {

@@ -2,7 +2,8 @@
  * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
 #include "tf/tf_lower.h"
 
-/* What may be a list of sizes: its elements are taken singly, so that their bounds are found. */
+/* Whether x may be a list of sizes, whose elements are then taken one by one, so that their bounds
+ * are found. */
 static bool is_list_of_sizes(expr_t x) {
   return x->shape->rank == 1 && hr_dtype_is_integer(x->shape->dtype) && x->op == HLO_CONCATENATE &&
          x->shape->dims[0] <= HLO_MAX_RANK;

@@ -10,7 +10,7 @@ typedef struct transform {
   int64_t length[3];
 } transform_t;
 
-/* fft_length has one entry per transformed dimension. Of real transforms it is the length of the
+/* fft_length has one entry per transformed dimension. For real transforms it is the length of the
  * real side, which the other side's length n / 2 + 1 does not determine. */
 static expr_t build_fft(hlo_builder_t *b, const transform_t *t, expr_t x) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_FFT_TYPE, t->type),
@@ -118,7 +118,7 @@ static expr_t build_triangular_solve(hlo_builder_t *b, expr_t a, expr_t y, bool 
 
 /* --- triangular factors --- */
 
-/* The lower factor; what is above the diagonal is zero.
+/* The lower factor; elements above the diagonal are zero.
  * Cholesky: x = L L^H. HLO leaves the other triangle undefined, TensorFlow returns zeros in it. */
 hr_status_t tf_lower_cholesky(tf_op_t *op) {
   hlo_builder_t *b = op->b;
@@ -267,9 +267,8 @@ static void square_sizes(expr_t x, qr_loop_t *q) {
   }
 }
 
-/* Q [batch.., m, m] and R [batch.., m, n] of x.
- * R starts as x, Q as the identity. min(m, n) reflections clear everything below the diagonal;
- * what rounding left there is set to 0. */
+/* Q [batch.., m, m] and R [batch.., m, n] of x. R starts as x, Q as the identity. min(m, n)
+ * reflections clear everything below the diagonal; rounding errors there are set to 0. */
 static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r) {
   hlo_builder_t *b = op->b;
   qr_loop_t q;

@@ -33,7 +33,7 @@ static expr_t root_of(hlo_builder_t *b, expr_t x) {
   return hlo_build_convert(b, e_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
 }
 
-/* The sum x of elements of `all`, by their number along the dimensions. */
+/* x, a sum of elements of `all`, divided by their number along the dimensions. */
 static expr_t divide_by_count(hlo_builder_t *b, expr_t x, expr_t all, hr_ints_t dims) {
   double fixed = 1;
   expr_t count = NULL;
@@ -182,7 +182,7 @@ static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
 }
 
 /* MatMul transposes by transpose_a and transpose_b. BatchMatMul (variant 1) has adj_x and adj_y,
- * which also conjugate. The result has the type Tout, of SparseMatMul (variant 2) f32. */
+ * which also conjugate. The result has the type Tout; SparseMatMul (variant 2) gives f32. */
 hr_status_t tf_lower_matmul(tf_op_t *op) {
   bool batch = op->row->variant == 1;
   bool left, right;
@@ -331,7 +331,7 @@ static expr_t take_diagonal(tf_op_t *op, expr_t x, labels_t *labels, int i, int 
   return tf_reduce(op, HLO_ADD, x, 1, &dim, false);
 }
 
-/* An operand whose labels differ: "ijj" has become "ij". */
+/* Makes the labels of an operand differ: "ijj" becomes "ij". */
 static hr_status_t take_diagonals(tf_op_t *op, expr_t *x, labels_t *labels) {
   for (int i = 0; i < labels->count; i++)
     for (int j = labels->count - 1; j > i; j--)
@@ -550,7 +550,7 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   expr_t statistics[] = {mean, variance, used_mean, used_variance};
   for (int k = 0; k < 4; k++)
     HR_TRY(tf_out(op, k + 1, hlo_build_convert(b, statistics[k], tf_in_dtype(op, 1))));
-  int64_t nothing = 0; /* what only GPUs keep for the gradient */
+  int64_t nothing = 0; /* size of the reserve space, which only GPUs use */
   return tf_out(op, 5, tf_fill(b, 0, tf_in_dtype(op, 1), 1, &nothing));
 }
 

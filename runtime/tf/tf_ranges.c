@@ -19,8 +19,8 @@ static bool value_number(const hlo_value_t *value, double *out_number) {
   return hr_dtype_is_integer(value->dtype);
 }
 
-/* The limit is a number with a bound, as the size of a dynamic array is; start and step are known,
- * and the step is positive. */
+/* For a limit that is a number with a bound, as the size of a dynamic array is; start and step are
+ * known, and the step is positive. */
 static hr_status_t range_at_run_time(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t start, step, bound = tf_upper_bound(op->scope->compiler, tf_in(op, 1));

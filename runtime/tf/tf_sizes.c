@@ -74,7 +74,7 @@ expr_t tf_sizes_vector(hlo_builder_t *b, const tf_sizes_t *sizes, hr_dtype_t dty
 
 /* --- bounds --- */
 
-/* Numbers that a scalar of integers can be. */
+/* Range of the values of an integer scalar. */
 typedef struct range {
   int64_t low, high;
 } range_t;
@@ -109,7 +109,7 @@ static expr_t joined_element(expr_t x, int64_t *i) {
   return x->operands[k];
 }
 
-/* Behind the slice, Pack or other movement that element *i, in row-major order, comes through. */
+/* The source of element *i, in row-major order, behind a slice, Pack or other movement. */
 static expr_t source_of_element(expr_t x, int64_t *i) {
   for (int depth = 0; x && depth < BOUND_DEPTH_MAX; depth++) {
     if (x->op == HLO_SLICE && x->shape->rank == 1) {

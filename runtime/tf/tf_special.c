@@ -156,7 +156,7 @@ static hr_status_t gamma_fraction(tf_op_t *op, expr_t a, expr_t x, expr_t active
   return NULL;
 }
 
-/* --- what the operations make of both --- */
+/* --- operations on both --- */
 
 typedef struct gamma_parts {
   expr_t by_fraction;      /* where Q is computed, and P elsewhere */

@@ -283,8 +283,8 @@ hr_status_t tf_lower_list_length(tf_op_t *op) {
   return tf_out(op, 0, e_min(op->b, list.count, tf_scalar_int(op->b, list.list_size, HR_S32)));
 }
 
-/* TensorListResize(list, size). A size that is not known is one that the list has room for, as
- * that of a gradient, which becomes as short as what it belongs to was. */
+/* TensorListResize(list, size). The list has room for a size that is not known, such as that of a
+ * gradient, which gets the length of the list that it belongs to. */
 hr_status_t tf_lower_list_resize(tf_op_t *op) {
   tf_value_t list;
   hlo_value_t *known;

@@ -1,13 +1,13 @@
 /* TensorArrays of TensorFlow 1, and the rest of TensorLists. The flow value of a TensorArray, which
- * every operation takes and gives, is the list itself; its handle says nothing. A gradient array
+ * every operation takes and gives, is the list itself; its handle has no meaning. A gradient array
  * starts as zeros and adds what is written, so that sums of flows are sums of arrays. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "tf/tf_trips.h"
 
-/* Output k becomes a list. That of an argument is the value of its resource, and the flow stays a
- * scalar that says nothing. */
+/* Output k becomes a list. The list of an argument is the value of its resource; its flow stays a
+ * scalar without meaning. */
 static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
   if (list->resource) {
@@ -363,8 +363,8 @@ static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
   return list->count ? list->count : tf_scalar_int(op->b, list->list_size, HR_S32);
 }
 
-/* What is known of a list's elements when one more is pushed: gradients of loops push the sizes of
- * arrays in every iteration, and need them as constants or bounds when they take them off again. */
+/* Updates the facts about a list's elements when one more is pushed: gradients of loops push the
+ * sizes of arrays in every iteration, and need them as constants or bounds when they pop them. */
 static void push_known(tf_op_t *op, tf_value_t *list, const tf_value_t *before,
                        hlo_value_t *element) {
   bool is_first = !before->constant && before->list_bound < 0;
@@ -385,7 +385,7 @@ void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more) {
   list->element_counts = tf_grow(op->b, list->element_counts, more);
 }
 
-/* Of the functions and the graph itself. */
+/* Whether the graph or one of its functions resizes lists. */
 bool tf_lists_resize(tf_op_t *op) {
   const tf_graph_t *graph = op->scope->compiler->graph;
   bool resizes = false;
@@ -399,20 +399,21 @@ bool tf_lists_resize(tf_op_t *op) {
   return resizes;
 }
 
-/* Whether what is built is built again, when it is known how large lists become. */
+/* Whether this is a trial, which is built again once the sizes of lists are known. */
 static bool is_trial(const tf_op_t *op) {
   const tf_states_t *states = op->scope->compiler->states;
   while (states && !states->is_trial) states = states->up;
   return states != NULL;
 }
 
-/* Behind conversions, which TensorFlow puts between a counter and an index. */
+/* The source behind conversions, which TensorFlow puts between a counter and an index. */
 static expr_t source_of(expr_t x) {
   while (x && (x->op == HLO_CONVERT || x->op == HLO_COPY)) x = x->operands[0];
   return x;
 }
 
-/* Where the index is not known, one more element is noted, and tf_trial.c finds how many. */
+/* If the index is not known, one more element is noted, and tf_trial.c finds the number of
+ * elements. */
 hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k) {
   hlo_builder_t *b = op->b;
   hlo_value_t *known;

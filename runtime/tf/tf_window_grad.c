@@ -1,7 +1,7 @@
 /* Gradients of convolutions and of average pooling, each as a convolution or a window sum.
  *
  *   input:  dy with holes of the stride, convolved with the reversed kernel
- *   kernel: the input convolved with dy as kernel; examples are what is summed over
+ *   kernel: the input convolved with dy as kernel; the sum is over examples
  *
  * A depthwise kernel [h, w, c, m] is one of c groups, [h, w, 1, c m]. */
 #include <string.h>
@@ -72,7 +72,8 @@ static hr_status_t spatial_lists(tf_op_t *op, const conv_grad_t *g, const int64_
   return NULL;
 }
 
-/* [k.., in/g, g, out/g] -> [k.., in, out/g]: what was summed over becomes the result, by group. */
+/* [k.., in/g, g, out/g] -> [k.., in, out/g]: the summed dimensions become the result's, by
+ * group. */
 static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t kernel) {
   int64_t split[HLO_MAX_RANK], joined[HLO_MAX_RANK], order[HLO_MAX_RANK];
   int n = g->count;

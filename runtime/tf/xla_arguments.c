@@ -127,7 +127,8 @@ static hr_status_t parameter_shape(xla_compilation_t *c, const xla_argument_t *a
   return hlo_shape_tuple(arena, more + 1, parts, out);
 }
 
-/* Shardings of the elements of a tuple parameter: what no core is named for is on the first. */
+/* Shardings of the elements of a tuple parameter. Elements without a named core are on the
+ * first. */
 static hr_status_t tuple_sharding(xla_compilation_t *c, const hlo_sharding_t **out) {
   hlo_sharding_t *sharding;
   const hlo_sharding_t **elements;

@@ -1,4 +1,4 @@
-/* XlaCompiler as an object: the channels of all its compilations, and what it compiled before. The
+/* XlaCompiler as an object: the channels of all its compilations, and a cache of their results. The
  * key of the cache is a text of the function, its arguments and the options; constants count with
  * their bytes. */
 #include "tf/xla_compiler.h"
