@@ -161,7 +161,8 @@ static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int
   }
 }
 
-/* The bytes are the share's part of the call's, as if each of its loops went over all of them. */
+/* The bytes are the share's part of the call's bytes, as if each loop of the call went over all of
+ * them. */
 static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (!event->of) return;
   double part = (double)event->units / (double)event->of;

@@ -240,7 +240,7 @@ hr_status_t pjrt_client_devices(pjrt_list_args_t *args) {
   return NULL;
 }
 
-/* Client_AddressableDevices: those on which this process can put arrays. */
+/* Client_AddressableDevices: the devices on which this process can put arrays. */
 hr_status_t pjrt_client_addressable_devices(pjrt_list_args_t *args) {
   pjrt_client_t *client = args->object;
   PJRT_NOT_NULL(client);

@@ -21,7 +21,7 @@ pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable) {
   return executable;
 }
 
-/* An executable whose compilation has failed comes here too: it may lack its programs. */
+/* An executable whose compilation has failed may lack its programs. */
 void pjrt_executable_release(pjrt_executable_t *executable) {
   if (!executable ||
       atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1)
@@ -36,8 +36,8 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   hr_free(executable);
 }
 
-/* Programs for the ranks of other processes are loaded by those.
- * All local ranks are loaded in one call: the program is compiled once, and they share it. */
+/* All local ranks are loaded in one call: the program is compiled once, and they share it. Other
+ * processes load the programs of their own ranks. */
 static hr_status_t load_programs(pjrt_executable_t *executable) {
   pjrt_world_t *world = executable->world;
   hlorun_program_options_t options;
@@ -257,8 +257,8 @@ static void make_fingerprint(pjrt_executable_t *executable) {
   hr_digest_text(hr_digest_end(&state), executable->fingerprint);
 }
 
-/* Fills all that the framework may ask. The order counts: donations, costs and shardings read
- * the lists of params and results. */
+/* Fills all that the framework may ask. The order of the calls matters: donations, costs and
+ * shardings read the lists of params and results. */
 static hr_status_t describe(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));

@@ -103,7 +103,7 @@ static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **
   return NULL;
 }
 
-/* Arguments that are still held are let go. */
+/* Releases arguments that are still held. */
 static void destroy_run(run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   for (int k = 0; k < executable->param_count; k++) {
@@ -142,7 +142,7 @@ static hr_status_t check_argument(const pjrt_executable_t *executable, int k,
                                   const pjrt_buffer_t *buffer) {
   const hlo_shape_t *shape = executable->params[k];
   if (!buffer) return hr_error(HR_USAGE, "argument %d of %s is NULL", k, executable->name);
-  if (shape->dtype == HR_TOKEN) return NULL; /* whatever stands for a token: JAX passes pred[0] */
+  if (shape->dtype == HR_TOKEN) return NULL; /* any array represents a token: JAX passes pred[0] */
   if (buffer->dtype != shape->dtype || buffer->rank != shape->rank)
     return argument_error(executable, k, buffer);
   for (int d = 0; d < shape->rank && !buffer->is_dynamic; d++)
@@ -163,7 +163,7 @@ static hr_status_t check_repeated(const run_t *run, int count, pjrt_buffer_t *bu
   return NULL;
 }
 
-/* After a failure half-way, the arguments so far are held, and destroy_run lets them go. */
+/* After a failure half-way, destroy_run releases the arguments held so far. */
 static hr_status_t hold_arguments(run_t *run, pjrt_buffer_t *const *args,
                                   const pjrt_execute_options_t *options) {
   const pjrt_executable_t *executable = run->executable;
@@ -269,8 +269,8 @@ static hr_status_t finish_results(run_t *run) {
   return st;
 }
 
-/* Runs the program. The context of the caller is in force meanwhile, for handlers of custom
- * calls; a nested execution restores the outer one. */
+/* Runs the program. Meanwhile the caller's context is current, for handlers of custom calls; a
+ * nested execution restores the outer one. */
 static hr_status_t compute_held(run_t *run) {
   pjrt_executable_t *executable = run->executable;
   custom_ffi_context_t ffi = {.find = find_user_data,

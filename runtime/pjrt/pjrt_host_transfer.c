@@ -17,7 +17,7 @@ struct pjrt_host_ends {
 };
 
 struct pjrt_copy_stream {
-  atomic_int references; /* those of the framework and of the program */
+  atomic_int references; /* held by the framework and by the program */
   pthread_mutex_t mutex; /* guards `current`, and `data` while a chunk is copied */
   pjrt_event_t *done;    /* set when all bytes are there, or will never be */
   char *data;            /* memory of the program; NULL: it waits no longer */

@@ -1,4 +1,4 @@
-/* The profiler extension: how a framework starts a profile, stops it and gets what was found. Its
+/* The profiler extension: how a framework starts a profile, stops it and gets its data. Its
  * functions have structs of arguments and errors of their own, whose fields are the interface's. */
 #include <string.h>
 
@@ -51,7 +51,7 @@ static pjrt_error_t *stop(pjrt_profiler_args_t *args) {
 }
 
 /* Frameworks call it twice, without a buffer for the size and then with one that is filled; or
- * once, and read what the profiler has. */
+ * once, and read the profiler's own bytes. */
 static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   pjrt_profiler_t *profiler = args->profiler;
   if (!profiler->has_collected) {

@@ -72,7 +72,7 @@ static hr_status_t keep_promise(pjrt_promise_t *promise) {
   return NULL;
 }
 
-/* A buffer whose value is promised, in an order. */
+/* Creates a buffer whose value is promised, with an order of dimensions. */
 static hr_status_t promised_buffer(pjrt_memory_t *memory, const hlo_shape_t *shape,
                                    const pjrt_order_t *order, pjrt_buffer_t **out_buffer) {
   pjrt_event_t *ready;
@@ -138,7 +138,7 @@ hr_status_t pjrt_alias_fulfil(pjrt_fulfil_args_t *args) {
   return st;
 }
 
-/* --- what the framework calls back --- */
+/* --- callbacks of the framework --- */
 
 /* `ready` of Buffer_DonateWithControlDependency. */
 static void dependency_is_ready(pjrt_ready_args_t *args) {

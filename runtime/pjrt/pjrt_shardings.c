@@ -20,8 +20,8 @@
 /* Numbers of OpSharding.Type. */
 enum { KIND_REPLICATED = 0, KIND_OTHER = 3, KIND_UNREDUCED = 6 };
 
-/* A sharding as a grid of tiles. Each tile has `copies` x `summands` devices: those that hold the
- * same, for each summand of what is still to be reduced over devices. */
+/* A sharding as a grid of tiles. Each tile has `copies` x `summands` devices: `copies` devices with
+ * equal data for each summand of a value that is still to be reduced over devices. */
 typedef struct tiles {
   int rank;
   int64_t dims[HLO_MAX_RANK]; /* tiles per dimension */

@@ -56,7 +56,7 @@ hr_status_t pjrt_topology_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
-/* This process is the first of those of the topology. */
+/* This process is the first one of the topology. */
 static hr_status_t create(const pjrt_client_create_args_t *options, int process_count,
                           pjrt_topology_t **out_topology) {
   pjrt_client_t *client;
@@ -125,7 +125,7 @@ hr_status_t pjrt_topology_deserialize(pjrt_topology_deserialize_args_t *args) {
   return create(&options, serialized.process_count, &args->topology);
 }
 
-/* --- what it has --- */
+/* --- properties --- */
 
 hr_status_t pjrt_topology_platform_name(pjrt_text_args_t *args) {
   return pjrt_client_platform_name(args);

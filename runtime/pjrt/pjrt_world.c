@@ -27,7 +27,7 @@ void pjrt_worlds_destroy(pjrt_client_t *client) {
   hlorun_client_release(client->whole, 0);
 }
 
-/* One block: the world, its clients, its devices, its ids. */
+/* Allocates one block: the world, its clients, its devices, its ids. */
 static hr_status_t alloc_world(int count, pjrt_world_t **out_world) {
   void *memory;
   size_t each = sizeof(hlorun_client_t *) + sizeof(pjrt_device_t *) + sizeof(int);

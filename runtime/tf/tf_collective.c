@@ -181,7 +181,7 @@ hr_status_t tf_lower_collective_reduce(tf_op_t *op) {
   return tf_out(op, 0, sum);
 }
 
-/* CollectivePermute(x, pairs [n, 2]): the source's x at the target, and 0 where nobody sends. */
+/* CollectivePermute(x, pairs [n, 2]): each target gets its source's x, or 0 if it has no source. */
 hr_status_t tf_lower_collective_permute(tf_op_t *op) {
   hr_ints_t ids, *pairs;
   hlo_int_lists_t *lists;
@@ -239,7 +239,7 @@ static expr_t token_of(tf_op_t *op) {
   return hlo_build(op->b, HLO_AFTER_ALL, hlo_shape_scalar(HR_TOKEN), 0, NULL, 0, NULL, 0, NULL);
 }
 
-/* Sends x on a channel; the token of the node is that of the end of the transfer. */
+/* Sends x on a channel; the node's token is that of the transfer's end. */
 static void send_on(tf_op_t *op, expr_t x, int64_t channel, bool to_host) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel),
                         hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true)};

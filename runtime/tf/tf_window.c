@@ -7,7 +7,8 @@
 
 typedef tf_layout_t layout_t;
 
-/* NHWC and NDHWC have the channels last, NCHW and NCDHW behind the batch, which is always first. */
+/* The batch is always first. NHWC and NDHWC have the channels last, NCHW and NCDHW right behind the
+ * batch. */
 hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
