@@ -1,8 +1,8 @@
-/* Collectives between replicas, and point-to-point transfers by key.
- * Groups come as a constant array [groups, members] of replica numbers, where -1 fills up a row; no
- * groups means one of all. A key stands for a channel, whose number is shared by all computations
- * of one compiler. Transfers are ordered by tokens along the edges of the graph, data and control,
- * and not otherwise, so that the checker can prove that a schedule exists. */
+/* Collectives between replicas, and point-to-point transfers by key. Groups come as a constant
+ * array [groups, members] of replica numbers, where -1 fills up a row; no groups means one group of
+ * all. A key identifies a channel, whose number is shared by all computations of one compiler.
+ * Transfers are ordered by tokens along the edges of the graph, data and control, and not
+ * otherwise, so that the checker can prove that a schedule exists. */
 #include <string.h>
 
 #include "tf/tf_lower.h"
@@ -199,8 +199,8 @@ hr_status_t tf_lower_collective_permute(tf_op_t *op) {
                 hlo_build(op->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 1, &attr, 0, NULL));
 }
 
-/* AllToAll(x, groups): x is cut along split_dimension, part i goes to member i, and what arrives is
- * joined along concat_dimension. */
+/* AllToAll(x, groups): x is cut along split_dimension, part i goes to member i, and the received
+ * parts are joined along concat_dimension. */
 hr_status_t tf_lower_all_to_all(tf_op_t *op) {
   hlo_attr_t groups;
   int64_t split, concat, count;

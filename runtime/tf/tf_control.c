@@ -517,7 +517,7 @@ static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const pac
                             hlo_build_tuple(&b, packing->slot_count, state));
 }
 
-/* Computation (state) -> pred. It sees copies of the resources; what it writes to them is lost. */
+/* Computation (state) -> pred. It sees copies of the resources; its writes to them are lost. */
 static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
                                         const packing_t *packing, const hlo_shape_t *shape,
                                         hlo_computation_t **out_computation) {

@@ -5,7 +5,7 @@
  * the replicas drift apart. The walk goes back from it over elementwise operations and changes of
  * shape; where it meets another local operation (a product, a sum over examples, a loop) it has
  * found a leaf, which is replaced by its mean over the replicas. The forward and backward passes
- * keep their local values: only what lies between leaves and updates is built again.
+ * keep their local values: only the instructions between leaves and updates are built again.
  *
  *   x, w --backward--> g (leaf) --optimizer--> w'     becomes     mean(g) --optimizer--> w'
  *
@@ -38,7 +38,7 @@ typedef struct parallel {
   bool is_strict; /* as in tf_data_parallel_t */
 } parallel_t;
 
-/* --- what differs between replicas --- */
+/* --- local values --- */
 
 static bool is_source(const hlo_instr_t *instr) {
   switch (instr->op) {
@@ -493,7 +493,7 @@ static hr_status_t begin(parallel_t *p, hlo_module_t *module) {
   return HR_NEW_ARRAY(p->r.arena, p->r.count, &p->copies);
 }
 
-/* Rows that a branch adds would be counted in each replica, but for those that are linear in the
+/* Rows that a branch adds would be counted in each replica, except rows that are linear in the
  * gradient. */
 static hr_status_t check_branches(const parallel_t *p) {
   for (size_t i = 0; i < p->r.count; i++) {

@@ -14,7 +14,8 @@ typedef struct band {
   bool below_right;
 } band_t;
 
-/* Attribute align: first the side of diagonals above, then of those below. V2 has none: left. */
+/* Attribute align: the side of the diagonals above, then of those below. V2 has no such attribute:
+ * left. */
 static hr_status_t read_align(tf_op_t *op, band_t *band) {
   hr_str_t align;
   HR_TRY(tf_attr_str(op->arena, op->node, "align", op->row->variant ? "RIGHT_LEFT" : "LEFT_LEFT",
@@ -135,7 +136,7 @@ static expr_t with_padding(hlo_builder_t *b, expr_t x, expr_t padding) {
   return tf_concat(b, 2, parts, rank - 1);
 }
 
-/* Places of the matrix's elements in a flat band; `outside` for what the band does not have. A
+/* Places of the matrix's elements in a flat band; `outside` for elements that the band lacks. A
  * place of -1 stands for the element's own place in the matrix. */
 static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t base, int64_t outside,
                                     int32_t **out_places) {

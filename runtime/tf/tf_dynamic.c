@@ -277,7 +277,8 @@ static expr_t overlaps(hlo_builder_t *b, expr_t boxes, expr_t threshold) {
   return e_and(b, solid, e_gt(b, part, threshold));
 }
 
-/* State: kept [n], overlap [n, n]. Box `trip`, if it is kept, removes what it overlaps behind. */
+/* State: kept [n], overlap [n, n]. Box `trip`, if it is kept, removes later boxes that it
+ * overlaps. */
 static void suppress(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
   hlo_builder_t *b = op->b;
   (void)context;

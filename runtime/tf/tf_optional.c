@@ -1,8 +1,8 @@
-/* Optionals, in which gradients of branches hand over what was computed on the way:
- * OptionalFromValue and OptionalGetValue are the value itself. The optionals of all branches share
- * outputs, so that one output may have an array of one shape from one branch and of another shape
- * from the other: these become vectors, of words if the types differ, and the gradient takes its
- * own shape out of them, given by its types and shapes.
+/* Optionals, by which branches hand intermediate values to their gradients: OptionalFromValue and
+ * OptionalGetValue are the value itself. The optionals of all branches share outputs, so that one
+ * output may have an array of one shape from one branch and of another shape from the other: these
+ * become vectors, of words if the types differ, and the gradient takes its own shape out of them,
+ * given by its types and shapes.
  *
  *   then: f32[3]    else: f32[2,2]    ->    f32[4] */
 #include "tf/tf_optional.h"

@@ -61,9 +61,9 @@ static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) 
   return hlo_builder_finish(b);
 }
 
-/* inputs: x, and by the variant the number of min, which max follows; -1: both are attributes.
- * FakeQuantWithMinMaxArgs, Vars (scalars) and VarsPerChannel (vectors along the last dimension):
- * floor((clamp(x) - low) / scale + 0.5) scale + low. */
+/* FakeQuantWithMinMaxArgs, Vars (scalars) and VarsPerChannel (vectors along the last dimension):
+ * floor((clamp(x) - low) / scale + 0.5) scale + low. Inputs: x, and by the variant the number of
+ * min, which max follows; -1: both are attributes. */
 hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   levels_t l;

@@ -36,7 +36,7 @@ static bool has_named_inputs(const tf_node_proto_t *node) {
   return true;
 }
 
-/* The first node has a name, an op such as those of TensorFlow, and nothing that the module of an
+/* The first node has a name, an op name in TensorFlow's form, and no field that the module of an
  * HloProto could have instead. */
 static hr_status_t find_binary_graph(hr_str_t bytes, bool *out_found) {
   const char *at = bytes.data, *end = at + bytes.size;

@@ -81,8 +81,8 @@ typedef struct range {
 
 static const range_t any_number = {INT64_MIN, INT64_MAX};
 
-/* A search for the range of a number, which ends after so many instructions, as sums of a number
- * with itself double them. */
+/* A search for the range of a number, which ends after a number of instructions: sums of a number
+ * with itself double the work. */
 typedef struct search {
   tf_compiler_t *compiler;
   int depth, steps;
@@ -374,7 +374,7 @@ static expr_t product_of(hlo_builder_t *b, expr_t x, int first, int last) {
 }
 
 /* Dimensions first to last - 1 of x become from to until - 1 of the result, with as many elements:
- * the first of them that is not 1 takes what the others leave. */
+ * the first of them that is not 1 takes the size that the others leave. */
 static void size_group(hlo_builder_t *b, expr_t x, int first, int last, tf_sizes_t *sizes, int from,
                        int until) {
   int64_t others = 1;

@@ -287,8 +287,8 @@ static expr_t take_dynamic(hlo_builder_t *b, strided_t *s, expr_t x) {
   return any ? tf_slice_sized(b, x, &sizes, &starts, &limits, &steps) : x;
 }
 
-/* Backward dimensions are reversed first, so that all strides are positive.
- * StridedSlice(input, begin, end, strides). Element 0 of a reversed dimension was its last one. */
+/* StridedSlice(input, begin, end, strides). Backward dimensions are reversed first, so that all
+ * strides are positive. Element 0 of a reversed dimension was its last one. */
 hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   strided_t s;
   int64_t reversed[HLO_MAX_RANK], starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], steps[HLO_MAX_RANK];
@@ -485,7 +485,8 @@ hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* Gradient of a mirrored edge: what lies in the edges is reversed and added to what it mirrors. */
+/* Gradient of a mirrored edge: the edges are reversed and added to the elements that they
+ * mirror. */
 hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
   expr_t x = tf_in(op, 0);

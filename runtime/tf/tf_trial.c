@@ -305,7 +305,7 @@ static hr_status_t start_values(tf_op_t *op, trial_t *t) {
   return NULL;
 }
 
-/* A number that may stand for the gradient of a TensorArray. */
+/* Whether a number may represent the gradient of a TensorArray. */
 static bool may_be_flow(const tf_value_t *value) {
   if (value->kind != TF_VALUE_ARRAY) return false;
   if (value->constant) return !value->constant->rank && value->constant->dtype == HR_F32;

@@ -75,7 +75,7 @@ static hr_status_t add_steps(run_t *run, expr_t instr, int depth, bool *more) {
   return add_step(run, instr, value_index);
 }
 
-/* States and results have all values, not those that the condition depends on alone. */
+/* States and results have all values, not only those that the condition depends on. */
 static hr_status_t need_all(run_t *run) {
   bool more;
   for (int i = 0; i < run->trips->count; i++) {
@@ -85,7 +85,7 @@ static hr_status_t need_all(run_t *run) {
   return NULL;
 }
 
-/* The values that the condition depends on, and those that these do. */
+/* Finds the values that the condition depends on, directly or through the body. */
 static hr_status_t find_steps(run_t *run) {
   bool more = true;
   HR_TRY(add_steps(run, run->trips->pred, 0, &more));

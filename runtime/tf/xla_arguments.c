@@ -8,8 +8,8 @@
  *   kStack              ([size, entry...], s32[] count)
  *   kConstant           none
  *
- * With use_tuple_arg all of these are elements of one parameter. Arguments that a core is named for
- * have a sharding that puts them there. */
+ * With use_tuple_arg all of these are elements of one parameter. Arguments with a named core have a
+ * sharding that places them there. */
 #include <ctype.h>
 #include <string.h>
 
