@@ -81,8 +81,8 @@ hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
 /* Smallest block for which large pages are asked for. */
 #define LARGE_BYTES ((size_t)1 << 20)
 
-/* Memory that is read from end to end waits for address translation with pages of 4 KiB. Linux
- * gives larger ones where it is asked to; where it does not, nothing is lost. */
+/* Reading memory from end to end waits for address translation if pages have 4 KiB. Linux gives
+ * larger pages on request; where it does not, nothing is lost. */
 static void ask_for_large_pages(void *memory, size_t size_bytes) {
 #ifdef MADV_HUGEPAGE
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -137,7 +137,7 @@ static void mark_called(hlo_instr_t *instr) {
     instr->called[0]->execution_thread = thread;
 }
 
-/* Ops without inference, of which a constant is one, must have their shapes written. */
+/* Ops without inference, such as constants, must have written shapes. */
 static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft) {
   if (draft->shape || op_has_inference(draft->op)) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at,
@@ -455,7 +455,7 @@ static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, boo
   return NULL;
 }
 
-/* [shape] opcode(operands), attributes: what follows "name =". */
+/* [shape] opcode(operands), attributes: the text after "name =". */
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   draft->shape = NULL;
   if (read_at_shape(r)) HR_TRY(read_shape(r, &draft->shape));

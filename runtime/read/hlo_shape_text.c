@@ -62,7 +62,7 @@ static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *
   return hr_arena_ints(r->arena, order, count, out_order);
 }
 
-/* The text between parentheses, which the grammar does not look into. */
+/* The text between parentheses, which the grammar does not interpret. */
 static hr_status_t read_raw_parens(read_hlo_t *r, hr_str_t *out_text) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_OPEN_PAREN)) return read_want(l, "'('");

@@ -136,7 +136,7 @@ static hr_status_t split_off(mixer_t *mixer, hlo_instr_t *instr, const hlo_shape
   return NULL;
 }
 
-/* The result is computed in `dtype`, and converted to what the program declares. */
+/* The result is computed in `dtype`, and converted to the declared type. */
 static hr_status_t compute_in(mixer_t *mixer, hlo_instr_t *instr, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   if (instr->shape->dtype == dtype) return NULL;

@@ -119,7 +119,8 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
-/* A StableHLO program inside a TensorFlow graph. The caller restores what belongs to the graph. */
+/* A StableHLO program inside a TensorFlow graph. The caller restores the fields that belong to the
+ * graph. */
 static hr_status_t read_inner_program(hlo_module_t *module, hr_str_t bytes, int platform) {
   module->source = (hr_source_t){module->source.path, bytes.data, bytes.size};
   bool is_bytecode = mlir_is_bytecode(bytes.data, bytes.size);
