@@ -161,8 +161,9 @@ hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out
  * instructions. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json);
 /* Sends `size_bytes` bytes to rank `to`, which calls hlorun_client_recv with the same size. Blocks
- * until `bytes` may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
- * CANCELLED, DEADLINE. Owner: borrows `bytes` until it returns. */
+ * until `bytes` may be overwritten.
+ * Errors:  USAGE for a rank that is no peer; UNAVAILABLE, CANCELLED, DEADLINE.
+ * Owner:   borrows `bytes` until it returns. */
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes,
                                    size_t size_bytes);
 /* Receives `size_bytes` bytes from rank `from`. Blocks until they have arrived. Errors: as
@@ -313,8 +314,8 @@ hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_ca
 /* Opens a shared library. The functions that it defines and exports (not those of its dependencies)
  * become targets under their own names. If it exports
  *   void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn));
- * this is called, and the functions that it registers become targets, too. Errors: UNAVAILABLE,
- * USAGE.
+ * this is called, and the functions that it registers become targets, too.
+ * Errors:  UNAVAILABLE, USAGE.
  * Owner:   the library stays open until the process ends. */
 hlorun_status_t hlorun_plugin_open(const char *path);
 
@@ -334,7 +335,9 @@ hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t 
                                      hlorun_buffer_t **out_buffer);
 /* Moves an array into memory shared with peers on this host, so that collectives need not copy it.
  * No effect without shared memory, for an array too small to gain, or for one already there, such
- * as a program's result. Owner: replaces the caller's reference in *buffer. Errors: NO_MEMORY. */
+ * as a program's result.
+ * Owner:   replaces the caller's reference in *buffer.
+ * Errors:  NO_MEMORY. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
 /* Adds a reference and returns `buffer`. Thread: any. */
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);

@@ -76,8 +76,8 @@ struct pjrt_executable {
   size_t *result_sharding_sizes, *param_sharding_sizes;
 };
 
-/* Compiles for the devices of the options, in a world that traces if `is_traced`. Owner: copies
- * code and options.
+/* Compiles for the devices of the options, in a world that traces if `is_traced`.
+ * Owner: copies code and options.
  * Errors:  INVALID, UNSUPPORTED with the place in the program; USAGE for devices. */
 hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
                                     bool is_traced, pjrt_executable_t **out_executable);
