@@ -128,7 +128,7 @@ static void note_aliases(pjrt_executable_t *executable, const hlo_aliasing_t *al
   }
 }
 
-/* A donor is consumed only if a result of its shape can take its memory; each result takes one. */
+/* A donor is used up only if a result of the same shape, each taken once, can have its memory. */
 static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *donors,
                         bool *result_taken) {
   for (int i = 0; i < donors->count; i++) {
