@@ -50,8 +50,8 @@ typedef struct compiled_program {
 
 /* Runs all stages on the program's text. `path` is for messages.
  * Errors: INVALID or UNSUPPORTED with file:line:column; USAGE for a grid that does not fit the
- * world; DISAGREE for a schedule that deadlocks; NO_MEMORY. Owner:  retains `bytes`; the caller
- * ends the program with compiled_program_deinit. */
+ * world; DISAGREE for a schedule that deadlocks; NO_MEMORY.
+ * Owner:  retains `bytes`; the caller ends the program with compiled_program_deinit. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
 /* The first stages alone: reads, verifies and partitions. Errors: as compile_bytes. Owner: retains

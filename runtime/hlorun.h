@@ -99,12 +99,14 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
 /* Creates this process's clients for a part of the world of `whole`. A process of rank r has the
  * members r * ranks_per_process to (r + 1) * ranks_per_process - 1, ranks_per_process being 1 to 16
  * and the same in all parts. Rank k of the part is member members[k]; `count` is the number of
- * ranks of the part. Each member must be used by its own thread. Options are those of `whole`.
- * Collective over the processes of the part. Errors:  USAGE for a part without this process;
- * INVALID for a member that is unknown or listed twice; UNSUPPORTED if the transport's tags have no
- * room for several ranks of a process; UNAVAILABLE. Owner:   `out_clients` has room for the members
- * of this process, in the order of their ranks. Each client holds a reference to `whole`. Thread:
- * `whole` must not be used during the call, nor while a program of a part runs on several hosts. */
+ * ranks of the part. Options are those of `whole`. Collective over the processes of the part.
+ * Errors:  USAGE for a part without this process; INVALID for a member that is unknown or listed
+ *          twice; UNSUPPORTED if the transport's tags have no room for several ranks of a process;
+ *          UNAVAILABLE.
+ * Owner:   `out_clients` has room for the members of this process, in the order of their ranks.
+ *          Each client holds a reference to `whole`.
+ * Thread:  each member must be used by its own thread. `whole` must not be used during the call,
+ *          nor while a program of a part runs on several hosts. */
 hlorun_status_t hlorun_clients_create_part(hlorun_client_t *whole, int ranks_per_process, int count,
                                            const int *members, hlorun_client_t **out_clients);
 /* Drops a reference. Dropping the last one with exit_code 0 shuts down in order, together with the
@@ -159,8 +161,9 @@ hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out
  * instructions. Errors and owner: as hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_json(hlorun_client_t *client, char **out_json);
 /* Sends `size_bytes` bytes to rank `to`, which calls hlorun_client_recv with the same size. Blocks
- * until `bytes` may be overwritten. Errors: USAGE for a rank that is no peer; UNAVAILABLE,
- * CANCELLED, DEADLINE. Owner: borrows `bytes` until it returns. */
+ * until `bytes` may be overwritten.
+ * Errors:  USAGE for a rank that is no peer; UNAVAILABLE, CANCELLED, DEADLINE.
+ * Owner:   borrows `bytes` until it returns. */
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes,
                                    size_t size_bytes);
 /* Receives `size_bytes` bytes from rank `from`. Blocks until they have arrived. Errors: as
@@ -311,8 +314,8 @@ hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_ca
 /* Opens a shared library. The functions that it defines and exports (not those of its dependencies)
  * become targets under their own names. If it exports
  *   void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn));
- * this is called, and the functions that it registers become targets, too. Errors: UNAVAILABLE,
- * USAGE.
+ * this is called, and the functions that it registers become targets, too.
+ * Errors:  UNAVAILABLE, USAGE.
  * Owner:   the library stays open until the process ends. */
 hlorun_status_t hlorun_plugin_open(const char *path);
 
@@ -332,7 +335,9 @@ hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t 
                                      hlorun_buffer_t **out_buffer);
 /* Moves an array into memory shared with peers on this host, so that collectives need not copy it.
  * No effect without shared memory, for an array too small to gain, or for one already there, such
- * as a program's result. Owner: replaces the caller's reference in *buffer. Errors: NO_MEMORY. */
+ * as a program's result.
+ * Owner:   replaces the caller's reference in *buffer.
+ * Errors:  NO_MEMORY. */
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
 /* Adds a reference and returns `buffer`. Thread: any. */
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);

@@ -101,7 +101,7 @@ static hr_status_t add_block(hr_arena_t *arena, size_t at_least) {
   return NULL;
 }
 
-/* A block of its own, which nothing is added to. */
+/* Allocates a block for this request alone. */
 static hr_status_t alloc_fenced(hr_arena_t *arena, size_t size_bytes, void **out_memory) {
   hr_fence_t *fence;
   void *memory;
@@ -135,7 +135,7 @@ hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memo
   return NULL;
 }
 
-/* A new block, as marks tell blocks apart. */
+/* Starts a new block for the object, as rewinding frees whole blocks. */
 hr_status_t hr_arena_own(hr_arena_t *arena, void *object, void (*destroy)(void *object)) {
   HR_TRY(add_block(arena, 0));
   arena->head->owned = object;
@@ -162,7 +162,7 @@ hr_status_t hr_arena_copy(hr_arena_t *arena, const void *bytes, size_t size_byte
   return NULL;
 }
 
-/* The copy has a terminating zero, which does not count. */
+/* The copy has a terminating zero,  which its size leaves out. */
 hr_status_t hr_arena_str(hr_arena_t *arena, hr_str_t from, hr_str_t *out_str) {
   void *memory;
   HR_TRY(hr_arena_alloc(arena, from.size + 1, &memory));

@@ -1,7 +1,7 @@
 /* Counted buffers over own memory, mapped files or the caller's memory: one header with a function
  * that frees the data. Input that can be read only once (pipes, terminals) is read into memory and
  * remembered by its path, so that a second reader of the path gets the same bytes. Reference counts
- * are atomic; the last release acquires what other threads wrote before theirs. */
+ * are atomic; the last release acquires the writes of other threads before theirs. */
 #include "base/buffer.h"
 
 #include <errno.h>

@@ -19,8 +19,9 @@ hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer);
 hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn,
                            void *context, hr_buffer_t **out_buffer);
 /* A whole file, mapped read-only where possible; "-" is standard input. A pipe or terminal can be
- * read only once, so its contents are cached by path. Thread: any. Errors: UNAVAILABLE with the
- * path. */
+ * read only once, so its contents are cached by path.
+ * Thread: any.
+ * Errors: UNAVAILABLE with the path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
 /* The same for an open file, which the caller closes; not cached. `path` is for messages. */
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer);

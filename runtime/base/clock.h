@@ -1,7 +1,8 @@
 /* The clocks of the tree. Durations and time-outs use the monotonic clock, which all processes of a
  * machine share and nobody sets; the calendar clock serves only for time stamps that outlive the
  * process. The coarse clock advances once a kernel tick (1 to 4 ms) and costs a few nanoseconds: it
- * is for polling loops. Thread: any. */
+ * is for polling loops.
+ * Thread: any. */
 #ifndef HR_BASE_CLOCK_H
 #define HR_BASE_CLOCK_H
 

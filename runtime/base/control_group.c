@@ -56,7 +56,7 @@ static void read_folder(const hierarchy_t *hierarchy, const char *folder) {
     note_processors(hierarchy->limits, quota_us, period_us);
 }
 
-/* The group at `path` and those around it. */
+/* Reads the limits of the group at `path` and of the groups around it. */
 static void read_groups(const hierarchy_t *hierarchy, const char *path) {
   char folder[PATH_MAX];
   size_t start = strlen(hierarchy->mount);

@@ -1,7 +1,7 @@
 /* Limits that Linux control groups, versions 1 and 2, set for this process: containers, batch
  * systems, systemd. The smallest limit of the process's group and its ancestors applies; unreadable
- * limits are ignored. Source: the kernel's documentation of cgroup-v2 and of the version 1
- * controllers. */
+ * limits are ignored.
+ * Source: the kernel's documentation of cgroup-v2 and of the version 1 controllers. */
 #ifndef HR_BASE_CONTROL_GROUP_H
 #define HR_BASE_CONTROL_GROUP_H
 

@@ -1,7 +1,7 @@
-/* Correctly rounded decimals: one of at most 19 digits and a power of ten up to 10^22 is a single
- * multiplication or division of two exact doubles; all others go to strtod_l. A thread that formats
- * a text has the C locale meanwhile (uselocale, which swaps one pointer). Where the C locale cannot
- * be made, for want of memory, the thread's own locale is used. */
+/* Correctly rounded decimals. A decimal of at most 19 digits and a power of ten up to 10^22 takes a
+ * single multiplication or division of two exact doubles; all others go to strtod_l. A thread that
+ * formats a text has the C locale meanwhile (uselocale, which swaps one pointer). Where the C
+ * locale cannot be made, for want of memory, the thread's own locale is used. */
 #include "base/decimal.h"
 
 #include <locale.h>

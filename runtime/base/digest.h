@@ -1,6 +1,7 @@
 /* Cryptographic hashes: BLAKE2b (RFC 7693), to identify files, programs and agreements of
  * processes; SipHash-1-3 with a secret key per process, for hash tables whose keys come from a
- * program's text. Thread: any; a state belongs to one thread at a time. */
+ * program's text.
+ * Thread: any; a state belongs to one thread at a time. */
 #ifndef HR_BASE_DIGEST_H
 #define HR_BASE_DIGEST_H
 

@@ -24,8 +24,8 @@ typedef struct library {
 
 static void *open_plainly(const char *file) { return dlopen(file, RTLD_NOW | RTLD_LOCAL); }
 
-/* OpenBLAS from before a processor of AMD with AVX-512 takes it for one without, at half the speed.
- */
+/* A core type for OpenBLAS: versions older than an AMD processor with AVX-512 take it for one
+ * without AVX-512, at half the speed. */
 static const char *better_core(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") &&
@@ -98,8 +98,7 @@ hr_status_t hr_dl_symbol(hr_library_t which, const char *symbol, void **out_addr
   return NULL;
 }
 
-/* An address without a symbol of its own is what the resolver of an indirect function has chosen.
- */
+/* An address without a symbol of its own was chosen by the resolver of an indirect function. */
 hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_address) {
   struct link_map *map = NULL, *owner = NULL;
   const ElfW(Sym) *symbol = NULL;
@@ -123,7 +122,7 @@ typedef struct search {
   hr_strbuf_t tried;
 } search_t;
 
-/* Notes what was tried, for the message. */
+/* Notes the tried file for the message. */
 static void *load_from(search_t *search, const char *folder, const char *subfolder) {
   char path[PATH_MAX];
   int size = snprintf(path, sizeof path, "%s%s/%s", folder, subfolder, search->file);

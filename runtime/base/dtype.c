@@ -80,14 +80,14 @@ static uint64_t largest_bits(const hr_float_format_t *f) {
 
 uint64_t hr_float_largest(hr_dtype_t type) { return largest_bits(hr_float_format(type)); }
 
-/* Bits of what is too large to represent, without sign: infinity, NaN, or the largest number. */
+/* Bits of a number too large to represent, without sign: infinity, NaN, or the largest number. */
 static uint64_t overflow_bits(const hr_float_format_t *f) {
   if (f->specials == HR_SPECIALS_IEEE)
     return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;
   return f->specials == HR_SPECIALS_FINITE ? largest_bits(f) : nan_bits(f);
 }
 
-/* Powers of two only: NaN for what is not positive, saturating at 2^-127 below. */
+/* Powers of two only: NaN for numbers that are not positive; smaller ones become 2^-127. */
 static uint64_t encode_e8m0(double value) {
   if (!(value > 0)) return 0xff;
   int exponent;
@@ -195,8 +195,8 @@ static inline float f16_to_f32(uint16_t bits) {
 static inline uint16_t f32_to_f16(float value) {
   uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-  /* Adding 1.5 * 2^-1 leaves what counts units of 2^-24 in the low bits, rounded by the addition.
-   */
+  /* Adding 1.5 * 2^-1 leaves the number of units of 2^-24 in the low bits, rounded by the
+   * addition. */
   uint32_t denormal = bits_of(float_of(magnitude) + 0.75f) - bits_of(0.75f);
   uint32_t special = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x1ff) : 0x7c00;
   uint32_t finite = magnitude < 0x38800000 ? denormal : normal;
@@ -211,7 +211,7 @@ static inline uint16_t f32_to_f16(float value) {
 #endif
 
 #if defined(__x86_64__)
-/* By the instructions for it, as far as whole vectors go; returns how many. */
+/* Converts whole vectors by the processor's instructions; returns the number of elements. */
 __attribute__((target("avx,f16c"))) static int64_t f16_vectors_to_f32(const uint16_t *from,
                                                                       float *to, int64_t count) {
   int64_t i = 0;

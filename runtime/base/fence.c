@@ -43,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic hr_fence_mode_t current_mode;
 static hr_fence_t *live, *unused[CLASSES];
-static char damage[256]; /* the first that was found and not yet told */
+static char damage[256]; /* first damage found and not yet reported */
 static unsigned char current_pattern = 0xa5;
 static fence_location_t location; /* description of the step that runs; steps of several engines in
                                      one process share it */

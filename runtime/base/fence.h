@@ -3,7 +3,8 @@
  * (memory:start: begins at the first one). The remaining bytes hold a pattern, which is checked
  * after each step. An access to a guard page ends the process with exit code 5; a write to the
  * pattern is an error. Both reports name the instruction that ran. Freed blocks are used again for
- * blocks of as many pages, so that use after free is not found. Thread: any. */
+ * blocks of as many pages, so that use after free is not found.
+ * Thread: any. */
 #ifndef HR_BASE_FENCE_H
 #define HR_BASE_FENCE_H
 

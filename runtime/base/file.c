@@ -268,7 +268,7 @@ hr_status_t hr_file_write(hr_file_writer_t *writer, const void *bytes, size_t si
 
 uint64_t hr_file_offset(const hr_file_writer_t *writer) { return writer->offset; }
 
-/* Brings what was written to the disk, where the file system can. EBADF: of a folder that was
+/* Brings the written data to the disk, where the file system can. EBADF: of a folder that was
  * opened by name only. */
 static bool synchronise(int fd) {
   if (fsync(fd) == 0) return true;
@@ -325,7 +325,7 @@ hr_status_t hr_file_open(const char *path, int *out_fd) {
   return st;
 }
 
-/* O_NOFOLLOW closes the race with a link that comes meanwhile. */
+/* O_NOFOLLOW closes the race with a link that appears in between. */
 static hr_status_t open_in_place(hr_file_writer_t *writer, const char *path, int flags) {
   int descriptor = descriptor_of(path);
   writer->path = strdup(path);

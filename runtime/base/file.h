@@ -4,7 +4,9 @@
  * followed, as by the shell's >; a link of another user, who could choose the overwritten file, is
  * itself replaced. Permissions of a replaced file are kept. Targets that are no regular files
  * (pipes, devices) are written directly; "-", /dev/stdout, /dev/fd/N and the like are open
- * descriptors. Errors: UNAVAILABLE with the path and the system's reason. Thread: one at a time. */
+ * descriptors.
+ * Errors: UNAVAILABLE with the path and the system's reason.
+ * Thread: one at a time. */
 #ifndef HR_BASE_FILE_H
 #define HR_BASE_FILE_H
 

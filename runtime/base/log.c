@@ -115,7 +115,8 @@ void hr_log_close(void) {
   sink.mark[0] = 0;
 }
 
-/* For reading by programs and beside other lines: time since the first line, rank, subsystem. */
+/* A line for programs, and for logs of several processes: time since the first line, rank,
+ * subsystem. */
 static void write_timed(hr_log_subsystem_t subsystem, hr_log_level_t level, uint64_t ns,
                         const char *line) {
   FILE *stream = sink.stream ? sink.stream : stderr;

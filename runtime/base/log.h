@@ -1,7 +1,7 @@
 /* The log: lines by subsystem and level, marked with time, rank and host. Silent below `warn`
  * unless HLORUN_LOG says more: HLORUN_LOG=info,coll:trace. HLORUN_LOG_FILE=run.%r.log writes to a
- * file of each rank instead of standard error. A disabled line costs one comparison. Thread: any; a
- * line is written as a whole. */
+ * file of each rank instead of standard error. A disabled line costs one comparison.
+ * Thread: any; a line is written as a whole. */
 #ifndef HR_BASE_LOG_H
 #define HR_BASE_LOG_H
 

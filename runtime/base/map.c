@@ -64,7 +64,7 @@ static hr_status_t grow(hr_map_t *map) {
   return NULL;
 }
 
-/* An existing value is not replaced: it is given back in *out_old. */
+/* An existing value is not replaced: *out_old gets it. */
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old) {
   if (map->count * 4 >= map->capacity * 3) HR_TRY(grow(map));
   uint64_t hash = hr_hash_secret(key.data, key.size);

@@ -1,7 +1,6 @@
 /* A hash map from byte strings to pointers. Keys are borrowed: they must outlive the map. Hashes
- * use a secret key of the process, so that no choice of names makes the map slow. Thread: one at a
- * time.
- */
+ * use a secret key of the process, so that no choice of names makes the map slow.
+ * Thread: one at a time. */
 #ifndef HR_BASE_MAP_H
 #define HR_BASE_MAP_H
 

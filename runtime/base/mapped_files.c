@@ -1,7 +1,6 @@
-/* A table of mapped files of fixed size, so that a signal handler can read it: an entry counts
- * while its address is set, which is the last thing that is written and the first that is cleared.
- * Adding and removing take a lock; looking up does not. Beyond ENTRIES mappings nothing is noted.
- */
+/* A table of mapped files of fixed size, so that a signal handler can read it: an entry is valid
+ * while its address is set, which is written last and cleared first. Adding and removing take a
+ * lock; looking up does not. Beyond ENTRIES mappings nothing is noted. */
 #include "base/mapped_files.h"
 
 #include <pthread.h>

@@ -45,7 +45,7 @@ size_t hr_mem_physical_bytes(void) {
 
 typedef char size_text_t[32];
 
-/* In GiB from a tenth of one on, else in smaller units alike. */
+/* In GiB from 0.1 GiB on, else in a smaller unit by the same rule. */
 static const char *text_of(size_text_t into, size_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
   double value = (double)bytes;
@@ -81,8 +81,8 @@ hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
 /* Smallest block for which large pages are asked for. */
 #define LARGE_BYTES ((size_t)1 << 20)
 
-/* Memory that is read from end to end waits for address translation with pages of 4 KiB. Linux
- * gives larger ones where it is asked to; where it does not, nothing is lost. */
+/* Reading memory from end to end waits for address translation if pages have 4 KiB. Linux gives
+ * larger pages on request; where it does not, nothing is lost. */
 static void ask_for_large_pages(void *memory, size_t size_bytes) {
 #ifdef MADV_HUGEPAGE
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -98,7 +98,7 @@ static bool is_to_fail(void) {
   return number == atomic_load_explicit(&fail_at, memory_order_relaxed);
 }
 
-/* Hands over what was allocated; NULL is a failure. */
+/* Hands the memory over; NULL: the allocation failed. */
 static hr_status_t give(void *memory, size_t size_bytes, void **out_memory) {
   if (!memory) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);

@@ -1,6 +1,6 @@
-/* FIFOs are opened without blocking. A reader then waits by poll(), which tells of no end of the
- * input before there was a writer; a writer cannot be opened before there is a reader (ENXIO), and
- * tries again. */
+/* FIFOs are opened without blocking. A reader then waits by poll(), which reports no end of the
+ * input before the first writer. Opening for writing fails with ENXIO until there is a reader, and
+ * is tried again. */
 #include "base/open.h"
 
 #include <errno.h>

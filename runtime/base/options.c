@@ -244,7 +244,7 @@ static bool is_name(const char *name, const char *word, size_t size) {
   return strlen(name) == size && memcmp(name, word, size) == 0;
 }
 
-/* The option of this name, or of this old name; HR_OPTION_COUNT: there is none. */
+/* The option of this present or old name; HR_OPTION_COUNT: no such option. */
 static hr_option_id_t id_of_name(const char *word, size_t size) {
   for (int id = 0; id < HR_OPTION_COUNT; id++)
     if (is_name(infos[id].name, word, size)) return (hr_option_id_t)id;
@@ -253,7 +253,7 @@ static hr_option_id_t id_of_name(const char *word, size_t size) {
   return HR_OPTION_COUNT;
 }
 
-/* USAGE with the commands that take it. */
+/* The error for an option of other commands: USAGE with the commands that take it. */
 static hr_status_t option_of_others(const option_info_t *info, hr_command_t command) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -290,7 +290,7 @@ typedef struct arguments {
   char *const *words;
 } arguments_t;
 
-/* `attached`: what followed the name within its word, NULL if nothing did. */
+/* `attached`: the text after the name within its word; NULL: none. */
 static hr_status_t add_option(hr_options_t *options, hr_option_id_t id, const char *attached,
                               arguments_t *args) {
   const option_info_t *info = &infos[id];
@@ -473,7 +473,7 @@ void hr_options_list(hr_strbuf_t *text) {
   }
 }
 
-/* -1: there is none of this name. */
+/* -1: no option has this name. */
 static int find_variable(const char *name, size_t size) {
   for (size_t i = 0; i < VARIABLE_COUNT; i++)
     if (is_name(variables[i].name, name, size)) return (int)i;
@@ -501,8 +501,8 @@ static bool suits(const char *value, const char *wanted, size_t size) {
   return strlen(value) == size && memcmp(value, wanted, size) == 0;
 }
 
-/* A row with one word alone, such as 1, is a switch: whatever is said turns it. "" is as good as
- * nothing. */
+/* A row with a single number, such as 1, is a switch, which any value turns on. "" counts as not
+ * set. */
 static bool is_fine(const char *value, const char *wanted) {
   bool is_switch = !strchr(wanted, '|') && *wanted >= '0' && *wanted <= '9';
   if (!*value || is_switch) return true;

@@ -26,7 +26,7 @@ typedef struct page_range {
 struct hr_page_watch {
   HR_VEC(page_range_t) ranges;
   HR_VEC(unsigned char) states;
-  size_t added_pages; /* those of overlapping ranges several times */
+  size_t added_pages; /* pages of overlapping ranges count several times */
   bool is_sorted;
   struct sigaction before; /* action of SIGSEGV without the watch */
 };
@@ -55,8 +55,8 @@ static bool allow_access(uintptr_t begin, uintptr_t end) {
          mprotect((void *)begin, end - begin, PROT_READ) == 0;
 }
 
-/* Each page alone splits a mapping, of which a process may have 65,530: then the whole range is
- * marked. */
+/* A page that is made accessible alone splits its mapping. At the limit of 65,530 mappings per
+ * process the whole range is made accessible and marked. */
 static void mark(hr_page_watch_t *watch, const page_range_t *range, uintptr_t address) {
   uintptr_t page = address / HR_PAGE_BYTES * HR_PAGE_BYTES;
   unsigned char *states = watch->states.data + range->first_page;

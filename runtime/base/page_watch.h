@@ -1,7 +1,8 @@
 /* Finds accessed pages by page protection: the first access to each armed page faults, and the
- * handler of SIGSEGV marks the page and unprotects it. Cost: some microseconds per page. Other
- * faults go to the previous handler. System calls on armed pages fail with EFAULT. Thread: one
- * watch per process, used by one thread; any thread may access armed pages. */
+ * handler of SIGSEGV marks the page and unprotects it. Other faults go to the previous handler.
+ * System calls on armed pages fail with EFAULT.
+ * Cost: some microseconds per page.
+ * Thread: one watch per process, used by one thread; any thread may access armed pages. */
 #ifndef HR_BASE_PAGE_WATCH_H
 #define HR_BASE_PAGE_WATCH_H
 

@@ -1,10 +1,10 @@
 /* Landlock and seccomp by their system calls: headers of older kernels lack the newer constants,
  * which are part of the kernel's interface and therefore defined here.
  *
- * The filter of system calls is a list of those that are refused, not of those that are allowed:
- * OpenBLAS, LLVM, MPI and the C library use different ones from version to version, and what the
- * refused ones reach does not change. x86-64 has a second numbering (x32), which is refused as a
- * whole; a 32-bit call ends the process. */
+ * The filter lists the refused system calls, not the allowed ones: OpenBLAS, LLVM, MPI and the C
+ * library use different calls in each version, while what the refused calls can reach does not
+ * change. x86-64 has a second numbering (x32), which is refused as a whole; a 32-bit call ends the
+ * process. */
 #include "base/sandbox.h"
 
 #include <errno.h>
@@ -168,7 +168,7 @@ static const unsigned refused[] = {
     SYS_fork,
     SYS_vfork,
 #endif
-    /* the file system as a whole; handles, which pass by the list of files */
+    /* the file system as a whole; file handles, which bypass the list of files */
     SYS_mount,
     SYS_umount2,
     SYS_pivot_root,
@@ -183,8 +183,8 @@ static const unsigned refused[] = {
     SYS_OPEN_TREE + 5,
     SYS_MOUNT_SETATTR,
     SYS_quotactl,
-    /* what Landlock lets pass: modes, owners, times and attributes of files by their paths, and
-     * lengths before its version 3 */
+    /* operations that Landlock does not restrict: modes, owners, times and attributes of files by
+     * their paths, and lengths before its version 3 */
     SYS_truncate,
     SYS_fchmodat,
     SYS_FCHMODAT2,
@@ -220,7 +220,7 @@ static const unsigned refused[] = {
     SYS_setfsgid,
     SYS_capset,
     SYS_personality,
-    /* the kernel: programs in it, queues that pass by this filter, keys, modules, clocks */
+    /* the kernel: programs in it, queues that bypass this filter, keys, modules, clocks */
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
@@ -291,7 +291,8 @@ static void only_for(filter_t *filter, unsigned call, uint8_t count) {
   emit(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, count);
 }
 
-/* Refuses `call` unless the test of its argument i with `k` holds. The number is loaded again. */
+/* Refuses `call` unless the test of its argument i with `k` holds. The call's number is loaded
+ * again afterwards. */
 static void refuse_unless(filter_t *filter, unsigned call, int i, uint16_t test, uint32_t k) {
   only_for(filter, call, 4);
   load(filter, ARG_LOW(i));
@@ -308,8 +309,8 @@ static void refuse_if(filter_t *filter, unsigned call, int i, uint32_t k) {
   load(filter, offsetof(struct seccomp_data, nr));
 }
 
-/* Threads may be started, processes not; the newest call for both is said not to be there, for the
- * C library then takes the older one, whose flags can be looked at. */
+/* Threads may be started, processes may not. The newest call for both is reported as missing, so
+ * that the C library falls back to the older one, whose flags the filter can test. */
 static void write_filter(filter_t *filter, bool sockets) {
   load(filter, offsetof(struct seccomp_data, arch));
   emit(filter, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);

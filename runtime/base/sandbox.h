@@ -28,8 +28,9 @@ hr_status_t hr_sandbox_files_open(bool tcp, hr_sandbox_files_t *out_files);
 hr_status_t hr_sandbox_files_allow(const hr_sandbox_files_t *files, const char *path,
                                    hr_sandbox_access_t access);
 /* Confines the calling thread, and the threads and processes that it will start, to the list; they
- * can send signals only among themselves. Releases `files`, also after a failure. Thread: the only
- * one of the process. Errors: UNAVAILABLE. */
+ * can send signals only among themselves. Releases `files`, also after a failure.
+ * Thread: the only one of the process.
+ * Errors: UNAVAILABLE. */
 hr_status_t hr_sandbox_files_close(hr_sandbox_files_t *files);
 
 /* Confines all threads: no new programs and processes, no access to other processes, no change of

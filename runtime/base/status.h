@@ -1,7 +1,8 @@
 /* Errors as values. A status is a pointer, NULL is success. A failure has a code, a message, a
  * position in the user's program, notes ("while loading a.hlo") and the place in hlorun's source
- * that reported it. Owner: the holder of a non-NULL status releases, prints or returns it. Thread:
- * a status belongs to one thread at a time. */
+ * that reported it.
+ * Owner: the holder of a non-NULL status releases, prints or returns it.
+ * Thread: a status belongs to one thread at a time. */
 #ifndef HR_BASE_STATUS_H
 #define HR_BASE_STATUS_H
 

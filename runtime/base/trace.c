@@ -99,8 +99,8 @@ static uint64_t stored_count(const hr_trace_t *trace) {
 
 uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - stored_count(trace); }
 
-/* Events are in the order of their ends: what contains others comes after them, and began earlier.
- */
+/* Events are in the order of their ends: an event that contains others comes after them but began
+ * earlier. */
 uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
   uint64_t first = hr_clock_ns();
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
@@ -117,7 +117,7 @@ const char *hr_trace_kind_name(hr_trace_kind_t kind) {
   return names[kind];
 }
 
-/* A JSON string; other than control characters, quotes and backslashes go through as UTF-8. */
+/* A JSON string. All but control characters, quotes and backslashes is copied as UTF-8. */
 static void add_quoted(hr_strbuf_t *text, const char *from) {
   hr_strbuf_add_char(text, '"');
   for (; *from; from++) {
@@ -137,13 +137,13 @@ static void add_member(hr_strbuf_t *text, const char *key, const char *value) {
   add_quoted(text, value);
 }
 
-/* Nothing if the amount or the time is not known. */
+/* Adds nothing if the amount or the time is not known. */
 static void add_rate(hr_strbuf_t *text, const char *key, double amount, uint64_t took_ns) {
   if (amount > 0 && took_ns) hr_strbuf_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
 }
 
-/* Transfers overlap each other, as parts of a line of steps cannot: they have beginnings and ends
- * of their own. */
+/* Transfers overlap each other, which events of one row must not: they are written as pairs of
+ * begin and end. */
 static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int pid,
                            uint64_t zero_ns, uint64_t number) {
   for (int end = 0; end < 2; end++) {
@@ -161,7 +161,8 @@ static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int
   }
 }
 
-/* The bytes are the share's part of the call's, as if each of its loops went over all of them. */
+/* The bytes are the share's part of the call's bytes, as if each loop of the call went over all of
+ * them. */
 static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (!event->of) return;
   double part = (double)event->units / (double)event->of;
@@ -170,8 +171,8 @@ static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (event->span->bytes > 0) hr_strbuf_printf(text, ",\"bytes\":%.0f", part * event->span->bytes);
 }
 
-/* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. A
- * complete event ("ph":"X") of Chrome's trace format. */
+/* A complete event ("ph":"X") of Chrome's trace format, whose unit is the microsecond. Rates in
+ * billions per second are amounts per nanosecond. */
 static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pid,
                         uint64_t zero_ns) {
   const hr_trace_span_t *span = event->span;
@@ -193,7 +194,7 @@ static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pi
   hr_strbuf_add_str(text, "}},\n");
 }
 
-/* The row of the calls is 0, and that of a worker one more than its number. */
+/* Row 0 has the calls, row w + 1 the shares of worker w. */
 static void print_rows(hr_strbuf_t *text, const hr_trace_t *trace, int pid) {
   for (int row = 0; row <= trace->workers; row++) {
     hr_strbuf_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid,

@@ -8,8 +8,9 @@
  *   hr_trace_add(trace, &subjects[step], begin);
  *
  * Cost: two reads of the clock and a few stores per call, about 50 ns, and the same on each worker
- * with a share; no allocation. Units: nanoseconds of the monotonic clock, which all processes of a
- * machine share. Thread: one at a time. */
+ * with a share; no allocation.
+ * Units: nanoseconds of the monotonic clock, which all processes of a machine share.
+ * Thread: one at a time. */
 #ifndef HR_BASE_TRACE_H
 #define HR_BASE_TRACE_H
 

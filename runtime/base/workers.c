@@ -5,9 +5,9 @@
  * whose core is busy, delays nobody.
  *
  * Chunks are cut into a range for each worker, which takes those first and then what others have
- * left (work stealing). Loops over equal arrays so meet the same worker at the same place again:
- * memory stays on the NUMA node of the worker that first touched it, and no counter is shared while
- * all are at work.
+ * left (work stealing). In loops over equal arrays a worker thus gets the same places again: memory
+ * stays on the NUMA node of the worker that first touched it, and no counter is shared while all
+ * are at work.
  *
  *     chunks   | 0 1 2 3 | 4 5 6 7 | 8 9 10 11 |
  *     worker        0         1          2         then 1, 2 / 2, 0 / 0, 1
@@ -26,22 +26,22 @@
 
 #define SPINS 4000 /* about 20 us of pauses before a worker goes to sleep */
 
-/* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the
- * door closed. */
+/* Bit of `door`. Nobody waits for a worker that sleeps or whose core is busy: a late worker finds
+ * the door closed. */
 #define OPEN (1u << 31)
 
 typedef struct region {
   hr_workers_fn fn;
   void *context;
   int64_t count, chunk;
-  int64_t units;     /* that `count` stands for */
+  int64_t units;     /* amount of work of the region, for traces */
   int64_t chunks;    /* at most CURSOR_CHUNKS for each worker */
   uint64_t id;       /* number of the region, from 1 on */
   hr_fp_mode_t mode; /* the caller's mode, which the workers take over */
 } region_t;
 
-/* What has been taken of a worker's range: the region's id, and in the lowest bits how many chunks.
- * The id of an earlier region means none, so that no cursor is reset for a region. */
+/* Progress in a worker's range: the region's id, and in the lowest bits the number of chunks taken.
+ * The id of an earlier region means no chunks, so that cursors need no reset. */
 typedef struct cursor {
   _Alignas(64) atomic_uint_least64_t taken;
 } cursor_t;
@@ -60,7 +60,7 @@ struct hr_workers {
   atomic_uint sleepers;
   cursor_t *cursors; /* one per worker */
   _Alignas(64)
-      atomic_uint door; /* OPEN while workers may join the region, and how many have; futex */
+      atomic_uint door; /* OPEN while workers may join, plus the number that have joined; futex */
   atomic_bool stopping;
 };
 
@@ -87,7 +87,7 @@ static inline void pause_a_little(void) {
 #endif
 }
 
-/* Until *word is no longer `seen`; returns what it is then. */
+/* Waits until *word differs from `seen`; returns its new value. */
 static unsigned await_change(const hr_workers_t *workers, atomic_uint *word, unsigned seen,
                              atomic_uint *sleepers) {
   unsigned now;
@@ -122,7 +122,7 @@ static int64_t take_chunk(hr_workers_t *workers, int owner) {
   return first + (int64_t)(now - none);
 }
 
-/* Runs all chunks of a range that nobody has taken; returns how much of the region's count. */
+/* Runs all chunks of a range that nobody has taken; returns their part of the region's count. */
 static int64_t take_range(hr_workers_t *workers, int owner, int worker) {
   const region_t *region = &workers->region;
   int64_t done = 0, chunk;
@@ -135,8 +135,8 @@ static int64_t take_range(hr_workers_t *workers, int owner, int worker) {
   return done;
 }
 
-/* Its own range, then those of the workers after it, which have cores near its own. Returns how
- * much of the region's count this worker did. */
+/* Runs the worker's own range, then those of the workers after it, whose cores are near its own.
+ * Returns the part of the region's count that this worker did. */
 static int64_t take_chunks(hr_workers_t *workers, int worker) {
   int64_t done = 0;
   for (int k = 0; k < workers->options.count; k++)
@@ -144,7 +144,7 @@ static int64_t take_chunks(hr_workers_t *workers, int worker) {
   return done;
 }
 
-/* Does chunks until none is left, and notes the time if there is a trace. */
+/* Runs chunks until none is left, and notes the time if there is a trace. */
 static void take_share(hr_workers_t *workers, int worker) {
   const region_t *region = &workers->region;
   if (!workers->shares) {
@@ -154,7 +154,7 @@ static void take_share(hr_workers_t *workers, int worker) {
   uint64_t begin_ns = hr_clock_ns();
   int64_t done = take_chunks(workers, worker);
   if (!done && worker)
-    return; /* it may have had a share before; the caller's tells when it began to wait */
+    return; /* keeps an earlier share; the caller's share tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
   workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_clock_ns() - begin_ns, units};
 }
@@ -174,8 +174,7 @@ static void leave_region(hr_workers_t *workers) {
     futex_wake_all(&workers->door);
 }
 
-/* No unit is left that nobody has taken: nobody may join any more, and those who have are waited
- * for. */
+/* Called when all units are taken: closes the door, then waits for the workers that have joined. */
 static void close_region(hr_workers_t *workers) {
   unsigned left = atomic_fetch_and_explicit(&workers->door, ~OPEN, memory_order_acquire) & ~OPEN;
   while (left) left = await_change(workers, &workers->door, left, NULL);
@@ -266,7 +265,7 @@ void hr_workers_destroy(hr_workers_t *workers) {
 
 int hr_workers_count(const hr_workers_t *workers) { return workers ? workers->options.count : 1; }
 
-/* Each worker's range on the caller, in order. */
+/* Runs each worker's range on the caller, in order. */
 static void run_parts(hr_workers_t *workers) {
   const hr_workers_options_t *options = &workers->options;
   for (int w = 0; w < options->count; w++) {

@@ -1,6 +1,7 @@
 /* The thread pool of a process, shared by kernels, libraries and the code generator. The caller is
- * worker 0, so a pool of one has no threads. Thread: any. One parallel loop uses the pool at a
- * time; another one, nested or started by another thread, runs on its caller alone. */
+ * worker 0, so a pool of one has no threads.
+ * Thread: any. One parallel loop uses the pool at a time; another one, nested or started by another
+ * thread, runs on its caller alone. */
 #ifndef HR_BASE_WORKERS_H
 #define HR_BASE_WORKERS_H
 

@@ -1,6 +1,7 @@
 /* Outfeed into X.npz: arrays out0, out1, ..., one for each leaf, whose first dimension is the
  * number of the value. Until the end the arrays are in unlinked temporary files, so that memory is
- * bounded. Thread: one at a time. */
+ * bounded.
+ * Thread: one at a time. */
 #ifndef EXEC_FEED_LIST_H
 #define EXEC_FEED_LIST_H
 

@@ -72,7 +72,7 @@ static size_t wanted_bytes(const pending_t *pending) {
   return pending->got < header ? header : header + pending->header.size;
 }
 
-/* Reads what has arrived of the secret. */
+/* Reads the part of the secret that has arrived. */
 static verdict_t hear(pending_t *pending, const char *secret) {
   for (;;) {
     size_t header = sizeof pending->header, left = wanted_bytes(pending) - pending->got;

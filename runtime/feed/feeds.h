@@ -1,6 +1,6 @@
 /* Infeed and outfeed of a program. Worker threads of the event loop read values ahead and write
- * them behind. A queue holds at most FEED_QUEUE_VALUES; a full queue blocks its producer. Thread:
- * the program's. */
+ * them behind. A queue holds at most FEED_QUEUE_VALUES; a full queue blocks its producer.
+ * Thread: the program's. */
 #ifndef EXEC_FEEDS_H
 #define EXEC_FEEDS_H
 

@@ -234,7 +234,7 @@ bool npy_is(const npy_t *npy, hr_dtype_t dtype) {
   }
 }
 
-/* ml_dtypes' names for what NumPy has none: float8_e4m3fn, bfloat16, int4. */
+/* ml_dtypes' names for types that NumPy lacks: float8_e4m3fn, bfloat16, int4. */
 const char *npy_type_name(hr_dtype_t dtype, char into[32]) {
   static const char *const kinds[] = {[HR_CLASS_SIGNED] = "int",
                                       [HR_CLASS_UNSIGNED] = "uint",

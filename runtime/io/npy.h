@@ -1,8 +1,8 @@
-/* NumPy's files: .npy arrays and .npz collections of them.
- * Types without a NumPy name (bf16, f8, s4, ...) are raw bytes of the right width ("|V2", "|V1"),
- * one byte per element for types narrower than a byte; the reader of an array gives its type.
- * Errors: INVALID with the file and the array's name. Source: NumPy enhancement proposal 1, format
- * versions 1 to 3. */
+/* NumPy's files: .npy arrays and .npz collections of them. Types without a NumPy name (bf16, f8,
+ * s4, ...) are raw bytes of the right width ("|V2", "|V1"), one byte per element for types narrower
+ * than a byte; the reader of an array gives its type.
+ * Errors: INVALID with the file and the array's name.
+ * Source: NumPy enhancement proposal 1, format versions 1 to 3. */
 #ifndef HR_IO_NPY_H
 #define HR_IO_NPY_H
 

@@ -1,7 +1,8 @@
 /* Files of named arrays in the safetensors format: 8 bytes of length, a JSON header with types,
  * shapes and offsets, then the arrays' bytes, row-major and little-endian. Reading maps the file.
  * Errors: INVALID with the file and what is wrong with it; UNAVAILABLE when it cannot be read or
- * written. Source: the format's description, version 0.4 and later. */
+ * written.
+ * Source: the format's description, version 0.4 and later. */
 #ifndef HR_IO_SAFETENSORS_H
 #define HR_IO_SAFETENSORS_H
 

@@ -1,8 +1,9 @@
 /* Zip archives as .npz files need them: stored and deflated members, reading and writing of zip64.
  * Reading maps the file, and stored members are used in place. The check sum of a member is
  * verified when it is read. Writing stores members without compression, aligned to HR_ALIGNMENT, so
- * that they can be used in place. Errors: INVALID with the file and the defect; UNAVAILABLE if it
- * cannot be read or written. Source: PKWARE .ZIP application note, 4.3-4.5. */
+ * that they can be used in place.
+ * Errors: INVALID with the file and the defect; UNAVAILABLE if it cannot be read or written.
+ * Source: PKWARE .ZIP application note, 4.3-4.5. */
 #ifndef HR_IO_ZIP_H
 #define HR_IO_ZIP_H
 

@@ -1,6 +1,6 @@
 /* The binary interface of PJRT plugins, declared independently: sizes and offsets are those of
- * version 0.93, the last that this plugin offers. Functions whose arguments have the same layout
- * share a struct; pjrt_functions.def lists the struct of each function.
+ * PJRT_MAJOR.PJRT_MINOR below. Functions whose arguments have the same layout share a struct;
+ * pjrt_functions.def lists the struct of each function.
  *
  * Convention: the caller fills in struct_size; a plugin reads and writes no field beyond it. Fields
  *             marked "out" are written by the plugin. Sizes of text are in bytes, without a NUL.

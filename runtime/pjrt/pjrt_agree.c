@@ -1,13 +1,13 @@
-/* Programs that are launched in different order by different processes would exchange data that do
- * not belong together, or wait for ever. Before a launch every process tells the next one which
- * program it launches, and hears it of the one before, in a ring:
+/* Processes that launch programs in different orders would exchange data of different programs, or
+ * wait for ever. Before a launch every process sends its program to the next process of a ring, and
+ * receives that of the previous one:
  *
  *   process 0 --"jit_f"--> process 1 --"jit_g"--> process 2 --...--> process 0
  *
- * Where any two processes differ, two neighbours do. Those who find it fail, with both names; the
- * others hear of it when these end. Equal bytes are equal programs. Where bytes differ, as
- * addresses of callbacks do that older JAX writes into programs, the interface of the program
- * decides: its name, its place, and the shapes of parameters and results. */
+ * If any two processes differ, two neighbours do. These fail, with both names; the others fail when
+ * these end. Programs of equal bytes are equal. Bytes may differ in addresses of callbacks, which
+ * older JAX writes into programs; then the interface of the program decides: its name, its place,
+ * and the shapes of parameters and results. */
 #include "pjrt/pjrt_agree.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "api/api_client.h"
 #include "base/digest.h"
 
-/* What a process says of its launch. */
+/* Message of a process about its launch. */
 typedef struct announcement {
   int process;
   char fingerprint[HR_DIGEST_TEXT];

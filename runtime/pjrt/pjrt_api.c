@@ -1,6 +1,6 @@
 /* The function table, and the symbol by which a framework finds it. Each entry checks that the
  * caller's struct is there and has all fields that the function needs, calls the function, and
- * translates its status. What is not implemented says so with its name. */
+ * translates its status. Functions that are not implemented fail with their name. */
 #include "pjrt/pjrt_api.h"
 
 #include "pjrt/pjrt_error.h"

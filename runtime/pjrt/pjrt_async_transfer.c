@@ -72,7 +72,7 @@ hr_status_t pjrt_transfer_create(pjrt_transfer_create_args_t *args) {
   return st;
 }
 
-/* Takes the value out of a part, for good; NULL: somebody else has. */
+/* Takes the value out of a part, for good; NULL: it was taken before. */
 static hlo_value_t *take_value(pjrt_transfer_t *transfer, part_t *part) {
   pthread_mutex_lock(&transfer->mutex);
   hlo_value_t *value = part->value;
@@ -81,7 +81,7 @@ static hlo_value_t *take_value(pjrt_transfer_t *transfer, part_t *part) {
   return value;
 }
 
-/* Elements below a byte come one a byte; their upper bits are set here. */
+/* Elements of less than a byte arrive one per byte; their upper bits are set here. */
 static void complete(pjrt_transfer_t *transfer, part_t *part) {
   hlo_value_t *value = take_value(transfer, part);
   if (!value) return;
@@ -111,8 +111,7 @@ static hr_status_t find_part(pjrt_transfer_t *transfer, int index, part_t **out_
   return NULL;
 }
 
-/* The part and a new reference to its value, so that a piece that comes too late writes into memory
- * that is there. */
+/* The part and a new reference to its value, so that a late piece writes into valid memory. */
 static hr_status_t open_part(pjrt_transfer_t *transfer, int index, part_t **out_part,
                              hlo_value_t **out_value) {
   HR_TRY(find_part(transfer, index, out_part));
@@ -122,7 +121,7 @@ static hr_status_t open_part(pjrt_transfer_t *transfer, int index, part_t **out_
   return *out_value ? NULL : hr_error(HR_USAGE, "buffer %d is complete, or has failed", index);
 }
 
-/* The bytes are copied at once: the event is set when it is given. */
+/* The bytes are copied at once: the returned event is set already. */
 hr_status_t pjrt_transfer_data(pjrt_transfer_data_args_t *args) {
   pjrt_range_t range = {args->offset, args->size_bytes};
   part_t *part;

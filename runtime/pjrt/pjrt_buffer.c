@@ -61,7 +61,7 @@ hr_status_t pjrt_buffer_in(pjrt_memory_t *memory, hlo_value_t *value, const pjrt
   return NULL;
 }
 
-/* The exchange makes sure that the value is released once, whoever comes first. */
+/* The exchange makes sure that the value is released once, whichever thread comes first. */
 static void drop_value(pjrt_buffer_t *buffer) {
   hlo_value_release(atomic_exchange(&buffer->value, NULL));
 }
@@ -143,7 +143,7 @@ hr_status_t pjrt_buffer_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
-/* Buffer_Delete: the value goes, the object stays, and answers that it is deleted. */
+/* Buffer_Delete: releases the value; the object stays and reports that it is deleted. */
 hr_status_t pjrt_buffer_delete(pjrt_object_args_t *args) {
   PJRT_NOT_NULL(args->object);
   mark_deleted(args->object);
@@ -165,7 +165,7 @@ hr_status_t pjrt_buffer_element_type(pjrt_int_args_t *args) {
 }
 
 /* Takes the sizes of a dynamic array from its value, which a deletion in another thread must not
- * free meanwhile. A deleted array keeps the sizes that are known of it. */
+ * free meanwhile. A deleted array keeps its known sizes. */
 static hr_status_t learn_sizes(pjrt_buffer_t *buffer) {
   hlo_value_t *value;
   hr_status_t st = pjrt_buffer_hold(buffer);
@@ -180,8 +180,8 @@ static hr_status_t learn_sizes(pjrt_buffer_t *buffer) {
   return st;
 }
 
-/* Sizes of a dynamic array are known once it is computed.
- * Buffer_Dimensions and Buffer_UnpaddedDimensions. The list belongs to the buffer. */
+/* Buffer_Dimensions and Buffer_UnpaddedDimensions. Sizes of a dynamic array are known once it is
+ * computed. The list belongs to the buffer. */
 hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   pjrt_buffer_t *buffer = args->object;
   PJRT_NOT_NULL(buffer);
@@ -190,7 +190,7 @@ hr_status_t pjrt_buffer_dimensions(pjrt_list_args_t *args) {
   return buffer->is_dynamic ? learn_sizes(buffer) : NULL;
 }
 
-/* Buffer_DynamicDimensionIndices: none, as buffers always tell their actual sizes. */
+/* Buffer_DynamicDimensionIndices: none, as buffers always report their actual sizes. */
 hr_status_t pjrt_buffer_dynamic_dimensions(pjrt_list_args_t *args) {
   PJRT_NOT_NULL(args->object);
   args->items = NULL;

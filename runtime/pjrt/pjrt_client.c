@@ -184,8 +184,8 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   return st;
 }
 
-/* Executions get a while to end; then those of this process alone are cancelled. Other processes
- * may need what this one still computes. */
+/* Executions get END_MS to end; then those of worlds without other processes are cancelled. Other
+ * processes may need the results of the rest. */
 static void end_executions(pjrt_client_t *client) {
   bool is_free = false;
   for (int waited_ms = 0; !is_free && waited_ms < END_MS; waited_ms++) {
@@ -240,7 +240,7 @@ hr_status_t pjrt_client_devices(pjrt_list_args_t *args) {
   return NULL;
 }
 
-/* Client_AddressableDevices: those on which this process can put arrays. */
+/* Client_AddressableDevices: the devices on which this process can put arrays. */
 hr_status_t pjrt_client_addressable_devices(pjrt_list_args_t *args) {
   pjrt_client_t *client = args->object;
   PJRT_NOT_NULL(client);
@@ -291,8 +291,8 @@ hr_status_t pjrt_client_default_assignment(pjrt_assignment_args_t *args) {
   return NULL;
 }
 
-/* Processes that join or leave: those of a launcher are fixed.
- * Client_UpdateGlobalProcessInfo. It must succeed: JAX aborts the process otherwise. */
+/* Client_UpdateGlobalProcessInfo: processes that join or leave; those of a launcher are fixed. It
+ * must succeed: JAX aborts the process otherwise. */
 hr_status_t pjrt_client_update_processes(pjrt_process_infos_args_t *args) {
   PJRT_NOT_NULL(args->client);
   return NULL;

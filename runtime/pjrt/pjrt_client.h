@@ -1,7 +1,7 @@
 /* Clients, devices and memories. A device is one rank of libhlorun's grid: a thread of this
  * process, or, under a launcher, the whole process. Each device has three kinds of memory, all of
- * them host memory. Thread: a client is immutable once it is created, except for members guarded by
- * a mutex. */
+ * them host memory.
+ * Thread: a client is immutable once it is created, except for members guarded by a mutex. */
 #ifndef PJRT_CLIENT_H
 #define PJRT_CLIENT_H
 

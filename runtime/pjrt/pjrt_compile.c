@@ -21,7 +21,7 @@ pjrt_executable_t *pjrt_executable_retain(pjrt_executable_t *executable) {
   return executable;
 }
 
-/* An executable whose compilation has failed comes here too: it may lack its programs. */
+/* An executable whose compilation has failed may lack its programs. */
 void pjrt_executable_release(pjrt_executable_t *executable) {
   if (!executable ||
       atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1)
@@ -36,8 +36,8 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   hr_free(executable);
 }
 
-/* Programs for the ranks of other processes are loaded by those.
- * All local ranks are loaded in one call: the program is compiled once, and they share it. */
+/* All local ranks are loaded in one call: the program is compiled once, and they share it. Other
+ * processes load the programs of their own ranks. */
 static hr_status_t load_programs(pjrt_executable_t *executable) {
   pjrt_world_t *world = executable->world;
   hlorun_program_options_t options;
@@ -154,7 +154,8 @@ static void note_donors(pjrt_executable_t *executable, const hlo_aliasing_t *don
   }
 }
 
-/* Two forms: an alias names its result; a donor is free for any that fits, and comes second. */
+/* A donation has two forms: an alias names its result; a donor may serve any result that fits, and
+ * comes second. */
 static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_module_t *module) {
   bool *result_taken;
   HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &result_taken));
@@ -240,7 +241,7 @@ static bool has_loop(const hlo_module_t *module) {
   return false;
 }
 
-/* A guess for the first execution; later ones go by the times of those before. */
+/* A guess for the first execution; later ones use the measured times. */
 static bool is_small(const pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   int64_t bytes = 0;
@@ -252,7 +253,7 @@ static bool is_small(const pjrt_executable_t *executable) {
   return bytes < SMALL_BYTES;
 }
 
-/* Debug options are in no fixed order: the options count with what hlorun reads of them. */
+/* Debug options are in no fixed order: only the fields that hlorun reads enter the fingerprint. */
 static void make_fingerprint(pjrt_executable_t *executable) {
   hr_digest_state_t state;
   hr_digest_start(&state);
@@ -265,8 +266,8 @@ static void make_fingerprint(pjrt_executable_t *executable) {
   hr_digest_text(hr_digest_end(&state), executable->fingerprint);
 }
 
-/* Fills all that the framework may ask. The order counts: donations, costs and shardings read
- * the lists of params and results. */
+/* Fills all that the framework may ask. The order of the calls matters: donations, costs and
+ * shardings read the lists of params and results. */
 static hr_status_t describe(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(hr_arena_cstr(&executable->arena, module->name, &executable->name));
@@ -283,8 +284,8 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   return pjrt_executable_describe_shardings(executable);
 }
 
-/* Processes open worlds and load together, and execute together: what was launched before comes
- * first, or one would load while another executes. */
+/* Processes open worlds, load and execute together: earlier launches must end first, or one process
+ * would load while another executes. */
 static void drain_streams(pjrt_client_t *client, int device_count) {
   if (client->process_count == 1 || device_count == 1) return;
   for (int i = 0; i < client->local_count; i++) pjrt_stream_drain(&client->local_list[i]->stream);
@@ -305,7 +306,7 @@ static hr_status_t compile_into(pjrt_executable_t *executable, hr_str_t code, hr
   return describe(executable);
 }
 
-/* With the transformations of `like`; NULL: those that are registered now. */
+/* Compiles with the transformations of `like`; NULL: with those that are registered at present. */
 static hr_status_t compile_like(const pjrt_executable_t *like, pjrt_client_t *client, hr_str_t code,
                                 hr_str_t options, bool is_traced,
                                 pjrt_executable_t **out_executable) {
@@ -372,7 +373,7 @@ hr_status_t pjrt_executable_profiled(pjrt_executable_t *executable,
   return st;
 }
 
-/* Client_Compile. It returns when the program is ready; It may be called from several threads. */
+/* Client_Compile. It returns when the program is ready. It may be called from several threads. */
 hr_status_t pjrt_client_compile(pjrt_client_compile_args_t *args) {
   PJRT_NOT_NULL(args->client);
   PJRT_NOT_NULL(args->program);

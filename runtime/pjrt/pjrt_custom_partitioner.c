@@ -1,7 +1,7 @@
 /* The extension for custom partitioners: the framework registers code that divides custom calls of
- * one target, as jax.custom_partitioning does. It gets shapes and shardings as protos, and answers
- * the program of one partition as bytes of MLIR. Where a rule says how the call's dimensions belong
- * together (sdy.sharding_rule), the partitioner's propagation needs no more; the callbacks for the
+ * one target, as jax.custom_partitioning does. The code gets shapes and shardings as protos, and
+ * returns the program of one partition as bytes of MLIR. Where a rule relates the call's dimensions
+ * (sdy.sharding_rule), the partitioner's propagation needs no more; the callbacks for the
  * propagation of older programs are not called. */
 #include <pthread.h>
 #include <string.h>
@@ -55,8 +55,8 @@ static hr_status_t pjrt_partitioner_register(pjrt_partitioner_args_t *args) {
   return NULL;
 }
 
-/* Register_Batch_Partitionable. Nothing is kept: each call says itself how many of its leading
- * dimensions count independent ones (num_batch_dims), and the partitioner goes by that. */
+/* Register_Batch_Partitionable. Nothing is stored: each call states the number of its leading batch
+ * dimensions (num_batch_dims), which the partitioner uses. */
 static hr_status_t pjrt_partitioner_register_batched(pjrt_batched_args_t *args) {
   PJRT_NOT_NULL(args->name);
   return NULL;
@@ -72,14 +72,14 @@ pjrt_partitioner_extension_t pjrt_partitioner_extension = {
 
 /* --- one call --- */
 
-/* A question to the framework while it is made. */
+/* A question to the framework in preparation. */
 typedef struct question {
   hr_arena_t *arena; /* storage of what the question points at */
   spmd_host_call_t *call;
   pjrt_partition_args_t args;
 } question_t;
 
-/* Devices of the mesh that the shardings are on; 1: none cuts anything. */
+/* Number of devices of the shardings' mesh; 1: no sharding cuts anything. */
 static int64_t device_count(const spmd_host_call_t *call, int count) {
   int64_t devices = 1;
   for (int t = 0; t < count && devices == 1; t++)
@@ -154,8 +154,8 @@ static hr_status_t read_body(const pjrt_partition_args_t *args, hlo_module_t **o
   return st;
 }
 
-/* Shardings of a tuple's leaves stand in a list; a value that is none has one. Strings of what is
- * read stay in the framework's bytes, which live as long as the answer: shardings have none. */
+/* A tuple has a list of shardings, one per leaf; another value has one sharding. Strings of a proto
+ * point into the framework's bytes, which live as long as the answer: shardings have none. */
 static hr_status_t read_results(const pjrt_partition_args_t *args, const hlo_instr_t *instr,
                                 hlo_module_t *body, const hlo_sharding_t **wanted) {
   const hlo_sharding_t *all;

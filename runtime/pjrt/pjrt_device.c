@@ -41,7 +41,7 @@ hr_status_t pjrt_device_attributes(pjrt_counted_args_t *args) {
 }
 static void release_nothing(void *owner) { (void)owner; }
 
-/* Device_GetAttributes: those that change while the process runs. */
+/* Device_GetAttributes: the attributes that change while the process runs. */
 hr_status_t pjrt_device_get_attributes(pjrt_device_attributes_args_t *args) {
   PJRT_NOT_NULL(args->device);
   args->attributes = NULL;
@@ -95,7 +95,7 @@ hr_status_t pjrt_device_default_memory(pjrt_pointer_args_t *args) {
   return NULL;
 }
 
-/* Pages that the process has in memory, whatever uses them. */
+/* Resident memory of the process, whatever uses it. */
 static int64_t resident_bytes(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -129,7 +129,7 @@ hr_status_t pjrt_device_memory_stats(pjrt_memory_stats_args_t *args) {
   return NULL;
 }
 
-/* Device_ClearMemoryStats: the peak begins anew with what is in memory now. */
+/* Device_ClearMemoryStats: the peak restarts at the present resident memory. */
 hr_status_t pjrt_device_clear_memory_stats(pjrt_object_args_t *args) {
   const pjrt_device_t *device = args->object;
   PJRT_NOT_NULL(device);

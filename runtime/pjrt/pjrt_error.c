@@ -1,7 +1,7 @@
 /* Errors of the interface, and their translation from statuses: the code decides which exception
- * Python sees; the text is the whole report, with place and notes. When no memory is left for an
- * error, one that is never freed stands for it. Codes of the interface that base/status.def does
- * not have become INTERNAL on the way back. */
+ * Python sees; the text is the whole report, with place and notes. If no memory is left for an
+ * error, a static one is used. Codes of the interface that base/status.def does not have become
+ * INTERNAL on the way back. */
 #include "pjrt/pjrt_error.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct pjrt_error {
   const char *message; /* ends in NUL */
 };
 
-/* The error that stands for one that could not be allocated; pjrt_error_free leaves it alone. */
+/* Static error in place of one that could not be allocated; pjrt_error_free leaves it alone. */
 static pjrt_error_t out_of_memory = {PJRT_RESOURCE_EXHAUSTED, 13, "out of memory"};
 
 /* Code of the interface for each code of base/status.def. */
@@ -111,7 +111,7 @@ pjrt_error_t *pjrt_error_message(pjrt_error_message_args_t *args) {
   return NULL;
 }
 
-/* Error_ForEachPayload: errors have none. Frameworks ask for those of every error. */
+/* Error_ForEachPayload: errors have none. Frameworks ask for the payloads of every error. */
 hr_status_t pjrt_error_payloads(pjrt_error_payloads_args_t *args) {
   (void)args;
   return NULL;

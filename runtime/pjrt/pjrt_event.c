@@ -1,5 +1,5 @@
-/* Events. The common case is one that is set before anybody asks: then nothing is locked. One mutex
- * and one condition variable serve all events that are waited for. */
+/* Events. Most are set before anybody asks: then nothing is locked. One mutex and one condition
+ * variable serve all events that are waited for. */
 #include "pjrt/pjrt_event.h"
 
 #include <pthread.h>

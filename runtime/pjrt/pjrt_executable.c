@@ -66,7 +66,7 @@ hr_status_t pjrt_executable_num_outputs(pjrt_size_args_t *args) {
   return NULL;
 }
 
-/* Figures of the first local device's program; those of its peers are alike. */
+/* Figures of the first local device's program; its peers have the same. */
 static hlorun_program_figures_t figures_of(const pjrt_executable_t *executable) {
   hlorun_program_figures_t figures = {.struct_size = sizeof figures};
   hlorun_program_get_figures(executable->programs[0], &figures);
@@ -170,7 +170,7 @@ hr_status_t pjrt_loaded_logical_ids(pjrt_list_args_t *args) {
   args->count = (size_t)executable->world->local_count;
   return NULL;
 }
-/* LoadedExecutable_Delete: later executions fail, those that run go on. */
+/* LoadedExecutable_Delete: later executions fail, running ones go on. */
 hr_status_t pjrt_loaded_delete(pjrt_object_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -209,7 +209,7 @@ hr_status_t pjrt_loaded_assignment(pjrt_serialized_args_t *args) {
   PJRT_NOT_NULL(executable);
   hr_strbuf_init(&text);
   hr_status_t st = pjrt_options_write_devices(&executable->options, &text);
-  hr_status_release(st); /* told again by give_text */
+  hr_status_release(st); /* reported by give_text */
   return give_text(&text, args);
 }
 
@@ -259,7 +259,8 @@ hr_status_t pjrt_executable_deserialize(pjrt_deserialize_args_t *args) {
   return pjrt_executable_compile(args->client, code, options, false, &args->executable);
 }
 
-/* Client_Load. What was compiled for another client is compiled again, in milliseconds. */
+/* Client_Load. A program that was compiled for another client is compiled again, in
+ * milliseconds. */
 hr_status_t pjrt_client_load(pjrt_client_load_args_t *args) {
   pjrt_executable_t *compiled = args->compiled;
   PJRT_NOT_NULL(args->client);

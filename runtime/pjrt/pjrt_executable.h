@@ -1,7 +1,7 @@
 /* Executables: a program loaded for the devices of a world, and the data about it that the
- * framework requests. A loaded executable and its executable are one object. Owner:  refcounted;
- * executions hold a reference. Thread: immutable except for atomic members and those guarded by a
- * mutex of the client. */
+ * framework requests. A loaded executable and its executable are one object.
+ * Owner:  refcounted; executions hold a reference.
+ * Thread: immutable except for atomic members and those guarded by a mutex of the client. */
 #ifndef PJRT_EXECUTABLE_H
 #define PJRT_EXECUTABLE_H
 
@@ -76,8 +76,8 @@ struct pjrt_executable {
   size_t *result_sharding_sizes, *param_sharding_sizes;
 };
 
-/* Compiles for the devices of the options, in a world that traces if `is_traced`. Owner: copies
- * code and options.
+/* Compiles for the devices of the options, in a world that traces if `is_traced`.
+ * Owner: copies code and options.
  * Errors:  INVALID, UNSUPPORTED with the place in the program; USAGE for devices. */
 hr_status_t pjrt_executable_compile(pjrt_client_t *client, hr_str_t code, hr_str_t options,
                                     bool is_traced, pjrt_executable_t **out_executable);

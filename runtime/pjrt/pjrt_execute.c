@@ -4,9 +4,9 @@
  *   stream:   wait for arguments of other streams -> libhlorun -> hand over results, fire the event
  *
  * A run is done in the calling thread if the program is on one device, was quick before (or is
- * small), its arguments are there, and nothing waits in the stream. One event says that a run is
- * over: it is the "ready" of all its results. Runs of one launch enter the streams under a lock, so
- * that devices that talk to each other see launches in one order.
+ * small), its arguments are there, and nothing waits in the stream. One event signals the end of a
+ * run: it is the ready event of all its results. Runs of one launch enter the streams under a lock,
+ * so that devices that talk to each other see launches in one order.
  * Cost: two allocations per result and two per run. */
 #include "pjrt/pjrt_execute.h"
 
@@ -103,7 +103,7 @@ static hr_status_t create_run(pjrt_executable_t *executable, int local, run_t **
   return NULL;
 }
 
-/* Arguments that are still held are let go. */
+/* Releases arguments that are still held. */
 static void destroy_run(run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   for (int k = 0; k < executable->param_count; k++) {
@@ -142,7 +142,7 @@ static hr_status_t check_argument(const pjrt_executable_t *executable, int k,
                                   const pjrt_buffer_t *buffer) {
   const hlo_shape_t *shape = executable->params[k];
   if (!buffer) return hr_error(HR_USAGE, "argument %d of %s is NULL", k, executable->name);
-  if (shape->dtype == HR_TOKEN) return NULL; /* whatever stands for a token: JAX passes pred[0] */
+  if (shape->dtype == HR_TOKEN) return NULL; /* any array represents a token: JAX passes pred[0] */
   if (buffer->dtype != shape->dtype || buffer->rank != shape->rank)
     return argument_error(executable, k, buffer);
   for (int d = 0; d < shape->rank && !buffer->is_dynamic; d++)
@@ -163,7 +163,7 @@ static hr_status_t check_repeated(const run_t *run, int count, pjrt_buffer_t *bu
   return NULL;
 }
 
-/* After a failure half-way, the arguments so far are held, and destroy_run lets them go. */
+/* After a failure half-way, destroy_run releases the arguments held so far. */
 static hr_status_t hold_arguments(run_t *run, pjrt_buffer_t *const *args,
                                   const pjrt_execute_options_t *options) {
   const pjrt_executable_t *executable = run->executable;
@@ -211,7 +211,7 @@ static hr_status_t await_arguments(run_t *run) {
   return NULL;
 }
 
-/* Lets go of the row-major copies of arguments that lie in another order. */
+/* Releases the row-major copies of arguments that lie in another order. */
 static void release_copies(run_t *run) {
   for (int k = 0; k < run->executable->param_count; k++) {
     if (!run->args[k] || !run->args[k]->order) continue;
@@ -220,8 +220,8 @@ static void release_copies(run_t *run) {
   }
 }
 
-/* Donated values leave their buffers, unless a view of the framework needs them. Of one in another
- * order the program gets the copy. */
+/* Donated values leave their buffers, unless a view of the framework needs them. A donated argument
+ * in another order is passed as its row-major copy. */
 static void take_donated(run_t *run) {
   for (int k = 0; k < run->executable->param_count; k++) {
     if (!run->donate[k]) continue;
@@ -248,8 +248,8 @@ static bool is_shared(const run_t *run, const pjrt_result_t *result) {
   return result->is_copy || (result->argument >= 0 && !run->donate[result->argument]);
 }
 
-/* Results that are the same value become two, and those that are wanted in another order are put
- * into it. On failure the results are let go. */
+/* Results that share one value get values of their own, and results wanted in another order of
+ * dimensions are transposed. On failure the results are released. */
 static hr_status_t finish_results(run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   hlo_value_t **values = run->values + executable->param_count;
@@ -269,8 +269,8 @@ static hr_status_t finish_results(run_t *run) {
   return st;
 }
 
-/* Runs the program. The context of the caller is in force meanwhile, for handlers of custom
- * calls; a nested execution restores the outer one. */
+/* Runs the program. Meanwhile the caller's context is current, for handlers of custom calls; a
+ * nested execution restores the outer one. */
 static hr_status_t compute_held(run_t *run) {
   pjrt_executable_t *executable = run->executable;
   custom_ffi_context_t ffi = {.find = find_user_data,
@@ -299,15 +299,15 @@ static hr_status_t compute(run_t *run) {
   return st;
 }
 
-/* Peers that wait for this rank would wait for ever. Later launches go to another world. */
+/* Cancels the peers, which would wait for this rank for ever. Later launches use another world. */
 static void cancel_peers(pjrt_world_t *world, const char *reason) {
   if (world->count > 1) atomic_store(&world->is_broken, world->local_count == world->count);
   for (int i = 0; world->count > 1 && i < world->local_count; i++)
     hlorun_client_cancel(world->clients[i], reason);
 }
 
-/* The first failure of a world is what the framework is told for all devices, as it looks at one:
- * the others fail as they were cancelled. */
+/* Keeps the first failure of a world, which the framework gets for all devices, as it looks at one
+ * device only: the others fail merely because they were cancelled. */
 static void note_cause(pjrt_world_t *world, const pjrt_error_t *error) {
   pjrt_error_t *none = NULL, *cause = pjrt_error_copy(error);
   if (!atomic_compare_exchange_strong(&world->cause, &none, cause)) pjrt_error_free(cause);
@@ -332,9 +332,8 @@ static pjrt_error_t *fail_run(const run_t *run, hr_status_t st) {
   return error;
 }
 
-/* Signature of pjrt_job_t.run.
- * The results are handed over before the event fires; the run is destroyed before as well, so
- * that who waits for the event finds the arguments let go. */
+/* Signature of pjrt_job_t.run. The results are handed over before the event fires; the run is
+ * destroyed before as well, so that the arguments are released when the event is set. */
 static void run_later(pjrt_job_t *job) {
   run_t *run = (run_t *)job;
   const pjrt_executable_t *executable = run->executable;
@@ -385,8 +384,8 @@ static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
   return st;
 }
 
-/* A program of several devices always goes through the streams: its ranks wait for each other. One
- * that receives from the host does, too: the caller may give what it waits for after the launch. */
+/* A program of several devices always goes through the streams: its ranks wait for each other. So
+ * does a program that receives from the host: the caller may send the data after the launch. */
 static bool can_run_now(const run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;

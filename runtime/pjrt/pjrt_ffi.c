@@ -1,6 +1,6 @@
 /* The extension for the FFI: the framework registers types, adds its data to an execution, and
  * registers handlers of custom calls. A handler registered here is one of C or C++ code in this
- * process; those that JAX keeps for its own CPU client are found by pjrt_python.c. */
+ * process; pjrt_python.c finds the handlers that JAX keeps for its own CPU client. */
 #include "base/mem_object.h"
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_api.h"

@@ -1,5 +1,5 @@
-/* Forked processes: a flag that the child's handler sets. A look at it costs less than the number
- * of the process, which is a call of the system. */
+/* Forked processes: a flag that the child's handler sets. Reading it costs less than getpid(),
+ * which is a system call. */
 #include "pjrt/pjrt_fork.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* The extension for memory of the host that is fast to transfer from and to. All memory is the
- * host's here; what matters is that it is aligned for the kernels. */
+ * host's here; the alignment is that of the kernels. */
 #include <stdint.h>
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
-/* Transfers of a program with callbacks of the framework. What is sent goes in one chunk, a copy.
- * For what is received the callback gets a stream, which the framework fills in chunks, then or
- * later, in any thread; the program waits for the last one. */
+/* Transfers of a program with callbacks of the framework. Sent data go in one chunk, a copy. For
+ * data to be received the callback gets a stream, which the framework fills in chunks, during the
+ * callback or later, in any thread; the program waits for the last chunk. */
 #include "pjrt/pjrt_host_transfer.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ struct pjrt_host_ends {
 };
 
 struct pjrt_copy_stream {
-  atomic_int references; /* those of the framework and of the program */
+  atomic_int references; /* held by the framework and by the program */
   pthread_mutex_t mutex; /* guards `current`, and `data` while a chunk is copied */
   pjrt_event_t *done;    /* set when all bytes are there, or will never be */
   char *data;            /* memory of the program; NULL: it waits no longer */
@@ -175,7 +175,7 @@ static hr_status_t append(pjrt_copy_stream_t *stream, const pjrt_chunk_t *chunk)
   return NULL;
 }
 
-/* CopyToDeviceStream_AddChunk: copied at once. What is wrong with a chunk is told by the event. */
+/* CopyToDeviceStream_AddChunk: the chunk is copied at once. The event reports an invalid chunk. */
 hr_status_t pjrt_copy_stream_add(pjrt_add_chunk_args_t *args) {
   pjrt_copy_stream_t *stream = args->stream;
   PJRT_NOT_NULL(stream);

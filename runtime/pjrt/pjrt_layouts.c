@@ -1,6 +1,6 @@
 /* The extensions for layouts and for memory descriptions. A layout is an order of dimensions; its
- * serialized form is HLO text, "{2,1,0}". Programs work on row-major arrays: what the framework
- * wants in another order is transposed when it enters or leaves (pjrt_execute.c). */
+ * serialized form is HLO text, "{2,1,0}". Programs work on row-major arrays: arrays that the
+ * framework wants in another order are transposed when they enter or leave (pjrt_execute.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
   return NULL;
 }
 
-/* Without it frameworks read the whole program, to find the layouts of its parameters. */
+/* Without this function frameworks read the whole program to find the layouts of its parameters. */
 static hr_status_t pjrt_param_layouts(pjrt_counted_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
@@ -90,8 +90,8 @@ hr_str_t pjrt_place_text(const hlo_module_t *module, const char *name, int index
   return (hr_str_t){"", 0};
 }
 
-/* "auto" lets the program choose: a transposed result lies as the array that it was made from, so
- * that the transposition moves nothing. */
+/* "auto" lets the program choose: a transposed result keeps the order of the array that it was made
+ * from, so that the transposition moves nothing. */
 static hr_status_t choose_order(const hlo_instr_t *result, int rank,
                                 const pjrt_order_t **out_order) {
   int64_t minor_to_major[HLO_MAX_RANK];
@@ -102,7 +102,7 @@ static hr_status_t choose_order(const hlo_instr_t *result, int rank,
   return pjrt_order_find(rank, minor_to_major, out_order);
 }
 
-/* The order of result r; the places of a program that returns a tuple in a tuple are not told. */
+/* The order of result r; the default one for elements of a tuple within a tuple. */
 static hr_status_t order_of_result(const hlo_module_t *module, int r, int rank,
                                    const pjrt_order_t **out_order) {
   const hlo_instr_t *root = module->entry->root;

@@ -1,5 +1,5 @@
 /* The extension for metadata of executables: a serialized xla.ExecutableMetadata, which holds the
- * figures of memory that Executable_GetCompiledMemoryStats tells, too. Field numbers are those of
+ * same figures of memory as Executable_GetCompiledMemoryStats. Field numbers are those of
  * executable_metadata.proto. */
 #include <string.h>
 

@@ -1,7 +1,6 @@
-/* The program as the framework shows it. On one device it is the program as it was given; on
- * several the program of one partition, as a proto, which is made when it is asked for: read,
- * partitioned and written, nothing is optimised. Cost: as loading the program without code
- * generation. */
+/* The program that the framework shows. On one device it is the program as given; on several it is
+ * the program of one partition as a proto, made on request: the program is read, partitioned and
+ * written, but not optimised. Cost: as loading the program without code generation. */
 #include <string.h>
 
 #include "pjrt/pjrt_api.h"
@@ -27,8 +26,8 @@ hr_status_t pjrt_rename_instrs(hlo_module_t *module) {
 enum { SPMD_OUTPUT_SHARDING = 12, SPMD_PARAMETER_SHARDINGS = 14 }; /* fields of HloModuleProto */
 enum { KIND_TUPLE = 2 };                                           /* OpSharding.Type */
 
-/* How parameters and results lie: JAX before the extension for shardings reads it here. A second
- * piece of the module's message is merged with the first by whoever reads it. */
+/* Adds the shardings of parameters and results, which JAX without the extension for shardings reads
+ * here. They are a second piece of the module's message, which readers merge with the first. */
 static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable) {
   size_t module = proto_open(text, PROTO_wrapper_hlo_module);
   size_t all = proto_open(text, SPMD_OUTPUT_SHARDING);
@@ -57,7 +56,7 @@ static hr_status_t shape_in_order(hr_arena_t *arena, const hlo_shape_t *shape,
   return hlo_shape_with_layout(arena, shape, layout, out_shape);
 }
 
-/* How parameters and results lie: JAX reads the layouts of parameters here. Programs whose
+/* Sets the layouts of parameters and results; JAX reads those of parameters here. Programs whose
  * parameters are tuples have no layouts of their own. */
 static hr_status_t set_entry_layout(hlo_module_t *module, const pjrt_executable_t *executable) {
   hr_arena_t *arena = &module->arena;

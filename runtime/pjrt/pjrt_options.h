@@ -13,8 +13,8 @@ typedef struct pjrt_options {
 
 /* Reads a serialized CompileOptionsProto; ignores options of code generation. Without an assignment
  * the devices are 0, 1, ...
- * Errors: INVALID for bytes that are no such message; UNSUPPORTED for arguments in tuples. Owner:
- * the arena. */
+ * Errors: INVALID for bytes that are no such message; UNSUPPORTED for arguments in tuples.
+ * Owner: the arena. */
 hr_status_t pjrt_options_read(hr_arena_t *arena, const char *bytes, size_t size_bytes,
                               pjrt_options_t *out_options);
 /* The devices as a serialized DeviceAssignmentProto. */

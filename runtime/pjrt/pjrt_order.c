@@ -101,7 +101,7 @@ void pjrt_order_sizes(const pjrt_order_t *order, const int64_t *dims, int64_t *o
     out_dims[i] = dims[order->minor_to_major[order->rank - 1 - i]];
 }
 
-/* Of equal strides the last dimension is minor, as those of size 1 often have. */
+/* Among equal strides, as dimensions of size 1 often have, the last dimension is the minor one. */
 hr_status_t pjrt_order_of_strides(const pjrt_strided_t *array, const pjrt_order_t **out_order) {
   int64_t dims[HLO_MAX_RANK];
   *out_order = NULL;

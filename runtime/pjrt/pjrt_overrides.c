@@ -1,6 +1,6 @@
-/* Options say how XLA generates code, and change nothing here; but a mistake in them is the user's,
- * who is told so as XLA does. Names that begin with "xla_" and are not in the table may be those of
- * other devices or of another version, and are taken as they are. */
+/* These options control XLA's code generation and change nothing here; but users get XLA's messages
+ * for mistakes in them. Names that begin with "xla_" and are not in the table may be those of other
+ * devices or of another version, and are taken as they are. */
 #include "pjrt/pjrt_overrides.h"
 
 #include <errno.h>

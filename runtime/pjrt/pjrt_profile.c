@@ -1,11 +1,12 @@
-/* Recording: notes are a list; steps are in the traces of clients (base/trace.h), of which only
- * those that began within the profile are written. The list of worlds has a mutex of its own, which
- * is held while executions are waited for: they need that of the notes.
+/* Recording: notes are a list; steps are in the traces of clients (base/trace.h), and only steps
+ * that began within the profile are written. The list of worlds has a mutex of its own, which is
+ * held while waiting for executions: these take the mutex of the notes.
  *
  *   /device:CUSTOM:hlorun:0   line "XLA Modules": executions; "XLA Ops": steps; "worker k": shares
  *   /host:hlorun              compilations
  *
- * Times of the monotonic clock become those of CLOCK_REALTIME by their difference at the start. */
+ * Times of the monotonic clock are converted to CLOCK_REALTIME by the difference of the clocks at
+ * the start. */
 #include "pjrt/pjrt_profile.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ typedef struct note {
 atomic_bool pjrt_profile_on;
 
 static pthread_mutex_t worlds_mutex = PTHREAD_MUTEX_INITIALIZER; /* taken before the other */
-static HR_VEC(pjrt_world_t *) worlds;                            /* those that trace */
+static HR_VEC(pjrt_world_t *) worlds;                            /* worlds that trace */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -124,7 +125,7 @@ static hr_status_t add_event(pjrt_xplane_t *plane, const hr_trace_event_t *event
   return pjrt_xplane_add(plane, line, event->span->name, event->begin_ns, event->took_ns);
 }
 
-/* Nothing runs on the client meanwhile. */
+/* Nothing may run on the client during the call. */
 static hr_status_t add_steps(pjrt_xplane_t *plane, hlorun_client_t *client) {
   const hr_trace_t *trace = client->trace;
   hr_status_t st = NULL;

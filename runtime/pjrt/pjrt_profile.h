@@ -1,7 +1,8 @@
 /* Data for the profiler of the framework: executions and compilations of the plugin, and the steps
  * of programs. While a profile is taken, a program whose devices are all in this process is
  * executed by its twin, compiled for a world whose clients trace; other executions have no
- * overhead. Thread: any. */
+ * overhead.
+ * Thread: any. */
 #ifndef PJRT_PROFILE_H
 #define PJRT_PROFILE_H
 

@@ -1,4 +1,4 @@
-/* The profiler extension: how a framework starts a profile, stops it and gets what was found. Its
+/* The profiler extension: how a framework starts a profile, stops it and gets its data. Its
  * functions have structs of arguments and errors of their own, whose fields are the interface's. */
 #include <string.h>
 
@@ -51,7 +51,7 @@ static pjrt_error_t *stop(pjrt_profiler_args_t *args) {
 }
 
 /* Frameworks call it twice, without a buffer for the size and then with one that is filled; or
- * once, and read what the profiler has. */
+ * once, and read the profiler's own bytes. */
 static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   pjrt_profiler_t *profiler = args->profiler;
   if (!profiler->has_collected) {
@@ -65,7 +65,7 @@ static pjrt_error_t *collect(pjrt_profiler_collect_args_t *args) {
   return NULL;
 }
 
-/* Something that goes on on a device, which the framework names. */
+/* An activity on a device, which the framework names. */
 struct pjrt_tracking {
   int device;
   uint64_t begin_ns;
@@ -84,7 +84,7 @@ hr_status_t pjrt_tracking_create(pjrt_tracking_args_t *args) {
   return NULL;
 }
 
-/* AsyncTrackingEvent_Destroy: it is over. A profile shows it if one is taken. */
+/* AsyncTrackingEvent_Destroy: the activity ends. A profile that is being taken shows it. */
 hr_status_t pjrt_tracking_destroy(pjrt_object_args_t *args) {
   pjrt_tracking_t *tracking = args->object;
   if (!tracking) return NULL;

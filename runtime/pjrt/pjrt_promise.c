@@ -1,12 +1,12 @@
-/* Promises: the framework says now that something will be there, and later that it is. Of an alias
- * that is another buffer, whose value it gets; of a donation the moment from which its receiver may
- * use the value; of a copy to the host the memory.
+/* Promises: the framework announces something that it gives later: for an alias the buffer whose
+ * value the alias gets, for a donation the moment from which the receiver may use the value, for a
+ * copy to the host the memory.
  *
  *   promise -> kept:   wait for the value of the source, then hand it over
  *           -> broken: what was promised fails with the framework's error
  *
  * Executions of a device run in the order of their launches: one whose argument is a promise holds
- * up those behind it until that is kept. */
+ * up those behind it until the promise is kept. */
 #include "base/mem.h"
 #include "pjrt/pjrt_transfer.h"
 
@@ -72,7 +72,7 @@ static hr_status_t keep_promise(pjrt_promise_t *promise) {
   return NULL;
 }
 
-/* A buffer whose value is promised, in an order. */
+/* Creates a buffer whose value is promised, with an order of dimensions. */
 static hr_status_t promised_buffer(pjrt_memory_t *memory, const hlo_shape_t *shape,
                                    const pjrt_order_t *order, pjrt_buffer_t **out_buffer) {
   pjrt_event_t *ready;
@@ -138,7 +138,7 @@ hr_status_t pjrt_alias_fulfil(pjrt_fulfil_args_t *args) {
   return st;
 }
 
-/* --- what the framework calls back --- */
+/* --- callbacks of the framework --- */
 
 /* `ready` of Buffer_DonateWithControlDependency. */
 static void dependency_is_ready(pjrt_ready_args_t *args) {

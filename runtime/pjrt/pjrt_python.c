@@ -1,12 +1,12 @@
-/* Handlers of custom calls out of JAX. JAX registers them with its own CPU client; jaxlib tells
+/* Handlers of custom calls out of JAX. JAX registers them with its own CPU client; jaxlib returns
  * them by name, as capsules:
  *
  *   jaxlib.xla_client.custom_call_targets("Host")  ->  {name: {stage: capsule}}
  *
- * A target that a program calls and that nobody knows is looked up there. What its states are
- * (register_ffi_type) waits in a list for JAX's own CPU client. Python callbacks
- * (pure_callback, io_callback, debug.print) are a handler of our own: the framework gives an
- * execution the list of its callables, and the call names one by its index.
+ * An unknown target of a program is looked up there. The type of its states (register_ffi_type)
+ * waits in a list for JAX's own CPU client. Python callbacks (pure_callback, io_callback,
+ * debug.print) are a handler of our own: the framework gives an execution the list of its
+ * callables, and the call names one by its index.
  *
  * The functions of Python are found among the symbols of the process, so that the plugin needs no
  * Python to be built or loaded. */

@@ -20,16 +20,16 @@
 /* Numbers of OpSharding.Type. */
 enum { KIND_REPLICATED = 0, KIND_OTHER = 3, KIND_UNREDUCED = 6 };
 
-/* A sharding as a grid of tiles. Each tile has `copies` x `summands` devices: those that hold the
- * same, for each summand of what is still to be reduced over devices. */
+/* A sharding as a grid of tiles. Each tile has `copies` x `summands` devices: `copies` devices with
+ * equal data for each summand of a value that is still to be reduced over devices. */
 typedef struct tiles {
   int rank;
   int64_t dims[HLO_MAX_RANK]; /* tiles per dimension */
   int64_t count, copies, summands;
 } tiles_t;
 
-/* Number of the summand that a device holds: its place on the unreduced axes. They are asked for as
- * if they cut an array of one dimension. */
+/* Number of the summand that a device holds: its place on the unreduced axes. The axes are queried
+ * as if they cut an array of one dimension. */
 static hr_status_t summand_of(const hlo_sharding_t *sharding, const tiles_t *tiles, int64_t device,
                               int64_t *out_summand) {
   hlo_sharding_dim_t dim = {.axes = sharding->unreduced_axes};
@@ -135,7 +135,7 @@ static hr_status_t add_sharding(pjrt_executable_t *executable, const hlo_shardin
   return st;
 }
 
-/* Parameters in tuples have no sharding of their own: they are told as replicated. */
+/* Parameters in tuples have no sharding of their own: they are reported as replicated. */
 hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   hr_arena_t *arena = &executable->arena;

@@ -1,6 +1,6 @@
-/* Topologies: the devices of a client, or devices that are only said to be there, for which
- * programs are compiled, to be kept and loaded elsewhere. The latter are those of a client of their
- * own that no array goes to.
+/* Topologies: the devices of a client, or devices that are only described, for which programs are
+ * compiled and saved, to be loaded elsewhere. The latter belong to a client of their own, which
+ * holds no arrays.
  *
  *   name        "8": so many devices of one process
  *   serialized  "HLORUNT1" | devices of each process | processes; 4 bytes each, little endian */
@@ -56,7 +56,7 @@ hr_status_t pjrt_topology_destroy(pjrt_object_args_t *args) {
   return NULL;
 }
 
-/* This process is the first of those of the topology. */
+/* This process is the first one of the topology. */
 static hr_status_t create(const pjrt_client_create_args_t *options, int process_count,
                           pjrt_topology_t **out_topology) {
   pjrt_client_t *client;
@@ -125,7 +125,7 @@ hr_status_t pjrt_topology_deserialize(pjrt_topology_deserialize_args_t *args) {
   return create(&options, serialized.process_count, &args->topology);
 }
 
-/* --- what it has --- */
+/* --- properties --- */
 
 hr_status_t pjrt_topology_platform_name(pjrt_text_args_t *args) {
   return pjrt_client_platform_name(args);

@@ -103,7 +103,7 @@ static bool may_borrow(const pjrt_from_host_args_t *args, const pjrt_strided_t *
          (uintptr_t)args->data % alignment_of(array) == 0;
 }
 
-/* Signature of hr_buffer_free_fn: the framework may let go of its array. */
+/* Signature of hr_buffer_free_fn: the framework may release its array. */
 static void end_borrowing(void *event, void *data, size_t size_bytes) {
   (void)data;
   (void)size_bytes;
@@ -194,7 +194,7 @@ hr_status_t pjrt_buffer_of_error(pjrt_error_buffer_args_t *args) {
   return st;
 }
 
-/* Whom to tell when a view ends. */
+/* The callback at the end of a view. */
 typedef struct view_owner {
   void (*on_delete)(void *data, void *context);
   void *context;
@@ -329,15 +329,15 @@ static hr_status_t add_copy(copy_job_t *copy) {
   return pjrt_event_on_ready(&when);
 }
 
-/* What is written comes after the executions that were launched before, which may read it. */
+/* A write comes after the executions that were launched before, as these may read the buffer. */
 static bool may_start(const copy_job_t *copy) {
   return pjrt_buffer_is_ready(copy->from) &&
          (!copy->src || pjrt_stream_is_free(&copy->from->memory->device->stream));
 }
 
-/* Consumes the hold of copy->from; copy->done may be NULL only if the value is there.
- * The fields of `copy` move into the job, which takes references of its own. The sizes of the
- * array are then those of the buffer, which lives longer than the caller's. */
+/* Consumes the hold of copy->from; copy->done may be NULL only if the value is there. The fields of
+ * `copy` move into the job, which takes references of its own. The job's array points to the
+ * buffer's sizes, which live longer than the caller's. */
 static hr_status_t start_copy(const copy_job_t *copy) {
   void *memory;
   if (may_start(copy)) {

@@ -1,8 +1,9 @@
 /* The extension for transformations: the framework registers code that changes programs while they
- * are compiled, as jax.extend.xla.register_hlo_module_transformation does. It gets a serialized
- * HloModuleProto, the program of one partition before hlorun's own passes, and may answer another
- * one. Those of the stage before the scheduler come first, then those behind it, of each in the
- * order of their registration. The program has a schedule in neither: plans are made later. */
+ * are compiled, as jax.extend.xla.register_hlo_module_transformation does. The code gets a
+ * serialized HloModuleProto, the program of one partition before hlorun's own passes, and may
+ * return another one. Transformations of the stage before the scheduler come first, then those of
+ * the stage behind it, each in the order of registration. In neither stage has the program a
+ * schedule: plans are made later. */
 #include <pthread.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct pjrt_transform {
   hr_str_t name;
   int stage;
   pjrt_transform_callbacks_t *callbacks;
-  int users; /* executables that it was there for, which may be compiled again */
+  int users; /* executables compiled with it, which may be compiled again */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -74,9 +75,9 @@ static transform_t *take_out(int stage, hr_str_t name, bool *out_found) {
   return unused;
 }
 
-/* Clear_Xla_Transform: all of the name. One that is used lives on as long as the process: what
- * destroys its callbacks may need a lock that the caller of this function has, and the last user
- * has not. */
+/* Clear_Xla_Transform: all of the name. A transformation in use lives as long as the process: the
+ * destructor of its callbacks may need a lock that the caller of this function holds and the last
+ * user does not. */
 static hr_status_t pjrt_transform_clear(pjrt_transform_clear_args_t *args) {
   PJRT_NOT_NULL(args->name);
   HR_TRY(check_stage(args->stage));

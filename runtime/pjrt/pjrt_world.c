@@ -27,7 +27,7 @@ void pjrt_worlds_destroy(pjrt_client_t *client) {
   hlorun_client_release(client->whole, 0);
 }
 
-/* One block: the world, its clients, its devices, its ids. */
+/* Allocates one block: the world, its clients, its devices, its ids. */
 static hr_status_t alloc_world(int count, pjrt_world_t **out_world) {
   void *memory;
   size_t each = sizeof(hlorun_client_t *) + sizeof(pjrt_device_t *) + sizeof(int);
@@ -65,7 +65,7 @@ static bool is_whole(const pjrt_client_t *client, int count, const int *ids) {
 }
 
 /* Threads are not bound to processors: the process has others, of Python and JAX. Denormal numbers
- * are what JAX's users have on CPUs. */
+ * are zeros, as on JAX's CPU backend. */
 static hlorun_client_options_t client_options(const pjrt_client_t *client, hlorun_world_t world) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);

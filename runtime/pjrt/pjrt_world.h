@@ -22,11 +22,12 @@ struct pjrt_world {
   hlorun_client_t **clients; /* by local position */
 };
 
-/* The world of `count` devices with these ids that is not broken. Owner: the client.
- * is_traced: one whose clients trace, for devices of this process alone.
+/* The world of `count` devices with these ids that is not broken.
+ * is_traced: a world whose clients trace, for devices of this process alone.
+ * Owner: the client.
  * Collective over the processes of the devices, where there are others.
- * Errors: USAGE for unknown or repeated ids; UNAVAILABLE if the peers cannot be reached. Thread:
- * any. */
+ * Errors: USAGE for unknown or repeated ids; UNAVAILABLE if the peers cannot be reached.
+ * Thread: any. */
 hr_status_t pjrt_world_find(pjrt_client_t *client, int count, const int *ids, bool is_traced,
                             pjrt_world_t **out_world);
 /* Connects the processes of the launcher, if there is one, in client->whole. */

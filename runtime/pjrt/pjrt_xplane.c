@@ -29,7 +29,7 @@ void pjrt_xplane_deinit(pjrt_xplane_t *plane) {
   hr_arena_deinit(&plane->arena);
 }
 
-/* The number of a name; its number is the address of nothing, as maps hold pointers. */
+/* The number of a name. The map holds it as a pointer that is never dereferenced. */
 static hr_status_t find_number(pjrt_xplane_t *plane, const char *name, int64_t *out_number) {
   hr_str_t key = hr_str_from(name);
   void *found = hr_map_get(&plane->numbers, key);

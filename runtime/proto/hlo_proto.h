@@ -33,8 +33,10 @@ typedef enum hlo_proto_form {
 } hlo_proto_form_t;
 
 /* Writes everything that HLO text can express. Fields that XLA's messages lack get field numbers
- * that XLA skips. Cost:   literals are copied once per enclosing message. Errors: NO_MEMORY. Owner:
- * the caller releases *out_buffer. */
+ * that XLA skips.
+ * Cost:   literals are copied once per enclosing message.
+ * Errors: NO_MEMORY.
+ * Owner:  the caller releases *out_buffer. */
 hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
                             hr_buffer_t **out_buffer);
 

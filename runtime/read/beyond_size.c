@@ -1,14 +1,14 @@
-/* In XLA a dimension that varies has memory up to its bound: an update may lie behind the present
- * size, and the set-dimension-size behind it uncovers what was written. Arrays here are as large as
- * they are at present, so such an array grows first:
+/* In XLA a dynamic dimension has memory up to its bound: an update may lie beyond the current size,
+ * and a later set-dimension-size uncovers the written elements. Arrays here have memory for the
+ * current size only, so such an array grows first:
  *
  *   u = s32[<=4,2] dynamic-update-slice(x, v, n, zero)
  *   r = s32[<=4,2] set-dimension-size(u, m)
  *     ->   size = s32[] maximum(get-dimension-size(x), m);  w = set-dimension-size(x, size);
  *          u = dynamic-update-slice(w, v, n, zero);  r = set-dimension-size(u, m)
  *
- * The update moves to where its size is known. Cost: one pass; a second one
- * where there are updates of dynamic arrays. */
+ * The update moves to the place where its size is known. Cost: one pass; a second one where there
+ * are updates of dynamic arrays. */
 #include "read/beyond_size.h"
 
 #include "ops/rules/builder.h"
@@ -23,7 +23,7 @@ static bool is_s32_scalar(const hlo_shape_t *shape) {
   return shape && hlo_shape_is_array(shape) && shape->rank == 0 && shape->dtype == HR_S32;
 }
 
-/* Is `user` the set-dimension-size of a dynamic dimension of what is updated? */
+/* Is `user` a set-dimension-size of a dynamic dimension of the updated array? */
 static bool uncovers(const hlo_instr_t *user, const hlo_shape_t *shape) {
   hr_ints_t dims = hlo_attr_ints(user, HLO_ATTR_DIMENSIONS);
   if (user->op != HLO_SET_DIMENSION_SIZE || user->operand_count != 2 || dims.count != 1)
@@ -33,7 +33,7 @@ static bool uncovers(const hlo_instr_t *user, const hlo_shape_t *shape) {
          is_s32_scalar(user->operands[1]->shape);
 }
 
-/* By instruction: the set-dimension-size for which it waits, its only user; NULL for most. */
+/* By instruction: the set-dimension-size that it waits for, its only user; NULL for most. */
 static void find_waits(const hlo_computation_t *computation, hlo_instr_t **waits) {
   size_t count = computation->instrs.count;
   hlo_instr_t *const *instrs = computation->instrs.data;
@@ -51,7 +51,7 @@ static void find_waits(const hlo_computation_t *computation, hlo_instr_t **waits
   }
 }
 
-/* What is updated, as long as it is or will be. */
+/* Grows the updated array to the larger of its current size and the size that `user` sets. */
 static hr_status_t grow(hlo_instr_t *update, const hlo_instr_t *user) {
   hlo_instr_t *array = update->operands[0], *wanted = user->operands[1];
   hlo_builder_t builder = hlo_builder_at(update->parent, update->line, update->column);
@@ -71,7 +71,7 @@ static hr_status_t append(hlo_instr_t *instr) {
   return NULL;
 }
 
-/* An update that waits is appended with the instruction for which it does. */
+/* An update that waits is appended together with its set-dimension-size. */
 static hr_status_t rebuild(hlo_computation_t *computation, hlo_instr_t **old, hlo_instr_t **waits,
                            size_t count) {
   computation->instrs.count = 0;

@@ -1,6 +1,6 @@
 /* Recognises other files by their first bytes, by words within the first bytes, or by the names of
- * the members of a zip archive, which are searched for as bytes. Files are never opened further. A
- * row is tried after those before it: special ones come first. */
+ * the members of a zip archive, which are searched for as bytes. Nothing else of a file is read.
+ * Rows are tried in order: special ones come first. */
 #include "read/foreign.h"
 
 #include <string.h>
@@ -139,7 +139,7 @@ static bool is_length(const struct kind *kind, hr_str_t bytes) {
   return length >= 2 && length <= bytes.size - 8;
 }
 
-/* The rows are few: a loop will do. */
+/* Tries the rows in order. */
 hr_status_t read_foreign(const char *path, hr_str_t bytes) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const struct kind *kind = &kinds[i];

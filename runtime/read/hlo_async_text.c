@@ -5,7 +5,7 @@
 
 #include "read/hlo_reader.h"
 
-/* OP-start(operands) stands for an async-start that calls a computation of nothing but OP. */
+/* OP-start(operands) stands for an async-start that calls a computation with OP alone. */
 
 /* Splits NAME-start; ops such as copy-start that exist under that name are not asynchronous
  * wrappers. */

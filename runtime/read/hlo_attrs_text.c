@@ -5,8 +5,7 @@
 
 #include "read/hlo_reader.h"
 
-/* Attributes of instructions: which ones an op takes is op_attrs.def, of what kind they are is
- * attrs.def. */
+/* Attributes of instructions: op_attrs.def lists those of each op, attrs.def their kinds. */
 
 /* One computation, or several in braces, pushed on r->called. */
 static hr_status_t read_called(read_hlo_t *r, bool several, int64_t *out_count) {

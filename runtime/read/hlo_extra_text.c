@@ -66,7 +66,7 @@ hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
 
 /* Frontend attributes -------------------------------------------------------------------------- */
 
-/* Order of bytes; of two names of which one begins the other, the shorter one is first. */
+/* Order of bytes; a prefix comes before the longer name. */
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name;
   hr_str_t y = ((const hlo_name_value_t *)b)->name;

@@ -1,9 +1,10 @@
 /* HLO text of meshes and replica groups:
  *   groups ::= "{" ("{" int,* "}"),* "}" | "[" groups "," members "]" "<=" iota | mesh axes
  *   iota   ::= "[" int,* "]" ("T(" int,* ")")?
- *   mesh   ::= "mesh[" ("'" name "'=" int),* "]" ("," "device_ids=(" (int,* | iota) ")")? |
- * "maximal_mesh[...]" axes   ::= "{" ("'" name "'" (":(" pre ")" size)?),* "}" Short texts can name
- * many devices: equal texts are expanded once, and the total is limited. */
+ *   mesh   ::= "mesh[" ("'" name "'=" int),* "]" ("," "device_ids=(" (int,* | iota) ")")?
+ *            | "maximal_mesh[...]"
+ *   axes   ::= "{" ("'" name "'" (":(" pre ")" size)?),* "}"
+ * A short text can name many devices: equal texts are expanded once, and the total is limited. */
 #include <string.h>
 
 #include "read/hlo_reader.h"

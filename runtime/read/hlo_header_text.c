@@ -62,7 +62,7 @@ static hr_status_t read_bools(read_hlo_t *r, int *out_count, const bool **out_fl
   return NULL;
 }
 
-/* The text between braces, which HLO does not look into. */
+/* The text between braces, which HLO does not interpret. */
 static hr_status_t read_raw_braces(read_hlo_t *r, hr_str_t *out_text) {
   if (!read_is(&r->lexer, READ_OPEN_BRACE)) return read_want(&r->lexer, "'{'");
   HR_TRY(read_braces(&r->lexer, out_text));
@@ -119,7 +119,7 @@ static hr_status_t read_origin_table(read_hlo_t *r) {
 static hr_status_t read_debug_attributes(read_hlo_t *r) {
   return read_raw_braces(r, &r->module->debug_attributes);
 }
-/* Old versions had it; nothing depends on it. */
+/* Old versions had this attribute; nothing depends on it. */
 static hr_status_t read_parameter_binding(read_hlo_t *r) {
   hr_str_t dropped;
   return read_raw_braces(r, &dropped);
@@ -187,7 +187,7 @@ hr_status_t read_header(read_hlo_t *r) {
 
 /* Stack frames --------------------------------------------------------------------------------- */
 
-/* A line for each entry: number and string. Numbers are not looked at: lines are in order. */
+/* A line for each entry: number and string. The numbers are ignored: lines are in order. */
 static hr_status_t read_name_table(read_hlo_t *r, read_keyword_t keyword, const char *title,
                                    int *out_count, const hr_str_t **out_names) {
   read_lexer_t *l = &r->lexer;

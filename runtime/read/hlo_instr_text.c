@@ -23,8 +23,8 @@ hr_status_t read_deeper(read_hlo_t *r, const char *what) {
 
 /* Appending ------------------------------------------------------------------------------------ */
 
-/* Nodes of a shape, counted up to `limit`: shapes that share elements may be far larger than they
- * look. One that is nested too deep counts as too large. */
+/* Number of nodes of a shape, at most `limit`: shapes that share elements may be far larger than
+ * they look. A shape that is nested too deep counts as too large. */
 static int64_t count_nodes(const hlo_shape_t *shape, int64_t limit, int depth) {
   int64_t count = depth > READ_DEPTH_MAX ? limit + 1 : 1;
   for (int i = 0; i < shape->element_count && count <= limit; i++)
@@ -43,7 +43,7 @@ hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape
                                         "the tuple that is meant is far larger than the program");
 }
 
-/* A number without gaps is below the size of the text, which bounds the list of parameters. */
+/* Numbers of parameters have no gaps. */
 static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   read_attr_t *attr = read_find_attr(r, draft, HLO_ATTR_PARAMETER_NUMBER);
   int64_t number = attr->attr.integer;
@@ -137,7 +137,7 @@ static void mark_called(hlo_instr_t *instr) {
     instr->called[0]->execution_thread = thread;
 }
 
-/* Ops without inference, of which a constant is one, must have their shapes written. */
+/* Ops without inference, such as constants, must have written shapes. */
 static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft) {
   if (draft->shape || op_has_inference(draft->op)) return NULL;
   return READ_ERROR_AT(&r->lexer, draft->op_at,
@@ -400,7 +400,7 @@ static hr_status_t read_constant(read_hlo_t *r, read_draft_t *draft) {
   return read_literal_text(r, &draft->shape, &draft->literal);
 }
 
-/* What stands in parentheses: operands, but for constants and parameters. */
+/* The contents of the parentheses: operands, except of constants and parameters. */
 static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
@@ -433,7 +433,7 @@ static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
                        pred ? "true_computation= and false_computation=" : "branch_computations=");
 }
 
-/* From the opcode on; the stacks end as high as they began. */
+/* Reads an instruction from its opcode on. The stacks are then as high as before. */
 static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested,
                                          hlo_instr_t **out_instr) {
   draft->operands_from = r->instrs.count;
@@ -455,7 +455,7 @@ static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, boo
   return NULL;
 }
 
-/* [shape] opcode(operands), attributes: what follows "name =". */
+/* [shape] opcode(operands), attributes: the text after "name =". */
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   draft->shape = NULL;
   if (read_at_shape(r)) HR_TRY(read_shape(r, &draft->shape));

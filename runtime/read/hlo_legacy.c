@@ -11,7 +11,7 @@ typedef hr_status_t (*modernize_op_fn)(read_hlo_t *r, read_draft_t *draft);
 /* Converts the value of an old attribute into the present one. */
 typedef hr_status_t (*modernize_attr_fn)(read_hlo_t *r, size_t at, hlo_attr_t *attr);
 
-/* A row OLD_OP: an opcode of old versions, what it is today, and a comparison's direction (-1:
+/* A row OLD_OP: an opcode of old versions, the present opcode, and a comparison's direction (-1:
  * none). */
 typedef struct read_old_op {
   const char *text;
@@ -20,7 +20,7 @@ typedef struct read_old_op {
   modernize_op_fn modernize;
 } read_old_op_t;
 
-/* A row OLD_ATTR: an attribute that an op had, and the one that it is today. */
+/* A row OLD_ATTR: an old attribute of an op, and the present one. */
 typedef struct old_attr {
   hlo_opcode_t op;
   const char *text;
@@ -29,7 +29,7 @@ typedef struct old_attr {
   modernize_attr_fn modernize;
 } old_attr_t;
 
-/* An old op that became another one as it is: no operand or attribute changes. */
+/* For an old op that was only renamed: no operand or attribute changes. */
 static hr_status_t op_none(read_hlo_t *r, read_draft_t *draft) {
   (void)r, (void)draft;
   return NULL;
@@ -49,7 +49,7 @@ static hr_status_t op_name_target(read_hlo_t *r, read_draft_t *draft) {
   return NULL;
 }
 
-/* An old attribute that has a new name or kind only. */
+/* For an old attribute of which only the name or kind has changed. */
 static hr_status_t attr_none(read_hlo_t *r, size_t at, hlo_attr_t *attr) {
   (void)r, (void)at, (void)attr;
   return NULL;

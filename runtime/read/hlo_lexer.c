@@ -1,13 +1,16 @@
 /* Lexer of HLO text. Every byte has a class (blank, start and part of words, digit) in a table of
  * 256, so that most tokens are found by their first byte. The difficult ones are numbers, tried in
  * this order:
- *   labels ::= side "_" side "->" side        side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
- *   sizes  ::= digits ("x" digits)+           pads ::= pad ("x" pad)*     pad ::= int "_" int ("_"
- * int)? float  ::= "-"? digits? "." digits? exponent? | digits exponent | "-"? ("inf" | "nan"
- * payload?) int    ::= "-"? digits Words are looked up once in a map of keywords and element types.
- * "name:" and "name=" are one token each. Positions are offsets; lines are counted on demand, from
- * the last position asked for. Programs that were cut out of logs carry prefixes at the start of
- * their lines, which are blanks here. */
+ *   labels ::= side "_" side "->" side     side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
+ *   sizes  ::= digits ("x" digits)+
+ *   pads   ::= pad ("x" pad)*              pad  ::= int "_" int ("_" int)?
+ *   float  ::= "-"? digits? "." digits? exponent? | digits exponent
+ *            | "-"? ("inf" | "nan" payload?)
+ *   int    ::= "-"? digits
+ * Words are looked up once in a map of keywords and element types. "name:" and "name=" are one
+ * token each. Positions are offsets; lines are counted on demand, from the last position asked for.
+ * Programs that were cut out of logs have log prefixes at the start of their lines; the lexer skips
+ * them like blanks. */
 #include "read/hlo_lexer.h"
 
 #include <stdarg.h>
@@ -126,7 +129,7 @@ static size_t match_log_prefix(const char *text, size_t size) {
   return (size_t)(bracket - text) + 1;
 }
 
-/* The end of a line, which '\r' alone is too (XLA). */
+/* The end of a line; '\r' alone ends one, too, as in XLA. */
 static const char *find_line_end(const char *from, size_t size) {
   const char *end = memchr(from, '\n', size);
   const char *carriage_return = memchr(from, '\r', end ? (size_t)(end - from) : size);
@@ -297,8 +300,8 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
   return NULL;
 }
 
-/* An integer that nothing but a number could go on; else the patterns in turn; else what else
- * begins with a digit, '-' or '?'. */
+/* An integer, if the byte after it cannot continue another pattern; else the patterns in turn; else
+ * other tokens that begin with a digit, '-' or '?'. */
 static hr_status_t lex_number(read_lexer_t *l) {
   const char *text = l->text + l->at;
   size_t size = l->size - l->at;
@@ -521,7 +524,7 @@ hr_status_t read_resume(read_lexer_t *l, size_t offset) {
   return read_advance(l);
 }
 
-/* The table is the wording of "want". */
+/* The table has the words for messages. */
 hr_status_t read_expect(read_lexer_t *l, read_kind_t kind) {
   static const char *const wants[] = {
       [READ_END] = "the end of the text",

@@ -1,11 +1,12 @@
-/* HLO text of literals, read from the bytes rather than from tokens, as they may be most of a
+/* HLO text of literals, read from the bytes rather than from tokens, as literals may be most of a
  * program.
- *   literal ::= "(" literal,* ")" | rows | element         rows ::= "{" (rows | element)* "}" |
- * "{...}" element ::= "true" | "false" | int | float | "(" float "," float ")"      commas between
- * are optional Elements are stored as they come, row-major, and the braces are checked against the
- * shape on the way. "{...}" is an elided literal. A text that is too short for its shape is only
- * checked, so that no allocation exceeds what the text justifies: an element takes at least a byte.
- */
+ *   literal ::= "(" literal,* ")" | rows | element
+ *   rows    ::= "{" (rows | element)* "}" | "{...}"
+ *   element ::= "true" | "false" | int | float | "(" float "," float ")"
+ * Commas between elements are optional. Elements are stored in the order of the text, row-major,
+ * and the braces are checked against the shape on the way. "{...}" is an elided literal. A text
+ * that is too short for its shape is only checked, so that no allocation exceeds what the text
+ * justifies: an element takes at least a byte. */
 #include <math.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static bool accept_word(literal_t *p, const char *word) {
   return true;
 }
 
-/* Nothing where the text is only checked. */
+/* Stores nothing where the text is only checked. */
 static void store_bits(literal_t *p, uint64_t bits, size_t bytes) {
   if (!p->data) return;
   memcpy(p->data, &bits, bytes); /* little-endian: the low bytes come first */
@@ -280,7 +281,7 @@ static hr_status_t read_array_text(literal_t *p) {
 }
 
 /* "f32[3] constant(1)": XLA takes a scalar for an array, as the value of its first element; the
- * others are 0. Programs written by hand mean something else, so it is said. */
+ * others are 0. Programs written by hand mean something else, hence the message. */
 static hr_status_t read_scalar_for_array(literal_t *p, hlo_value_t **out_value) {
   const hlo_shape_t *shape = p->shape;
   hlo_value_t *value;
@@ -306,9 +307,9 @@ static hr_status_t read_scalar_for_array(literal_t *p, hlo_value_t **out_value) 
 /* Whether a scalar stands where an array is wanted. */
 static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '.'; }
 
-/* An element takes at least a byte of the text: a shape of more elements than bytes are left cannot
- * be matched, and gets no memory; reading goes on to find out whether the literal is elided, or
- * where it ends too early. */
+/* An element takes at least a byte of text: a shape with more elements than remaining bytes cannot
+ * be filled and gets no memory. Reading goes on to find out whether the literal is elided, or where
+ * it ends too early. */
 static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
                                       hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;

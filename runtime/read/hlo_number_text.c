@@ -9,10 +9,6 @@
 #include "base/decimal.h"
 #include "read/hlo_reader.h"
 
-/* Reading decimals. A type narrower than double would be rounded twice; that is wrong only where
- * the double lies exactly between two values of the type while the decimal does not, and there the
- * double is first moved one step towards the decimal. */
-
 /* A decimal as 0.d1d2d3... * 10^exponent, without leading zeros; its digits may have a point among
  * them. */
 typedef struct decimal {

@@ -1,8 +1,10 @@
 /* HLO text of shapes and layouts:
- *   shape  ::= type "[" ("<="? int | "?"),* "]" layout? | "(" shape,* ")" | "b(" shape ")" |
- * "token[]" layout ::= "{" int,* (":" part*)? "}"       part ::= D() T() L() #() *() E() S() SC()
- * P() M(), in this order Layouts that equal the default are dropped. A brace after a shape may
- * start a literal or a body instead of a layout; the token after the brace decides. */
+ *   shape  ::= type "[" ("<="? int | "?"),* "]" layout? | "(" shape,* ")" | "b(" shape ")"
+ *            | "token[]"
+ *   layout ::= "{" int,* (":" part*)? "}"
+ *   part   ::= D() T() L() #() *() E() S() SC() P() M(), in this order
+ * Layouts that equal the default are dropped. A brace after a shape may start a literal or a body
+ * instead of a layout; the token after the brace decides. */
 #include <string.h>
 
 #include "read/hlo_reader.h"
@@ -60,7 +62,7 @@ static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *
   return hr_arena_ints(r->arena, order, count, out_order);
 }
 
-/* The text between parentheses, which the grammar does not look into. */
+/* The text between parentheses, which the grammar does not interpret. */
 static hr_status_t read_raw_parens(read_hlo_t *r, hr_str_t *out_text) {
   read_lexer_t *l = &r->lexer;
   if (!read_is(l, READ_OPEN_PAREN)) return read_want(l, "'('");

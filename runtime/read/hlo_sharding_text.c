@@ -1,10 +1,11 @@
 /* HLO text of shardings:
  *   sharding ::= "{" sharding,* "}" | "{" word* "}" | "{" mesh ("," dims)? ("," key "=" axes)* "}"
- *   word     ::= "replicated" | "manual" | "maximal" | "unreduced" | "device=" int | "devices="
- * tiles | "last_tile_dims={" kind,* "}" | "last_tile_dim_replicate" | "shard_as" int | "shard_like"
- * int | "metadata=" ... tiles    ::= "[" int,* "]" (int,* | "<=[" int,* "]" ("T(" int,* ")")?) A
- * tuple has a sharding for each leaf. The number of tiles must be that of the devices, which is
- * checked here. */
+ *   word     ::= "replicated" | "manual" | "maximal" | "unreduced" | "device=" int
+ *              | "devices=" tiles | "last_tile_dims={" kind,* "}" | "last_tile_dim_replicate"
+ *              | "shard_as" int | "shard_like" int | "metadata=" ...
+ *   tiles    ::= "[" int,* "]" (int,* | "<=[" int,* "]" ("T(" int,* ")")?)
+ * A tuple has a sharding for each leaf. The reader checks that the number of tiles equals the
+ * number of devices. */
 #include <string.h>
 
 #include "read/hlo_reader.h"

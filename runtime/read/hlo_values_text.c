@@ -128,7 +128,7 @@ static hr_status_t read_pads(read_hlo_t *r, hlo_padding_dim_t pads[HLO_MAX_RANK]
   return read_advance(l);
 }
 
-/* A window while its parts are read; those that are not given keep their defaults. */
+/* A window while its parts are read; missing parts keep their defaults. */
 typedef struct window_parts {
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int rank;      /* -1: not known yet */

@@ -1,15 +1,15 @@
 /* HLO whose floats are of several types. XLA lets the operands and the result of elementwise ops,
  * reductions, products and convolutions differ in precision, and products of floats be integers.
- * The rules here know one type, as StableHLO does: so the op is computed in the widest type, and
- * conversions stand before and behind it.
+ * The rules here allow one type, as StableHLO's do: the op is therefore computed in the widest
+ * type, between conversions.
  *
  *   r = bf16[3] add(bf16 a, f32 b)   ->   a.r = f32 convert(a); r.wide = f32 add(a.r, b);
  *                                         r = bf16 convert(r.wide)
  *
- * Reductions of one array by a function that gives a tuple of one become plain ones, in a tuple.
- * The rng op of StableHLO has its sizes as a third operand, which the shape says already. The
- * custom call GetRngSeed becomes a draw of rng. Cost: one pass; instructions are made only where
- * types differ. */
+ * Reductions of one array by a function that returns a tuple of one value become plain reductions,
+ * whose result is put in a tuple. StableHLO's rng has its sizes as a third operand, which repeats
+ * the shape and is dropped. The custom call GetRngSeed becomes a draw of rng. Cost: one pass;
+ * instructions are made only where types differ. */
 #include "read/mixed_types.h"
 
 #include "ops/rules/builder.h"
@@ -31,7 +31,8 @@ static bool mixes_nothing(hlo_opcode_t op) {
 
 /* --- types --- */
 
-/* Those that XLA:CPU computes in f32 where they meet; f64 is for the verifier to refuse. */
+/* Floats that XLA:CPU computes in f32 where their types are mixed; mixtures with f64 are left to
+ * the verifier, which refuses them. */
 static bool is_float_array(const hlo_shape_t *shape) {
   if (!shape || !hlo_shape_is_array(shape)) return false;
   return shape->dtype == HR_F32 || shape->dtype == HR_F16 || shape->dtype == HR_BF16;
@@ -40,7 +41,8 @@ static bool is_float_array(const hlo_shape_t *shape) {
 /* The type in which two floats are computed together. */
 static hr_dtype_t wider(hr_dtype_t a, hr_dtype_t b) { return a == b ? a : HR_F32; }
 
-/* Floats among the operands, and the result, are of more than one type; *out_wide: all of them. */
+/* Whether the floats among operands and result have more than one type; *out_wide is the type for
+ * all of them. */
 static bool find_wide(const hlo_instr_t *instr, hr_dtype_t *out_wide) {
   bool any = false, mixed = false;
   for (int k = 0; k < instr->operand_count; k++) {
@@ -63,13 +65,14 @@ static bool is_narrow_integer(const hlo_shape_t *shape) {
   return is_integer && hr_dtype_bytes(shape->dtype) == 1;
 }
 
-/* What XLA lets products of floats be, after they were computed. */
+/* Integer types that XLA allows as results of products of floats. */
 static bool is_integer_result(const hlo_shape_t *shape) {
   return shape && hlo_shape_is_array(shape) &&
          (hr_dtype_is_integer(shape->dtype) || shape->dtype == HR_PRED);
 }
 
-/* The same of products: operands of one type may give another float, which the rules know. */
+/* The same for products. Operands of one type may give another float type, which the rules
+ * allow. */
 static bool find_wide_product(const hlo_instr_t *instr, hr_dtype_t *out_wide) {
   if (instr->operand_count < 2) return false;
   const hlo_shape_t *a = instr->operands[0]->shape, *b = instr->operands[1]->shape;
@@ -108,7 +111,7 @@ static hr_status_t convert_operand(mixer_t *mixer, hlo_instr_t *instr, int k, hr
   return name_after(converted, instr->name, "as", mixer->made++);
 }
 
-/* The instruction itself becomes the last one, so that its users need not know. */
+/* The instruction itself becomes the last of the new ones, so that its users stay unchanged. */
 static hr_status_t split_off(mixer_t *mixer, hlo_instr_t *instr, const hlo_shape_t *shape,
                              hlo_opcode_t last) {
   hlo_computation_t *computation = instr->parent;
@@ -133,7 +136,7 @@ static hr_status_t split_off(mixer_t *mixer, hlo_instr_t *instr, const hlo_shape
   return NULL;
 }
 
-/* The result is computed in `dtype`, and converted to what the program declares. */
+/* The result is computed in `dtype`, and converted to the declared type. */
 static hr_status_t compute_in(mixer_t *mixer, hlo_instr_t *instr, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   if (instr->shape->dtype == dtype) return NULL;
@@ -163,7 +166,8 @@ static bool is_single_tuple(const hlo_shape_t *shape) {
   return shape && hlo_shape_is_tuple(shape) && shape->element_count == 1;
 }
 
-/* Has another reduction had this done already? The tuple is still there, unused. */
+/* Was the function unwrapped already, for another reduction? Its tuple is then still there,
+ * unused. */
 static bool was_unwrapped(const hlo_computation_t *function) {
   for (size_t i = 0; i < function->instrs.count; i++) {
     const hlo_instr_t *instr = function->instrs.data[i];
@@ -174,7 +178,7 @@ static bool was_unwrapped(const hlo_computation_t *function) {
          is_single_tuple(function->root->operands[0]->shape);
 }
 
-/* The function of one value gives it in a tuple: it gives the value itself then. */
+/* Makes a function that returns a tuple of one value return the value itself. */
 static hr_status_t unwrap_function(hlo_computation_t *function, bool *out_done) {
   hlo_instr_t *root = function->root;
   *out_done = root && was_unwrapped(function);
@@ -196,7 +200,7 @@ static hr_status_t unwrap_reduction(mixer_t *mixer, hlo_instr_t *instr) {
   return done ? split_off(mixer, instr, instr->shape->elements[0], HLO_TUPLE) : NULL;
 }
 
-/* Values are what the function takes, and its value becomes what the program declares. */
+/* Operands get the function's types, and its result is converted to the declared type. */
 static hr_status_t unify_reduction(mixer_t *mixer, hlo_instr_t *instr) {
   if (instr->called_count != 1 || instr->operand_count != 2) return NULL;
   const hlo_computation_t *function = instr->called[0];
@@ -245,7 +249,7 @@ static hr_status_t unify_instr(mixer_t *mixer, hlo_instr_t *instr) {
   return computes ? unify_elementwise(mixer, instr) : NULL;
 }
 
-/* Most computations have none, and keep their list. */
+/* Most computations mix no types and keep their list. */
 static bool may_mix(const hlo_computation_t *computation) {
   hr_dtype_t wide;
   for (size_t i = 0; i < computation->instrs.count; i++) {
@@ -258,7 +262,7 @@ static bool may_mix(const hlo_computation_t *computation) {
   return false;
 }
 
-/* New instructions go into a new list, each before the one that it is for. */
+/* New instructions go into a new list, each before the instruction that needs it. */
 static hr_status_t unify_computation(hlo_computation_t *computation) {
   size_t count = computation->instrs.count;
   void *copy;

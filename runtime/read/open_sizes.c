@@ -1,8 +1,8 @@
-/* XLA lets set-dimension-size, and what is computed from dynamic arrays, be declared with static
- * sizes: its sizes are dynamic all the same (XLA's DynamicDimensionInference). Here what may vary
- * is declared so: this pass opens the dimensions of all that is computed from such arrays, up to
- * their bounds, as the inference functions of the ops say. Dimensions are never closed. Loops are
- * gone over until their state does not change. */
+/* XLA allows set-dimension-size, and values computed from dynamic arrays, to be declared with
+ * static sizes; the sizes are dynamic all the same (XLA's DynamicDimensionInference). Here sizes
+ * that may vary must be declared dynamic: this pass opens the dimensions of all values that are
+ * computed from such arrays, up to their bounds, by the inference functions of the ops. Dimensions
+ * are never closed. Loops are visited until their state stays the same. */
 #include "base/mem.h"
 #include "ops/query/reshape_groups.h"
 #include "ops/rules/verify.h"
@@ -11,7 +11,7 @@
 typedef struct opener {
   hr_arena_t *arena;   /* the module's */
   hr_arena_t *scratch; /* memory of one inference */
-  bool *done;          /* by computation: gone over since a parameter was last opened */
+  bool *done;          /* by computation: visited since a parameter was last opened */
 } opener_t;
 
 static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computation);
@@ -34,7 +34,7 @@ static bool adds_open(const hlo_shape_t *from, const hlo_shape_t *to) {
   return adds;
 }
 
-/* *shape with the dimensions open that are open in `from` too. */
+/* Opens the dimensions of *shape that are open in `from`. */
 static hr_status_t add_open(hr_arena_t *arena, const hlo_shape_t *from, const hlo_shape_t **shape) {
   hlo_shape_t *opened;
   bool *dynamic;
@@ -61,8 +61,8 @@ static hr_status_t add_open(hr_arena_t *arena, const hlo_shape_t *from, const hl
 
 /* --- reshapes --------------------------------------------------------------------------------- */
 
-/* The dimension of a group that varies if one of the operand's does: the one that is said, else the
- * outermost. */
+/* The dimension of a group of the result that varies if one of the operand's does: the declared
+ * one, else the outermost. */
 static int varying_dim(const hlo_instr_t *instr, const op_reshape_group_t *group) {
   int64_t said = hlo_attr_int(instr, HLO_ATTR_INFERRED_DIMENSION);
   if (said >= group->to[0] && said < group->to[1]) return (int)said;
@@ -105,7 +105,7 @@ static hr_status_t open_param(opener_t *opener, hlo_computation_t *body, size_t 
   return add_open(opener->arena, arg, &param->shape);
 }
 
-/* Bodies are listed before their callers; that they are is the verifier's to say. */
+/* Bodies are listed before their callers, which the verifier checks. */
 static hr_status_t open_body(opener_t *opener, const hlo_instr_t *instr, int index) {
   hlo_computation_t *body = instr->called[index];
   if (opener->done[body->id] || body->id >= instr->parent->id || !body->root) return NULL;
@@ -155,7 +155,7 @@ static hr_status_t open_conditional(opener_t *opener, hlo_instr_t *instr) {
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* What does not follow from the operands stays as it is declared; what is not valid is left to the
+/* Sizes that do not follow from the operands stay as declared; invalid instructions are left to the
  * verifier. */
 static hr_status_t open_inferred(opener_t *opener, hlo_instr_t *instr) {
   const hlo_shape_t *const *in, *shape;
@@ -221,7 +221,7 @@ static hr_status_t open_computation(opener_t *opener, hlo_computation_t *computa
 
 /* --- the module ------------------------------------------------------------------------------- */
 
-/* Most programs have none and need no pass. */
+/* Most programs have no dynamic sizes and need no pass. */
 static bool has_dynamic_sizes(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];

@@ -119,7 +119,8 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   return read_open_sizes(module);
 }
 
-/* A StableHLO program inside a TensorFlow graph. The caller restores what belongs to the graph. */
+/* A StableHLO program inside a TensorFlow graph. The caller restores the fields that belong to the
+ * graph. */
 static hr_status_t read_inner_program(hlo_module_t *module, hr_str_t bytes, int platform) {
   module->source = (hr_source_t){module->source.path, bytes.data, bytes.size};
   bool is_bytecode = mlir_is_bytecode(bytes.data, bytes.size);
@@ -134,7 +135,7 @@ bool read_saw_graph(void) { return __atomic_load_n(&graph_was_read, __ATOMIC_REL
 
 void read_set_graph_options(const tf_read_options_t *options) { graph_options = options; }
 
-/* By the first bytes; those of other files are told by them, too. */
+/* Chooses the reader by the first bytes, which also identify files of other kinds. */
 static hr_status_t read_source(hlo_module_t *module, bool structure) {
   int platform_index;
   module->source = unwrap(module->source, &platform_index);

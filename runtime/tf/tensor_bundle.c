@@ -78,10 +78,9 @@ typedef struct entry {
   hr_str_t value;
 } entry_t;
 
-/* The next entry of a block; its key continues that of the one before.
- * The layout is shared, unshared and value size as varints, then the unshared bytes of the key,
- * then the value. Each length is checked against what is left of the block before anything is
- * copied. */
+/* The next entry of a block; its key continues that of the one before. The layout is shared,
+ * unshared and value size as varints, then the unshared bytes of the key, then the value. Each
+ * length is checked against the rest of the block before anything is copied. */
 static hr_status_t take_entry(const tensor_bundle_t *bundle, const char **at, const char *end,
                               entry_t *entry) {
   uint64_t shared, rest, size;

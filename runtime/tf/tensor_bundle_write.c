@@ -1,12 +1,10 @@
 /* Tensor bundles as TensorFlow writes them: one data file, and an index of one block of entries
  * with whole keys, an empty block of filters, and the index block with one entry. Tensors of the
- * bundle that it is made from are copied with their check sums; those that are given take their
- * places.
+ * old bundle are copied with their check sums; given tensors replace those of their names.
  *
  *   index:  entries   filters (none)   key -> entries   footer
  *
- * Both files take their places when they are on the disk (base/file.h), the data first.
- */
+ * Both files take their places when they are on the disk (base/file.h), the data first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +186,7 @@ static hr_status_t fill_index(hr_file_writer_t *file, const void *context) {
   return hr_file_write(file, table->data, table->size);
 }
 
-/* --- what is written --- */
+/* --- contents --- */
 
 /* Names in the order of bytes, as a table has them. */
 static int compare_names(const void *a, const void *b) {

@@ -1,8 +1,8 @@
-/* Collectives between replicas, and point-to-point transfers by key.
- * Groups come as a constant array [groups, members] of replica numbers, where -1 fills up a row; no
- * groups means one of all. A key stands for a channel, whose number is shared by all computations
- * of one compiler. Transfers are ordered by tokens along the edges of the graph, data and control,
- * and not otherwise, so that the checker can prove that a schedule exists. */
+/* Collectives between replicas, and point-to-point transfers by key. Groups come as a constant
+ * array [groups, members] of replica numbers, where -1 fills up a row; no groups means one group of
+ * all. A key identifies a channel, whose number is shared by all computations of one compiler.
+ * Transfers are ordered by tokens along the edges of the graph, data and control, and not
+ * otherwise, so that the checker can prove that a schedule exists. */
 #include <string.h>
 
 #include "tf/tf_lower.h"
@@ -181,7 +181,7 @@ hr_status_t tf_lower_collective_reduce(tf_op_t *op) {
   return tf_out(op, 0, sum);
 }
 
-/* CollectivePermute(x, pairs [n, 2]): the source's x at the target, and 0 where nobody sends. */
+/* CollectivePermute(x, pairs [n, 2]): each target gets its source's x, or 0 if it has no source. */
 hr_status_t tf_lower_collective_permute(tf_op_t *op) {
   hr_ints_t ids, *pairs;
   hlo_int_lists_t *lists;
@@ -199,8 +199,8 @@ hr_status_t tf_lower_collective_permute(tf_op_t *op) {
                 hlo_build(op->b, HLO_COLLECTIVE_PERMUTE, x->shape, 1, &x, 1, &attr, 0, NULL));
 }
 
-/* AllToAll(x, groups): x is cut along split_dimension, part i goes to member i, and what arrives is
- * joined along concat_dimension. */
+/* AllToAll(x, groups): x is cut along split_dimension, part i goes to member i, and the received
+ * parts are joined along concat_dimension. */
 hr_status_t tf_lower_all_to_all(tf_op_t *op) {
   hlo_attr_t groups;
   int64_t split, concat, count;
@@ -239,7 +239,7 @@ static expr_t token_of(tf_op_t *op) {
   return hlo_build(op->b, HLO_AFTER_ALL, hlo_shape_scalar(HR_TOKEN), 0, NULL, 0, NULL, 0, NULL);
 }
 
-/* Sends x on a channel; the token of the node is that of the end of the transfer. */
+/* Sends x on a channel; the node's token is that of the transfer's end. */
 static void send_on(tf_op_t *op, expr_t x, int64_t channel, bool to_host) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel),
                         hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true)};

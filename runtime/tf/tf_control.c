@@ -131,8 +131,8 @@ static expr_t take_written(const packing_t *packing, int i, const tf_value_t *in
 
 #define KEPT_ELEMENTS_MAX 64
 
-/* Of the values that stay the same, those that are constants: small lists of integers may be sizes,
- * computed from others. */
+/* Marks invariant values that are constants. Small lists of integers may be sizes, computed from
+ * others. */
 static hr_status_t keep_constants(tf_op_t *op, int count, tf_value_t *values, bool *keep) {
   for (int i = 0; i < count; i++) {
     tf_value_t *value = &values[i];
@@ -208,15 +208,15 @@ typedef struct branch {
   tf_value_t *inside, *results;
 } branch_t;
 
-/* What all branches give as one result. */
+/* One result, over all branches. */
 typedef struct outcome {
-  tf_value_t like;          /* the result of a branch that has one; kind NONE: no branch has */
+  tf_value_t like;          /* the result in a branch that has it; kind NONE: no branch has */
   bool has_count;           /* a list with a count of its own */
   const hlo_shape_t *shape; /* shape of an array, with room for that of each branch */
   hlo_value_t *constant;    /* integers that all branches give, such as sizes; NULL: none */
 } outcome_t;
 
-/* The states that a loop around the branch has, by the branch's own values. */
+/* The states of the loop around the branch, by the branch's own values. */
 static hr_status_t enter_branch(tf_op_t *op, const packing_t *packing, const tf_value_t *inside,
                                 tf_states_t *out) {
   expr_t *instrs;
@@ -265,8 +265,8 @@ static hr_status_t add_constant(tf_op_t *op, const tf_value_t *result, bool is_f
   return NULL;
 }
 
-/* Constants among the results become instructions, as another branch may give another value. An
- * optional without value has the shape of what another branch gives. */
+/* Constants among the results become instructions, as another branch may return another value. An
+ * optional without value takes the shape that another branch returns. */
 static hr_status_t add_outcome(tf_op_t *op, branch_t *branch, tf_value_t *result, outcome_t *out) {
   const tf_alternatives_t *all = out->like.alternatives;
   if (result->kind == TF_VALUE_NONE) return NULL;
@@ -335,8 +335,8 @@ static hr_status_t close_branch(tf_op_t *op, branch_t *branch, const packing_t *
   return tf_computation_end(op->scope->compiler, b, hlo_build_tuple(b, count, roots));
 }
 
-/* Results and new values of resources from the conditional's tuple. What is known of the results of
- * one branch alone does not hold for others and is dropped. */
+/* Results and new values of resources from the conditional's tuple. Facts about the results of one
+ * branch do not hold for the others and are dropped. */
 static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, expr_t result,
                                       const outcome_t *outcomes, int ret_count) {
   int count = 0;
@@ -359,7 +359,7 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
   return hlo_builder_finish(op->b);
 }
 
-/* Computations of all branches, and what they give. */
+/* Computations of all branches, and their results. */
 static hr_status_t build_branches(tf_op_t *op, int branch_count, const tf_body_t *const *functions,
                                   const packing_t *packing, hlo_computation_t **called,
                                   outcome_t *outcomes) {
@@ -517,7 +517,7 @@ static hr_status_t build_loop_body(tf_op_t *op, const tf_loop_t *loop, const pac
                             hlo_build_tuple(&b, packing->slot_count, state));
 }
 
-/* Computation (state) -> pred. It sees copies of the resources; what it writes to them is lost. */
+/* Computation (state) -> pred. It sees copies of the resources; its writes to them are lost. */
 static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
                                         const packing_t *packing, const hlo_shape_t *shape,
                                         hlo_computation_t **out_computation) {
@@ -572,7 +572,7 @@ static hr_status_t find_grows(tf_op_t *op, int count, const tf_value_t *values, 
   return NULL;
 }
 
-/* A list that the loop has filled is one without a count, so that its size is static again. */
+/* A list that the loop has filled loses its count, so that its size is static again. */
 static hr_status_t settle_counts(tf_op_t *op, int count, tf_value_t *values) {
   hlo_value_t *known;
   for (int i = 0; i < count; i++) {
@@ -615,7 +615,7 @@ hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside) {
   return NULL;
 }
 
-/* Begins again with the states of the loop, as before the first attempt. */
+/* Builds the loop again, with its states known, from the values before the first attempt. */
 static hr_status_t build_surveyed(tf_op_t *op, const tf_loop_t *loop, const tf_value_t *before,
                                   const bool *grows, tf_value_t *values, tf_value_t *out_values) {
   memcpy(values, before, (size_t)loop->count * sizeof *values);
@@ -624,7 +624,8 @@ static hr_status_t build_surveyed(tf_op_t *op, const tf_loop_t *loop, const tf_v
   return build_loop(op, loop, values, out_values);
 }
 
-/* An inner loop may have a bound only by the states of this one: then the first attempt fails. */
+/* The bound of an inner loop may follow only from the states of this loop: then the first attempt
+ * fails. */
 hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
                           tf_value_t *out_values) {
   tf_value_t *before;

@@ -5,7 +5,7 @@
 #include "proto/hlo_proto.h"
 #include "tf/tf_window.h"
 
-/* What a convolution with its own dimension numbers says. */
+/* Attributes of a convolution that has its own dimension numbers. */
 typedef struct general_conv {
   hlo_dim_labels_t labels;
   hr_ints_t strides, paddings, base_dilations, window_dilations; /* empty: 1, or 0 */
@@ -13,7 +13,7 @@ typedef struct general_conv {
   int64_t feature_groups, batch_groups;
 } general_conv_t;
 
-/* Numbers of spatial dimensions of the three arrays, which must agree. */
+/* Sets the spatial dimensions of the three arrays, whose numbers must agree. */
 static hr_status_t set_spatial(tf_op_t *op, hr_ints_t lhs, hr_ints_t rhs, hr_ints_t out,
                                hlo_dim_labels_t *labels) {
   if (lhs.count != rhs.count || lhs.count != out.count || lhs.count > HLO_MAX_RANK - 2)
@@ -29,7 +29,7 @@ static hr_status_t set_spatial(tf_op_t *op, hr_ints_t lhs, hr_ints_t rhs, hr_int
   return NULL;
 }
 
-/* The dimensions of an array are each named once. */
+/* Whether each dimension of an array is named once. */
 static bool names_all(int rank, int64_t first, int64_t second, const int64_t *spatial) {
   uint64_t seen = 0;
   for (int i = 0; i < rank; i++) {

@@ -1,11 +1,11 @@
 /* --data-parallel: the gradients of a training step become means over the replicas.
  *
- * A value is local if it depends on what differs between replicas: a fed parameter, a random
- * number, the replica's own number. The new value of every variable must not be local, or the
- * replicas drift apart. The walk goes back from it over elementwise operations and changes of
+ * A value is local if it depends on a source that differs between replicas: a fed parameter, a
+ * random number, the replica's own number. The new value of every variable must not be local, or
+ * the replicas drift apart. The walk goes back from it over elementwise operations and changes of
  * shape; where it meets another local operation (a product, a sum over examples, a loop) it has
  * found a leaf, which is replaced by its mean over the replicas. The forward and backward passes
- * keep their local values: only what lies between leaves and updates is built again.
+ * keep their local values: only the instructions between leaves and updates are built again.
  *
  *   x, w --backward--> g (leaf) --optimizer--> w'     becomes     mean(g) --optimizer--> w'
  *
@@ -13,12 +13,12 @@
  * the optimizer and is built again, too. The proof is that afterwards no update is local. An update
  * is refused, by the name of its variable, if two different leaves are multiplied by the optimizer
  * (a product of leaves that no variable takes part in is a gradient, and a leaf itself), or if a
- * parameter itself goes into something that is not linear: the mean of such values is not what one
- * process with all examples would compute.
+ * parameter itself goes into an operation that is not linear: the mean of such values is not the
+ * value that one process with all examples would compute.
  *
  * Rows of a sparse gradient are added to a variable by a scatter; the mean is that of the sums of
- * rows alone. Where the optimizer scales rows by what other leaves give, such as the sums of their
- * squares, the rows are scaled again by what the means give (tf_row_updates.c).
+ * rows alone. Where the optimizer scales rows by values of other leaves, such as the sums of their
+ * squares, the rows are scaled again by the means' values (tf_row_updates.c).
  *
  * Cost: linear in the instructions of the entry computation, once per leaf that is moved. */
 #include "tf/tf_data_parallel.h"
@@ -28,17 +28,17 @@
 
 typedef hlo_instr_t *expr_t;
 
-/* What an instruction of the entry computation is, by its number. */
+/* Facts about the instructions of the entry computation, by number. */
 typedef struct parallel {
   hlo_module_t *module;
   hlo_builder_t b;
-  tf_rows_t r;    /* what instructions are, before anything is added */
+  tf_rows_t r;    /* classes of instructions, before anything is added */
   bool *bad;      /* a sum of rows whose mean is not that of one process */
-  expr_t *copies; /* what stands for it in the optimizer */
+  expr_t *copies; /* its replacement in the optimizer */
   bool is_strict; /* as in tf_data_parallel_t */
 } parallel_t;
 
-/* --- what differs between replicas --- */
+/* --- local values --- */
 
 static bool is_source(const hlo_instr_t *instr) {
   switch (instr->op) {
@@ -108,8 +108,8 @@ static bool is_elementwise(hlo_opcode_t op) {
   return hlo_op_is(op, OP_ELEMENTWISE) && !hlo_op_is(op, OP_RANDOM);
 }
 
-/* The optimizer is walked through; everything else that is local is a leaf. Shared is what several
- * parts of the backward pass read: a result of a product there is a leaf all the same. */
+/* The walk goes through the optimizer; everything else that is local is a leaf. Values that several
+ * parts of the backward pass read are shared: a product among them is a leaf all the same. */
 static hr_status_t find_leaves(parallel_t *p, expr_t from) {
   expr_t *stack;
   size_t height = 0;
@@ -134,7 +134,7 @@ static hr_status_t find_leaves(parallel_t *p, expr_t from) {
 
 /* --- leaves that others cover --- */
 
-/* Whether everything local that a leaf is computed from comes through other leaves. */
+/* Whether all local values that a leaf is computed from come through other leaves. */
 static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
   expr_t *stack;
   bool *seen;
@@ -158,7 +158,8 @@ static hr_status_t is_covered(parallel_t *p, expr_t leaf, bool *out_covered) {
   return NULL;
 }
 
-/* Leaves that others cover become part of the optimizer, and what they are computed from, too. */
+/* Leaves that others cover become part of the optimizer, and so do the values that they are
+ * computed from. */
 static hr_status_t move_covered(parallel_t *p) {
   const hlo_computation_t *entry = p->module->entry;
   bool moved = true;
@@ -180,7 +181,7 @@ static hr_status_t move_covered(parallel_t *p) {
 
 /* --- rows that are scaled --- */
 
-/* What lies between other leaves and the updates of a sum of rows is built again, too. */
+/* Instructions between other leaves and the updates of a sum of rows are built again, too. */
 static hr_status_t find_scaled(parallel_t *p, expr_t sum) {
   const hlo_computation_t *entry = p->module->entry;
   bool *depends, *needed;
@@ -289,7 +290,7 @@ static bool keeps_linear(const hlo_instr_t *instr, const form_t *forms) {
   }
 }
 
-/* Two different leaves in one product. A product with what several leaves give together is the
+/* Two different leaves in one product. A product with a value of several leaves together is the
  * scaling of gradients by their norm. */
 static bool mixes_leaves(const hlo_instr_t *instr, const form_t *forms) {
   if (instr->op != HLO_MULTIPLY && instr->op != HLO_DIVIDE && instr->op != HLO_POWER) return false;
@@ -297,9 +298,10 @@ static bool mixes_leaves(const hlo_instr_t *instr, const form_t *forms) {
   return x.local && y.local && x.leaf >= 0 && y.leaf >= 0 && x.leaf != y.leaf;
 }
 
-/* Values below which there are leaves and constants alone, no variable: such a product of two
- * leaves is not the optimizer's but still the gradient, as that of BatchNormalization's scale,
- * which is a sum over examples times a function of their variance. It becomes a leaf itself. */
+/* Finds products of two leaves that depend on leaves and constants alone, on no variable: such a
+ * product still belongs to the gradient, not to the optimizer, as for BatchNormalization's scale,
+ * whose gradient is a sum over examples times a function of their variance. The product becomes a
+ * leaf itself. */
 static hr_status_t merge_products(parallel_t *p) {
   const hlo_computation_t *entry = p->module->entry;
   form_t *forms;
@@ -324,14 +326,14 @@ static hr_status_t merge_products(parallel_t *p) {
   return NULL;
 }
 
-/* What a leaf must not be: a result of a branch or a call, where an optimizer may hide. */
+/* A leaf must not be a result of a branch or a call, where an optimizer may hide. */
 static bool hides_optimizer(const hlo_instr_t *instr) {
   while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
   return instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
 }
 
-/* What the backward pass and an optimizer both do: rows that are added may be clipped before, and
- * gradients sorted or factored. */
+/* Operations of both the backward pass and optimizers: rows that are added may be clipped before,
+ * and gradients sorted or factored. */
 static bool may_hide_optimizer(const hlo_instr_t *instr) {
   while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
   switch (instr->op) {
@@ -429,7 +431,7 @@ static hr_status_t build_mean(parallel_t *p, expr_t x, bool is_squares, expr_t *
   return hlo_builder_finish(&p->b);
 }
 
-/* The mean of the rows' sums alone, added to what they are added to. */
+/* The mean of the rows' sums alone, added to the array that the rows are added to. */
 static hr_status_t build_row_mean(parallel_t *p, expr_t sum, expr_t *out) {
   hlo_builder_t *b = &p->b;
   expr_t base = p->copies[sum->operands[0]->id], mean;
@@ -491,7 +493,7 @@ static hr_status_t begin(parallel_t *p, hlo_module_t *module) {
   return HR_NEW_ARRAY(p->r.arena, p->r.count, &p->copies);
 }
 
-/* Rows that a branch adds would be counted in each replica, but for those that are linear in the
+/* Rows that a branch adds would be counted in each replica, except rows that are linear in the
  * gradient. */
 static hr_status_t check_branches(const parallel_t *p) {
   for (size_t i = 0; i < p->r.count; i++) {

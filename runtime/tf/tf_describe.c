@@ -1,4 +1,4 @@
-/* What became of a graph's arguments and results, as JSON: which parameter each feed or variable
+/* A description of a graph's arguments and results, as JSON: which parameter each feed or variable
  * is, which result each fetch is, and which results are new values of variables. */
 #include "tf/tf_describe.h"
 

@@ -14,7 +14,8 @@ typedef struct band {
   bool below_right;
 } band_t;
 
-/* Attribute align: first the side of diagonals above, then of those below. V2 has none: left. */
+/* Attribute align: the side of the diagonals above, then of those below. V2 has no such attribute:
+ * left. */
 static hr_status_t read_align(tf_op_t *op, band_t *band) {
   hr_str_t align;
   HR_TRY(tf_attr_str(op->arena, op->node, "align", op->row->variant ? "RIGHT_LEFT" : "LEFT_LEFT",
@@ -55,7 +56,7 @@ static int64_t longest_of(const band_t *band) {
 /* The main diagonal of a square, whose size may depend on data: its places do not. */
 static bool is_main(const band_t *band) { return !band->low && !band->high; }
 
-/* x of its largest sizes; *out_sizes are those that it has. Of other diagonals than the main one
+/* x padded to its bounds; *out_sizes are its actual sizes. For diagonals other than the main one
  * the last `inner` dimensions must be static. */
 static hr_status_t make_static(tf_op_t *op, const band_t *band, int inner, expr_t *x,
                                tf_sizes_t *out_sizes) {
@@ -135,7 +136,7 @@ static expr_t with_padding(hlo_builder_t *b, expr_t x, expr_t padding) {
   return tf_concat(b, 2, parts, rank - 1);
 }
 
-/* Places of the matrix's elements in a flat band; `outside` for what the band does not have. A
+/* Places of the matrix's elements in a flat band; `outside` for elements that the band lacks. A
  * place of -1 stands for the element's own place in the matrix. */
 static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t base, int64_t outside,
                                     int32_t **out_places) {
@@ -152,7 +153,8 @@ static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t bas
   return NULL;
 }
 
-/* Sizes that are not given are the least that hold the band; a square if neither is. */
+/* Sizes that are not given become the smallest that hold the band; the matrix is square if neither
+ * is given. */
 static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
   int64_t rows = band->longest - least(band->high, 0);
   int64_t columns = band->longest + most(band->low, 0);
@@ -197,7 +199,7 @@ hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* The band of a matrix that is there: its sizes, and its longest diagonal. */
+/* The band of a given matrix: its sizes, and its longest diagonal. */
 static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape, band_t *band) {
   HR_TRY(read_band(op, at, band));
   if (shape->rank < 2) return tf_error(op, "no matrices");

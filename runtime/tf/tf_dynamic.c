@@ -2,7 +2,7 @@
  * of the largest size with a dynamic dimension, whose size is set at run time; if that size is a
  * compile-time constant, the result is static.
  *
- * What is kept comes to the front by a stable sort on "not kept", so that its order stays.
+ * Kept elements come to the front by a stable sort on "not kept", in their order.
  * Cost: sorts of n elements; rows of UniqueV2 and boxes are compared all with all. */
 #include <math.h>
 
@@ -105,7 +105,7 @@ hr_status_t tf_lower_dynamic_partition(tf_op_t *op) {
   return hlo_builder_finish(b);
 }
 
-/* ListDiff(x, y): the elements of x that y has not, and their indices. */
+/* ListDiff(x, y): the elements of x that are not in y, and their indices. */
 hr_status_t tf_lower_list_diff(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_dtype_t dtype;
@@ -277,7 +277,8 @@ static expr_t overlaps(hlo_builder_t *b, expr_t boxes, expr_t threshold) {
   return e_and(b, solid, e_gt(b, part, threshold));
 }
 
-/* State: kept [n], overlap [n, n]. Box `trip`, if it is kept, removes what it overlaps behind. */
+/* State: kept [n], overlap [n, n]. Box `trip`, if it is kept, removes later boxes that it
+ * overlaps. */
 static void suppress(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
   hlo_builder_t *b = op->b;
   (void)context;

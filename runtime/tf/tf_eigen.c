@@ -61,7 +61,7 @@ static hr_status_t by_column(hr_arena_t *arena, const hlo_shape_t *shape, int ra
   return hlo_shape_with_layout(arena, shape, layout, out);
 }
 
-/* The layouts of operands and results, of which those with `rank` dimensions are matrices. */
+/* The layouts of operands and results; arrays with `rank` dimensions are matrices. */
 static hr_status_t by_columns(hr_arena_t *arena, int operand_count, expr_t const *operands,
                               int result_count, const hlo_shape_t **results, int rank,
                               hlo_shapes_t **out_operands) {

@@ -218,8 +218,8 @@ hr_status_t tf_lower_compare(tf_op_t *op) {
   return tf_out(op, 0, hlo_build_compare(op->b, (hlo_enum_DIRECTION_t)op->row->variant, x, y));
 }
 
-/* Quotient rounded down: one less than truncated if the signs differ and there is a remainder.
- * FloorDiv. Unsigned quotients are rounded down already; complex ones are left as they are. */
+/* FloorDiv. Quotient rounded down: one less than truncated if the signs differ and there is a
+ * remainder. Unsigned quotients are rounded down already; complex ones are left as they are. */
 static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
   if (hr_dtype_is_complex(x->shape->dtype)) return e_div(b, x, y);
   if (hr_dtype_is_float(x->shape->dtype)) return e_floor(b, e_div(b, x, y));
@@ -239,8 +239,8 @@ static expr_t truncate_div(hlo_builder_t *b, expr_t x, expr_t y) {
   return e_select(b, e_lt(b, quotient, e_number(b, 0, x)), above, below);
 }
 
-/* Remainder with the sign of the divisor.
- * FloorMod: x - floor(x / y) y. It is the truncated remainder plus y if the signs differ. */
+/* FloorMod. Remainder with the sign of the divisor: x - floor(x / y) y. It is the truncated
+ * remainder plus y if the signs differ. */
 static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
   expr_t remainder = e_rem(b, x, y);
   if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return remainder;
@@ -322,9 +322,9 @@ hr_status_t tf_lower_add_n(tf_op_t *op) {
 
 /* --- types and choices --- */
 
-/* Floats become integers by truncation, numbers become bool by comparison with 0.
- * Cast: attribute DstT is the new type. A complex number loses its imaginary part, except on the
- * way to bool, where both parts count. */
+/* Cast. Floats become integers by truncation, numbers become bool by comparison with 0. Attribute
+ * DstT is the new type. A complex number loses its imaginary part, except on the way to bool, where
+ * both parts count. */
 hr_status_t tf_lower_cast(tf_op_t *op) {
   hr_dtype_t to;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "DstT", &to));
@@ -457,9 +457,8 @@ hr_status_t tf_lower_clip(tf_op_t *op) {
   return tf_out(op, 0, e_min(op->b, result, high));
 }
 
-/* All inputs pass through, of any kind.
- * Identity, StopGradient, CheckNumerics and their like. Constants, lists and resources keep what
- * is known about them. */
+/* Identity, StopGradient, CheckNumerics and their like. All inputs pass through, of any kind.
+ * Constants, lists and resources keep the facts about them. */
 hr_status_t tf_lower_identity(tf_op_t *op) {
   HR_TRY(tf_need_outputs(op, op->input_count));
   for (int k = 0; k < op->input_count; k++) op->outputs[k] = *op->inputs[k];
@@ -470,7 +469,7 @@ hr_status_t tf_lower_identity(tf_op_t *op) {
   return NULL;
 }
 
-/* NoOp, Assert and others that have effects on the host only: there is no value to give. */
+/* NoOp, Assert and others that have effects on the host only: they have no output value. */
 hr_status_t tf_lower_nothing(tf_op_t *op) {
   (void)op;
   return NULL;
@@ -482,8 +481,7 @@ hr_status_t tf_lower_placeholder(tf_op_t *op) {
   return tf_error(op, "the placeholder %.*s is not fed", HR_STR_ARGS(op->node->name));
 }
 
-/* Set bits of each number, as u8.
- * PopulationCount. */
+/* PopulationCount. Set bits of each number, as u8. */
 hr_status_t tf_lower_popcount(tf_op_t *op) {
   expr_t x = hlo_build_unary(op->b, HLO_POPCNT, tf_in(op, 0));
   return tf_out(op, 0, x ? hlo_build_convert(op->b, x, HR_U8) : NULL);
@@ -495,10 +493,10 @@ static expr_t same_bits(hlo_builder_t *b, expr_t x, hr_dtype_t dtype) {
   return shape ? hlo_build(b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
 }
 
-/* The neighbouring number of x towards y.
- * NextAfter. The bit patterns of finite floats of one sign are ordered like their magnitudes, so
- * that the neighbour differs by 1. Away from zero the pattern grows. From 0 the neighbour is the
- * least subnormal with the sign of y. Equal operands give y, and NaN gives NaN. */
+/* NextAfter. The neighbouring number of x towards y. The bit patterns of finite floats of one sign
+ * are ordered like their magnitudes, so that the neighbour differs by 1. Away from zero the pattern
+ * grows. From 0 the neighbour is the least subnormal with the sign of y. Equal operands give y, and
+ * NaN gives NaN. */
 hr_status_t tf_lower_next_after(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x, y;

@@ -1,5 +1,5 @@
-/* Symbolic execution of bodies: nodes in topological order, found by a depth-first walk from what
- * is wanted. Functions are executed in the computation of their caller, so that constants and
+/* Symbolic execution of bodies: nodes in topological order, found by a depth-first walk from the
+ * wanted outputs. Functions are executed in the computation of their caller, so that constants and
  * resources pass through calls. Compile-time values come from evaluating instructions that depend
  * on constants only, with the reference kernels.
  * Cost: every node once per call of its body; each instruction is evaluated at most once. */
@@ -23,8 +23,8 @@ static char not_constant;
 static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
                                   hlo_value_t **out_value);
 
-/* Leaves *out_value NULL if an operand is not constant, or if the instruction is none that
- * pass_evaluate knows. The module owns the values, so that the map can share them. */
+/* Leaves *out_value NULL if an operand is not constant, or if pass_evaluate does not support the
+ * instruction. The module owns the values, so that the map can share them. */
 static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int depth,
                                      hlo_value_t **out_value) {
   hlo_value_t *in[HLO_MAX_RANK + 8];
@@ -243,8 +243,8 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 #define SPARE_INPUTS 4
 
 /* `nothing` stands for an input that was not set and `dead` for one that cannot exist. Both are
- * shared and are never written: lowerings write to their outputs only. Behind the inputs that the
- * node has stand a few that are nothing, for lowerings look at the first ones by number. */
+ * shared and are never written: lowerings write to their outputs only. A few inputs of kind
+ * `nothing` follow the node's own, as lowerings read the first ones by number. */
 static hr_status_t gather_inputs(tf_scope_t *scope, tf_op_t *op) {
   static tf_value_t nothing, dead = {.live = &tf_dead};
   const tf_node_t *node = op->node;
@@ -311,7 +311,7 @@ static void set_live(tf_op_t *op) {
 
 /* --- the order of transfers --- */
 
-/* A token of this computation is added to those that are joined, unless it is there already. */
+/* Adds a token of this computation to the joined ones, unless it is among them. */
 static void add_token(const tf_scope_t *scope, expr_t token, expr_t *tokens, int *count) {
   if (!token || token->parent != scope->builder->computation) return;
   for (int i = 0; i < *count; i++)
@@ -341,7 +341,7 @@ static hr_status_t token_of_inputs(tf_op_t *op) {
   return NULL;
 }
 
-/* What waits for a body waits for all of its results. */
+/* Nodes that wait for a body wait for all of its results. */
 static hr_status_t token_of_results(const tf_scope_t *scope, const tf_execution_t *execution,
                                     expr_t *out_token) {
   int count = 0;
@@ -430,9 +430,8 @@ static hr_status_t execute_from(tf_scope_t *scope, int root, uint8_t *state, wal
   return NULL;
 }
 
-/* A fed output: the node counts as executed.
- * A node may be fed at several outputs, so that the list grows. Its inputs are never looked at,
- * which cuts off all that only they need. */
+/* A fed output: the node counts as executed. A node may be fed at several outputs, so that the list
+ * grows. Its inputs are never visited, which cuts off the nodes that only they need. */
 static hr_status_t feed_output(tf_scope_t *scope, tf_input_t output, const tf_value_t *value,
                                uint8_t *state) {
   int count = output.index + 1;
@@ -463,9 +462,9 @@ static hr_status_t take_wanted(const tf_scope_t *scope, const tf_execution_t *ex
   return NULL;
 }
 
-/* Arguments are nodes 0 to arg_count - 1. Targets run before what is wanted, as they may write
- * variables that results read. After a failure `depth` is repaired by the loop that begins again,
- * or by nobody, as it ends the compilation. */
+/* Arguments are nodes 0 to arg_count - 1. Targets run before the wanted outputs, as they may write
+ * variables that results read. After a failure `depth` is restored by the loop that is built again;
+ * any other failure ends the compilation. */
 hr_status_t tf_execute(tf_compiler_t *compiler, hlo_builder_t *builder,
                        const tf_execution_t *execution, tf_value_t *out_values) {
   const tf_body_t *body = execution->body;

@@ -64,10 +64,9 @@ expr_t tf_live_pred(hlo_builder_t *b, const tf_live_t *live) {
   return all;
 }
 
-/* inputs: data, condition. Outputs: the data if it is false, if it is true.
- * Switch(data, pred) -> (output_false, output_true). Both outputs are the data itself; only
- * their conditions differ. The side that a known condition does not take is dead and never
- * lowered. */
+/* Switch(data, pred) -> (output_false, output_true). Inputs: data, condition. Outputs: the data if
+ * it is false, if it is true. Both outputs are the data itself; only their conditions differ. The
+ * side that a known condition does not take is dead and never lowered. */
 hr_status_t tf_lower_switch(tf_op_t *op) {
   hlo_value_t *known;
   HR_TRY(tf_const_if_known(op, 1, &known));
@@ -85,10 +84,9 @@ hr_status_t tf_lower_switch(tf_op_t *op) {
   return NULL;
 }
 
-/* Conditions of both; *out_split is the one that tells them apart, as x has it.
- * Two values of one Merge exist under contrary conditions: exactly one predicate is wanted as
- * true by one and as false by the other. What both need remains as the condition of the merged
- * value. */
+/* Conditions of both; *out_split is the condition of x that distinguishes them. Two values of one
+ * Merge exist under contrary conditions: exactly one predicate is wanted as true by one and as
+ * false by the other. Common conditions remain as those of the merged value. */
 static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, const tf_live_t *y,
                                      const tf_live_t **out_common, const tf_live_t **out_split) {
   *out_common = NULL;
@@ -124,9 +122,8 @@ static void merge_flows(hlo_builder_t *b, tf_value_t *merged, expr_t *x, tf_valu
   merged->live = live;
 }
 
-/* Adds input k to what was merged so far.
- * Neither side can be left out at run time, as both have been computed. The index of the side is
- * selected in the same way as its value. */
+/* Merges input k with the inputs before it. Neither side can be left out at run time, as both have
+ * been computed. The index of the side is selected in the same way as its value. */
 static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *index) {
   hlo_builder_t *b = op->b;
   const tf_live_t *common, *split;
@@ -152,9 +149,8 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   return hlo_builder_finish(b);
 }
 
-/* outputs: the value of the side that exists, and its number.
- * Merge(inputs...) -> (output, value_index). Dead inputs are passed over; if all are dead, the
- * Merge is dead as well. */
+/* Merge(inputs...) -> (output, value_index). Outputs: the value of the side that exists, and its
+ * number. Dead inputs are passed over; if all are dead, the Merge is dead as well. */
 hr_status_t tf_lower_merge(tf_op_t *op) {
   tf_value_t merged = {.live = &tf_dead};
   expr_t index = NULL;
@@ -199,9 +195,8 @@ static bool is_op(const tf_body_t *body, int node, const char *op) {
   return ref && hr_str_is((hr_str_t){name.data + 3, name.size - 3}, op);
 }
 
-/* The input of a node that is of this op; -1: none.
- * Roles in a frame are told apart by the op of the input: Merge has an Enter and a
- * NextIteration. */
+/* The input of a node that is of this op; -1: none. The op of the input distinguishes the roles in
+ * a frame: Merge has an Enter and a NextIteration. */
 static int input_of(const tf_body_t *body, int node, const char *op) {
   const tf_node_t *n = &body->nodes[node];
   for (int k = 0; k < n->input_count; k++)
@@ -286,7 +281,8 @@ static hr_status_t exit_waits(tf_scope_t *scope, int index, const int **out_list
 }
 
 /* An ordinary node waits for its inputs. An Exit must not: its inputs form a cycle through
- * NextIteration. It waits for what enters the loop instead, so that the walk sees no cycle. */
+ * NextIteration. It waits for the values that enter the loop instead, so that the walk sees no
+ * cycle. */
 hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const int **out_nodes) {
   const tf_node_t *node = &scope->body->nodes[index];
   *out_count = node->input_count + node->control_count;
@@ -302,7 +298,7 @@ hr_status_t tf_dependencies(tf_scope_t *scope, int index, int *out_count, const 
 
 /* --- the loop --- */
 
-/* What the callbacks of tf_build_loop need: the frame, and the scope that it lies in. */
+/* Context of the callbacks of tf_build_loop: the frame, and the scope that it lies in. */
 typedef struct frame_run {
   const frame_t *frame;
   tf_scope_t *scope;
@@ -317,10 +313,9 @@ static hr_status_t add_fed(tf_execution_t *e, tf_input_t *fed, tf_value_t *value
 }
 
 /* Executes nodes of the frame on the state: Merge nodes, the true sides of their Switch nodes, and
- * invariants have its values.
- * `inside` is indexed as the state: loop variables, then invariants. The feeds cut the cycle
- * open: everything between them and what is wanted is executed in the computation of `b`. Only
- * the true sides of Switch nodes (output 1) go on inside the loop. */
+ * invariants have its values. `inside` is indexed as the state: loop variables, then invariants.
+ * The feeds cut the cycle open: all nodes between them and the wanted outputs are executed in the
+ * computation of `b`. Only the true sides of Switch nodes (output 1) go on inside the loop. */
 static hr_status_t run_frame(const frame_run_t *run, tf_op_t *op, hlo_builder_t *b,
                              const tf_value_t *inside, const tf_execution_t *what,
                              tf_value_t *out_values) {

@@ -1,4 +1,4 @@
-/* Operations that TensorFlow's optimisers put together out of others, and a few that are made of
+/* Operations that TensorFlow's optimisers fuse out of others, and a few more that are composed of
  * others here: each is lowered by the rows of its parts. */
 #include <math.h>
 
@@ -133,7 +133,7 @@ hr_status_t tf_lower_composition(tf_op_t *op) {
 
 /* --- others --- */
 
-/* DeviceIndex: no device of the list is known, which is what its length stands for. */
+/* DeviceIndex: the length of the list, which stands for "none of these devices". */
 hr_status_t tf_lower_device_index(tf_op_t *op) {
   int count;
   hr_str_t *names;
@@ -190,8 +190,8 @@ static hr_status_t log_add(tf_op_t *op, hr_dtype_t dtype, hlo_computation_t **ou
   return tf_computation_end(op->scope->compiler, &b, e_select(&b, same, twice, sum));
 }
 
-/* CumulativeLogsumexp(x, axis), attributes exclusive and reverse: of no element it is the lowest
- * finite number. */
+/* CumulativeLogsumexp(x, axis), attributes exclusive and reverse; the value for no elements is the
+ * lowest finite number. */
 hr_status_t tf_lower_cumulative_logsumexp(tf_op_t *op) {
   int64_t axis, dim;
   bool exclusive, reverse;

@@ -91,7 +91,7 @@ hr_status_t tf_lower_stateful_random(tf_op_t *op) {
 
 /* --- samples of classes --- */
 
-/* Uniform numbers [0, 1) of f64: of a seed, or of no fixed sequence. */
+/* Uniform numbers [0, 1) of f64: drawn from a seed, or from no fixed sequence. */
 static hr_status_t class_numbers(tf_op_t *op, int64_t count, expr_t *out) {
   tf_stream_t stream = {.sizes = tf_sizes_static(1, &count), .count = count};
   if (!op->row->variant) {
@@ -152,8 +152,8 @@ static expr_t normal_cdf(hlo_builder_t *b, expr_t x) {
   return y ? e_mul(b, y, e_number(b, 0.5, y)) : NULL;
 }
 
-/* A parameter, a scalar or by row of the first dimension, over the result; stateless parameters
- * broadcast as NumPy does. */
+/* A parameter broadcast to the result, a scalar or one number per row of the first dimension;
+ * stateless parameters broadcast as NumPy does. */
 static expr_t parameter(tf_op_t *op, int k, const tf_stream_t *s) {
   expr_t x = tf_in(op, k);
   int64_t dims[HLO_MAX_RANK];

@@ -1,6 +1,6 @@
 /* SymbolicGradient: reverse-mode differentiation of a function of the library. A gradient function
  * that the library names is called; else the function is executed in place, and adjoints are
- * carried backwards over the instructions that this made.
+ * carried backwards over the new instructions.
  *
  *   y = f(x): adjoint(x) += adjoint(y) df/dx, from the last instruction to the first
  *
@@ -239,7 +239,8 @@ static expr_t dot_side(reverse_t *r, expr_t i, expr_t g, bool left) {
   for (int k = 0; k < m; k++) g_contract[k] = batch.count + k + (left ? n : 0);
   expr_t part =
       tf_dot(r->b, g, y, (int)batch.count, g_batch, other_batch.data, m, g_contract, their_free);
-  /* Now: batch, my free dimensions, then their contracted ones, which are mine in some order. */
+  /* Current order: batch, this side's free dimensions, then the other side's contracted ones, which
+   * are this side's in some order. */
   for (int64_t k = 0; k < batch.count; k++) order[batch.data[k]] = k;
   for (int k = 0; k < n; k++) order[my_free[k]] = at++;
   for (int64_t k = 0; k < theirs.count; k++) {
@@ -298,7 +299,8 @@ static bool carry_back(reverse_t *r, expr_t i, expr_t g) {
 
 /* --- the operation --- */
 
-/* The function on copies of the arguments, so that instructions of the caller are no part of it. */
+/* Executes the function on copies of the arguments, so that instructions of the caller are no part
+ * of it. */
 static hr_status_t run_forward(reverse_t *r, const tf_body_t *function, tf_value_t *results) {
   tf_op_t *op = r->op;
   tf_value_t *args;

@@ -1,6 +1,7 @@
 /* A TensorFlow graph in memory: nodes and a function library, decoded from GraphDef. Attributes
- * stay encoded until they are read. Owner:  everything lives in the arena of the graph and points
- * into its bytes. Thread: read-only after tf_graph_read. */
+ * stay encoded until they are read.
+ * Owner:  everything lives in the arena of the graph and points into its bytes.
+ * Thread: read-only after tf_graph_read. */
 #ifndef TF_GRAPH_H
 #define TF_GRAPH_H
 

@@ -2,7 +2,8 @@
  * gathers and dropped by scatters, as XLA does; TensorFlow's CPU kernels refuse them. */
 #include "tf/tf_lower.h"
 
-/* What may be a list of sizes: its elements are taken singly, so that their bounds are found. */
+/* Whether x may be a list of sizes, whose elements are then taken one by one, so that their bounds
+ * are found. */
 static bool is_list_of_sizes(expr_t x) {
   return x->shape->rank == 1 && hr_dtype_is_integer(x->shape->dtype) && x->op == HLO_CONCATENATE &&
          x->shape->dims[0] <= HLO_MAX_RANK;
@@ -44,9 +45,9 @@ hr_status_t tf_lower_gather(tf_op_t *op) {
   return tf_out(op, 0, tf_gather_rows(op->b, x, indices, at, batch_dims));
 }
 
-/* The last dimension of the indices addresses the first dimensions of x.
- * GatherNd: with indices [.., k], the result is indices[..] followed by x's dimensions from k
- * on. The index of HLO's gather is the vector along the last dimension. */
+/* GatherNd. The last dimension of the indices addresses the first dimensions of x. With indices
+ * [.., k], the result is indices[..] followed by x's dimensions from k on. The index of HLO's
+ * gather is the vector along the last dimension. */
 hr_status_t tf_lower_gather_nd(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t offsets[HLO_MAX_RANK], sizes[HLO_MAX_RANK], places[HLO_MAX_RANK];
@@ -138,8 +139,8 @@ hr_status_t tf_lower_scatter_nd(tf_op_t *op) {
   return scatter_nd(op, zeros, tf_in(op, 0), updates, HLO_ADD);
 }
 
-/* inputs: tensor, indices, updates; variant: how updates combine.
- * TensorScatterUpdate, Add, Sub, Max and Min; the tensor itself is not changed. */
+/* TensorScatterUpdate, Add, Sub, Max and Min; the tensor itself is not changed. Inputs: tensor,
+ * indices, updates; variant: how updates combine. */
 hr_status_t tf_lower_tensor_scatter(tf_op_t *op) {
   return scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant);
 }
@@ -151,10 +152,9 @@ expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dty
   return tf_scalar(b, scalar_op == HLO_MAXIMUM ? -largest : largest, dtype);
 }
 
-/* inputs: data, segment ids, number of segments; the start value is tf_segment_start().
- * UnsortedSegmentSum, Prod, Max and Min: result[ids[i..]] combines data[i..]. Ids have the
- * leading dimensions of the data. A segment without elements keeps it: 0, 1, or the extreme
- * number. */
+/* UnsortedSegmentSum, Prod, Max and Min: result[ids[i..]] combines data[i..]. Ids have the leading
+ * dimensions of the data. A segment without elements keeps the start value: 0, 1, or the extreme
+ * number. Inputs: data, segment ids, number of segments; the start value is tf_segment_start(). */
 hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
@@ -180,8 +180,8 @@ hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
 
 /* --- diagonals --- */
 
-/* Whether row - column lies within [-upper, lower]; a negative bound is open.
- * MatrixBandPart(input, num_lower, num_upper) on the last two dimensions; the rest becomes 0. */
+/* MatrixBandPart(input, num_lower, num_upper) on the last two dimensions; the rest becomes 0. Keeps
+ * elements with row - column within [-num_upper, num_lower]; a negative number is no bound. */
 hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t lower, upper;
@@ -245,9 +245,8 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, masked, 1, &last, false));
 }
 
-/* The k largest of the last dimension, and their positions, in order.
- * TopKV2(input, k) -> (values, indices). Of equal elements the one with the lower index comes
- * first. */
+/* TopKV2(input, k) -> (values, indices). The k largest of the last dimension, and their positions,
+ * in order. Of equal elements the one with the lower index comes first. */
 hr_status_t tf_lower_top_k(tf_op_t *op) {
   tf_sizes_t k;
   hr_dtype_t index_type;

@@ -4,9 +4,9 @@
 
 #include "tf/tf_window.h"
 
-/* Matrices whose main diagonal is replaced.
- * MatrixSetDiag(input, diagonal). The diagonal has min(rows, columns) elements and is padded to
- * the rows; row i then carries element i in all columns, of which the mask takes column i. */
+/* MatrixSetDiag(input, diagonal). Matrices whose main diagonal is replaced. The diagonal has
+ * min(rows, columns) elements and is padded to the rows; row i then carries element i in all
+ * columns, of which the mask takes column i. */
 hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t column[HLO_MAX_RANK], low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
@@ -30,8 +30,8 @@ static expr_t square_mask(hlo_builder_t *b, int64_t size) {
   return e_eq(b, tf_iota(b, HR_S32, 2, dims, 0), tf_iota(b, HR_S32, 2, dims, 1));
 }
 
-/* Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere.
- * Diag. Seen as a matrix of size elements by size elements, x lies on the main diagonal. */
+/* Diag. Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere. Seen as a
+ * matrix of size elements by size elements, x lies on the main diagonal. */
 hr_status_t tf_lower_diag(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t dims[HLO_MAX_RANK];
@@ -67,8 +67,8 @@ hr_status_t tf_lower_diag_part(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(b, sum, rank, x->shape->dims));
 }
 
-/* Products of vectors along the last dimension of 3.
- * Cross: component i is x[j] y[k] - x[k] y[j] with j = i + 1 and k = i + 2 modulo 3. */
+/* Cross. Products of vectors along the last dimension of 3. Component i is x[j] y[k] - x[k] y[j]
+ * with j = i + 1 and k = i + 2 modulo 3. */
 hr_status_t tf_lower_cross(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0), y = tf_in(op, 1), parts[3];
@@ -100,10 +100,10 @@ static hr_status_t window_list(tf_op_t *op, const char *name, int64_t out[2]) {
   return NULL;
 }
 
-/* Patches [batch, rows, columns, height width channels]: a strided slice for each place in them.
- * ExtractImagePatches. Entry (r, c) of a patch lies at (r, c) times `rates`; one strided slice
- * of the image takes that entry of all patches, and the slices are joined as channels. SAME pads
- * with zeros, with the odd element at the end. */
+/* ExtractImagePatches. Patches [batch, rows, columns, height width channels]: a strided slice for
+ * each place in them. Entry (r, c) of a patch lies at (r, c) times `rates`; one strided slice of
+ * the image takes that entry of all patches, and the slices are joined as channels. SAME pads with
+ * zeros, with the odd element at the end. */
 hr_status_t tf_lower_image_patches(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t size[2], stride[2], rate[2], low[4] = {0}, high[4] = {0}, results[2];
@@ -186,8 +186,8 @@ hr_status_t tf_lower_lrn(tf_op_t *op) {
                 norm ? e_mul(op->b, x, e_pow(op->b, norm, e_number(op->b, -r.beta, norm))) : NULL);
 }
 
-/* inputs: dy, x, y.
- * LRNGrad: dx = dy N^-beta - 2 alpha beta x sum(y dy / N), where the sum is over neighbours. */
+/* LRNGrad: dx = dy N^-beta - 2 alpha beta x sum(y dy / N), where the sum is over neighbours.
+ * Inputs: dy, x, y. */
 hr_status_t tf_lower_lrn_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   response_t r;
@@ -221,8 +221,8 @@ static hr_status_t format_places(tf_op_t *op, int64_t *places, int *out_count) {
   return NULL;
 }
 
-/* Each dimension number of one format as that of the other.
- * DataFormatDimMap. Negative numbers count from the end. */
+/* DataFormatDimMap. Each dimension number of one format as that of the other. Negative numbers
+ * count from the end. */
 hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t places[5];
@@ -238,8 +238,8 @@ hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
-/* Entries [n], or rows [n, 2], in the order of the other format; n may leave out N and C.
- * DataFormatVecPermute: entry i moves to the position of its letter. */
+/* DataFormatVecPermute. Entries [n], or rows [n, 2], in the order of the other format; n may leave
+ * out N and C. Entry i moves to the position of its letter. */
 hr_status_t tf_lower_format_permute(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t places[5];

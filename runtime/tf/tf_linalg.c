@@ -10,7 +10,7 @@ typedef struct transform {
   int64_t length[3];
 } transform_t;
 
-/* fft_length has one entry per transformed dimension. Of real transforms it is the length of the
+/* fft_length has one entry per transformed dimension. For real transforms it is the length of the
  * real side, which the other side's length n / 2 + 1 does not determine. */
 static expr_t build_fft(hlo_builder_t *b, const transform_t *t, expr_t x) {
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_FFT_TYPE, t->type),
@@ -26,9 +26,9 @@ static expr_t fit_dim(hlo_builder_t *b, expr_t x, int d, int64_t size) {
   return tf_pad(b, x, tf_scalar(b, 0, x->shape->dtype), low, high, NULL);
 }
 
-/* variant: dimensions, plus 10 for the inverse, plus 20 for real arrays, whose lengths are input 1.
- * FFT, FFT2D, FFT3D and their forms IFFT, RFFT, IRFFT. RFFT and IRFFT cut or pad x to input 1
- * first; IRFFT takes n / 2 + 1 values along the last dimension. */
+/* FFT, FFT2D, FFT3D and their forms IFFT, RFFT, IRFFT. Variant: dimensions, plus 10 for the
+ * inverse, plus 20 for real arrays, whose lengths are input 1. RFFT and IRFFT cut or pad x to input
+ * 1 first; IRFFT takes n / 2 + 1 values along the last dimension. */
 hr_status_t tf_lower_fft(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   transform_t t = {.rank = op->row->variant % 10};
@@ -118,8 +118,8 @@ static expr_t build_triangular_solve(hlo_builder_t *b, expr_t a, expr_t y, bool 
 
 /* --- triangular factors --- */
 
-/* The lower factor; what is above the diagonal is zero.
- * Cholesky: x = L L^H. HLO leaves the other triangle undefined, TensorFlow returns zeros in it. */
+/* Cholesky: x = L L^H. The lower factor; elements above the diagonal are zero. HLO leaves the other
+ * triangle undefined, TensorFlow returns zeros in it. */
 hr_status_t tf_lower_cholesky(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -267,9 +267,8 @@ static void square_sizes(expr_t x, qr_loop_t *q) {
   }
 }
 
-/* Q [batch.., m, m] and R [batch.., m, n] of x.
- * R starts as x, Q as the identity. min(m, n) reflections clear everything below the diagonal;
- * what rounding left there is set to 0. */
+/* Q [batch.., m, m] and R [batch.., m, n] of x. R starts as x, Q as the identity. min(m, n)
+ * reflections clear everything below the diagonal; rounding errors there are set to 0. */
 static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r) {
   hlo_builder_t *b = op->b;
   qr_loop_t q;
@@ -299,9 +298,8 @@ static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r)
   return hlo_builder_finish(b);
 }
 
-/* outputs: Q, R; without full_matrices the first min(m, n) columns and rows.
- * Qr, attribute full_matrices: [m, m] and [m, n] with it, [m, k] and [k, n] without, k = min(m,
- * n). */
+/* Qr, attribute full_matrices: [m, m] and [m, n] with it, [m, k] and [k, n] without, k = min(m, n).
+ * Outputs: Q, R; without full_matrices the first min(m, n) columns and rows. */
 hr_status_t tf_lower_qr(tf_op_t *op) {
   bool full;
   expr_t x = tf_in(op, 0), q, r;
@@ -339,8 +337,8 @@ hr_status_t tf_lower_matrix_solve(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* inputs: superdiagonal, diagonal, subdiagonal [batch.., 1, m], right side [batch.., m, n].
- * TridiagonalMatMul: row i of the result is super[i] y[i + 1] + diag[i] y[i] + sub[i] y[i - 1]. */
+/* TridiagonalMatMul: row i of the result is super[i] y[i + 1] + diag[i] y[i] + sub[i] y[i - 1].
+ * Inputs: superdiagonal, diagonal, subdiagonal [batch.., 1, m], right side [batch.., m, n]. */
 hr_status_t tf_lower_tridiagonal_product(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t sum = NULL, y = tf_in(op, 3);

@@ -113,7 +113,8 @@ hr_status_t tf_sort(tf_op_t *op, int count, expr_t *arrays, int dim) {
   return hlo_builder_finish(op->b);
 }
 
-/* A window of all elements up to each one, which the engines know as a prefix sum. */
+/* For each element a window of all elements up to it, which the engines recognise as a prefix
+ * sum. */
 expr_t tf_prefix(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x) {
   if (!x || !x->shape->dims[0]) return x;
   int64_t size = x->shape->dims[0];

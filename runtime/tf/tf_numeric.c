@@ -33,7 +33,7 @@ static expr_t root_of(hlo_builder_t *b, expr_t x) {
   return hlo_build_convert(b, e_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
 }
 
-/* The sum x of elements of `all`, by their number along the dimensions. */
+/* x, a sum of elements of `all`, divided by their number along the dimensions. */
 static expr_t divide_by_count(hlo_builder_t *b, expr_t x, expr_t all, hr_ints_t dims) {
   double fixed = 1;
   expr_t count = NULL;
@@ -49,9 +49,9 @@ static expr_t divide_by_count(hlo_builder_t *b, expr_t x, expr_t all, hr_ints_t 
   return count ? e_div(b, x, tf_broadcast_like(b, count, x)) : x;
 }
 
-/* variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm.
- * Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
- * Mean divides by the number of elements that were added, EuclideanNorm is sqrt(sum |x|^2). */
+/* Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
+ * Variant: opcode of the reducer; DIVIDE: mean; SQRT: Euclidean norm. Mean divides by the number of
+ * elements that were added, EuclideanNorm is sqrt(sum |x|^2). */
 hr_status_t tf_lower_reduce(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_ints_t dims;
@@ -83,9 +83,9 @@ hr_status_t tf_lower_l2_loss(tf_op_t *op) {
   return tf_out(op, 0, sum ? e_mul(op->b, sum, e_number(op->b, 0.5, sum)) : NULL);
 }
 
-/* The first index of the extreme value: the least index among those that equal the extreme. NaN is
- * larger than all numbers, as in XLA. variant: MAXIMUM or MINIMUM.
- * ArgMax and ArgMin(input, dimension), attribute output_type (default s64). */
+/* ArgMax and ArgMin(input, dimension), attribute output_type (default s64). The first index of the
+ * extreme value: the least index among those that equal the extreme. NaN is larger than all
+ * numbers, as in XLA. Variant: MAXIMUM or MINIMUM. */
 hr_status_t tf_lower_arg(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t axis, dim;
@@ -109,9 +109,9 @@ hr_status_t tf_lower_arg(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, e_select(b, hit, index, last), 1, &dim, false));
 }
 
-/* Prefix sums and products as a window of the whole dimension, padded in front.
- * Cumsum and Cumprod(x, axis): the window of size n ends at the element. `exclusive` leaves the
- * element itself out by a shift of one; `reverse` turns the array around before and after. */
+/* Cumsum and Cumprod(x, axis). Prefix sums and products as a window of the whole dimension, padded
+ * in front. The window of size n ends at the element. `exclusive` leaves the element itself out by
+ * a shift of one; `reverse` turns the array around before and after. */
 hr_status_t tf_lower_cumulate(tf_op_t *op) {
   hlo_window_dim_t window[HLO_MAX_RANK];
   int64_t axis, dim;
@@ -182,7 +182,7 @@ static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
 }
 
 /* MatMul transposes by transpose_a and transpose_b. BatchMatMul (variant 1) has adj_x and adj_y,
- * which also conjugate. The result has the type Tout, of SparseMatMul (variant 2) f32. */
+ * which also conjugate. The result has the type Tout; SparseMatMul (variant 2) gives f32. */
 hr_status_t tf_lower_matmul(tf_op_t *op) {
   bool batch = op->row->variant == 1;
   bool left, right;
@@ -331,7 +331,7 @@ static expr_t take_diagonal(tf_op_t *op, expr_t x, labels_t *labels, int i, int 
   return tf_reduce(op, HLO_ADD, x, 1, &dim, false);
 }
 
-/* An operand whose labels differ: "ijj" has become "ij". */
+/* Makes the labels of an operand differ: "ijj" becomes "ij". */
 static hr_status_t take_diagonals(tf_op_t *op, expr_t *x, labels_t *labels) {
   for (int i = 0; i < labels->count; i++)
     for (int j = labels->count - 1; j > i; j--)
@@ -411,9 +411,9 @@ hr_status_t tf_lower_softmax(tf_op_t *op) {
   return tf_out(op, 0, x && x->shape->dtype != dtype ? hlo_build_convert(b, x, dtype) : x);
 }
 
-/* Outputs: loss by row, and the gradient with respect to the logits. variant 1: labels are classes.
- * SoftmaxCrossEntropyWithLogits(features, labels): loss = sum labels (log(sum e^x) - x),
- * backprop = softmax - labels. Sparse labels are turned into rows with a single 1. */
+/* SoftmaxCrossEntropyWithLogits(features, labels): loss = sum labels (log(sum e^x) - x), backprop =
+ * softmax - labels. Sparse labels are turned into rows with a single 1. Outputs: loss by row, and
+ * the gradient with respect to the logits. Variant 1: labels are classes. */
 hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);
@@ -505,11 +505,11 @@ static expr_t wide_input(tf_op_t *op, int k) {
   return x ? hlo_build_convert(op->b, x, HR_F32) : NULL;
 }
 
-/* inputs: x, scale, offset, mean, variance. Outputs: y, mean, variance, and the two for the
- * gradient. In training the variance that is returned is unbiased, that of the gradient is not.
- * FusedBatchNorm to V3: y = (x - mean) scale / sqrt(variance + epsilon) + offset by channel, in
+/* FusedBatchNorm to V3: y = (x - mean) scale / sqrt(variance + epsilon) + offset by channel, in
  * f32. Without is_training, inputs 3 and 4 are used. With exponential_avg_factor f below 1, the
- * returned mean and variance are (1 - f) old + f new. */
+ * returned mean and variance are (1 - f) old + f new. Inputs: x, scale, offset, mean, variance.
+ * Outputs: y, mean, variance, and the two for the gradient. In training the returned variance is
+ * unbiased, the one for the gradient is not. */
 hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   double epsilon, factor;
@@ -550,7 +550,7 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   expr_t statistics[] = {mean, variance, used_mean, used_variance};
   for (int k = 0; k < 4; k++)
     HR_TRY(tf_out(op, k + 1, hlo_build_convert(b, statistics[k], tf_in_dtype(op, 1))));
-  int64_t nothing = 0; /* what only GPUs keep for the gradient */
+  int64_t nothing = 0; /* size of the reserve space, which only GPUs use */
   return tf_out(op, 5, tf_fill(b, 0, tf_in_dtype(op, 1), 1, &nothing));
 }
 

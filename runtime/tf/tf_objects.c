@@ -4,7 +4,7 @@
 
 #define OBJECTS_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"
 
-/* What is read, and the bindings so far. */
+/* Object graph, checkpoint and the bindings so far. */
 typedef struct object_reader {
   hr_arena_t *arena;
   const tf_body_t *main;

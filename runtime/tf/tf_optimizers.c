@@ -1,7 +1,7 @@
 /* Optimisers: each updates variables, which come first, by scalars and a gradient. Formulas are
- * those of TensorFlow's training operations, in its order of rounding where that is known.
- * All formulas are elementwise. The variables get their new values together, from the old values
- * of all of them; attribute use_locking has no meaning, as nothing else runs meanwhile. */
+ * those of TensorFlow's training operations, in its order of rounding where that is known. All
+ * formulas are elementwise. The variables get their new values together, from the old values of all
+ * of them; attribute use_locking has no meaning, as nothing else runs at the same time. */
 #include "tf/tf_lower.h"
 
 /* Variables v[0..count) in front of the scalars and the gradient. */

@@ -1,8 +1,8 @@
-/* Optionals, in which gradients of branches hand over what was computed on the way:
- * OptionalFromValue and OptionalGetValue are the value itself. The optionals of all branches share
- * outputs, so that one output may have an array of one shape from one branch and of another shape
- * from the other: these become vectors, of words if the types differ, and the gradient takes that
- * shape out of them which its types and shapes say.
+/* Optionals, by which branches hand intermediate values to their gradients: OptionalFromValue and
+ * OptionalGetValue are the value itself. The optionals of all branches share outputs, so that one
+ * output may have an array of one shape from one branch and of another shape from the other: these
+ * become vectors, of words if the types differ, and the gradient takes its own shape out of them,
+ * given by its types and shapes.
  *
  *   then: f32[3]    else: f32[2,2]    ->    f32[4] */
 #include "tf/tf_optional.h"
@@ -42,7 +42,7 @@ static expr_t to_words(hlo_builder_t *b, expr_t x) {
   return bitcast(b, hlo_build_convert(b, x, HR_U32), WORD, 1, &count);
 }
 
-/* A vector of `count` elements out of as many words as these have. */
+/* A vector of `count` elements out of the words that they occupy. */
 static expr_t from_words(hlo_builder_t *b, expr_t words, hr_dtype_t dtype, int64_t count) {
   int64_t pairs[] = {count, 2};
   if (!words || dtype == WORD) return words;
@@ -118,7 +118,8 @@ static hr_status_t choose_shape(tf_op_t *op, const tf_alternatives_t *at, const 
 
 /* --- operations --- */
 
-/* OptionalFromValue, of one component. One of a list or of another optional is that itself. */
+/* OptionalFromValue, of one component. An optional of a list or of another optional is that value
+ * itself. */
 hr_status_t tf_lower_optional(tf_op_t *op) {
   if (op->input_count != 1) return tf_unsupported(op, "an optional of %d values", op->input_count);
   HR_TRY(tf_lower_identity(op));

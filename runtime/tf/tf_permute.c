@@ -18,7 +18,7 @@ hr_status_t tf_lower_transpose(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
-/* The place of each index goes where the index says. */
+/* Scatters the position of each index to the place that the index names. */
 static hr_status_t invert_at_run_time(tf_op_t *op) {
   expr_t x = tf_in(op, 0), inverse;
   if (!x) return hlo_builder_finish(op->b);
@@ -85,8 +85,8 @@ hr_status_t tf_lower_reverse(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* x twice along a dimension, from which the part that begins `shift` places before the middle is
- * taken. */
+/* Joins x to itself along a dimension, and takes the part that begins `shift` places before the
+ * middle. */
 static expr_t roll_by(hlo_builder_t *b, expr_t x, int at, expr_t shift) {
   expr_t twice[] = {x, x}, starts[HLO_MAX_RANK];
   int64_t size = x->shape->dims[at];

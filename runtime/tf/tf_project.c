@@ -1,7 +1,7 @@
-/* ImageProjectiveTransform: images [batch, height, width, channels] under a projection each, which
- * maps pixels of the result to positions in the source. What a position beyond the border means is
- * the fill mode: another position, or the fill value. Pixels are gathered from lines of
- * height * width of them. Weights are f32, as in TensorFlow. */
+/* ImageProjectiveTransform: each of the images [batch, height, width, channels] has a projection
+ * that maps pixels of the result to positions in the source. The fill mode gives positions beyond
+ * the border another position, or the fill value. Pixels are gathered from lines of height * width
+ * pixels. Weights are f32, as in TensorFlow. */
 #include <string.h>
 
 #include "tf/tf_lower.h"
@@ -55,7 +55,7 @@ static expr_t wrapped(hlo_builder_t *b, expr_t x, int64_t size) {
   return e_select(b, e_lt(b, x, zero), below, e_select(b, e_gt(b, x, last), above, x));
 }
 
-/* The position that one beyond the border stands for. */
+/* The position that replaces one beyond the border. */
 static expr_t inside(hlo_builder_t *b, const projection_t *p, expr_t x, int64_t size) {
   if (hr_str_is(p->mode, "CONSTANT")) return x;
   if (size > 1 && hr_str_is(p->mode, "REFLECT")) x = reflected(b, x, size);

@@ -61,9 +61,9 @@ static hr_status_t find_levels(tf_op_t *op, int first, expr_t x, levels_t *out) 
   return hlo_builder_finish(b);
 }
 
-/* inputs: x, and by the variant the number of min, which max follows; -1: both are attributes.
- * FakeQuantWithMinMaxArgs, Vars (scalars) and VarsPerChannel (vectors along the last dimension):
- * floor((clamp(x) - low) / scale + 0.5) scale + low. */
+/* FakeQuantWithMinMaxArgs, Vars (scalars) and VarsPerChannel (vectors along the last dimension):
+ * floor((clamp(x) - low) / scale + 0.5) scale + low. Inputs: x, and by the variant the number of
+ * min, which max follows; -1: both are attributes. */
 hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   levels_t l;
@@ -86,8 +86,8 @@ static expr_t sum_outside(tf_op_t *op, expr_t x, bool by_channel) {
   return tf_reduce(op, HLO_ADD, x, count, dims, false);
 }
 
-/* inputs: gradients, x[, min, max]. Outputs: what lies between the bounds; for the bounds, sums of
- * what lies outside. variant 0: bounds are attributes; 1: scalars; 2: by channel. */
+/* inputs: gradients, x[, min, max]. Outputs: gradients of elements between the bounds; for the
+ * bounds, sums of those outside. variant 0: bounds are attributes; 1: scalars; 2: by channel. */
 hr_status_t tf_lower_fake_quant_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   levels_t l;

@@ -101,8 +101,8 @@ expr_t tf_pair_list(hlo_builder_t *b, expr_t low, expr_t high) {
   return parts[0] && parts[1] ? tf_concat(b, 2, parts, 0) : NULL;
 }
 
-/* outputs: key, counter; variant 1: and the algorithm.
- * StatelessRandomGetKeyCounter and its Alg form (variant 1): u64[1] and u64[2]. */
+/* StatelessRandomGetKeyCounter and its Alg form (variant 1): u64[1] and u64[2]. Outputs: key,
+ * counter; variant 1: and the algorithm. */
 hr_status_t tf_lower_key_counter(tf_op_t *op) {
   expr_t key, counter;
   int64_t algorithm = ALG_PHILOX;
@@ -300,9 +300,8 @@ expr_t tf_stream_integers(tf_op_t *op, const tf_stream_t *stream, int first) {
   return hlo_build_convert(b, e_add(b, x, start), dtype);
 }
 
-/* variant: tf_random_kind_t.
- * StatelessRandomUniform, Normal, TruncatedNormal, UniformInt and UniformFullInt, and their V2
- * forms. */
+/* StatelessRandomUniform, Normal, TruncatedNormal, UniformInt and UniformFullInt, and their V2
+ * forms. Variant: tf_random_kind_t. */
 hr_status_t tf_lower_stateless_random(tf_op_t *op) {
   tf_stream_t stream;
   hr_dtype_t dtype;

@@ -19,8 +19,8 @@ static bool value_number(const hlo_value_t *value, double *out_number) {
   return hr_dtype_is_integer(value->dtype);
 }
 
-/* The limit is a number with a bound, as the size of a dynamic array is; start and step are known,
- * and the step is positive. */
+/* For a limit that is a number with a bound, as the size of a dynamic array is; start and step are
+ * known, and the step is positive. */
 static hr_status_t range_at_run_time(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t start, step, bound = tf_upper_bound(op->scope->compiler, tf_in(op, 1));
@@ -41,8 +41,8 @@ static hr_status_t range_at_run_time(tf_op_t *op) {
   return tf_out(op, 0, steps ? e_add(b, steps, e_number(b, (double)start, steps)) : NULL);
 }
 
-/* start, limit, delta: their values are needed for the size.
- * Range: ceil((limit - start) / delta) elements start + i delta. */
+/* Range: ceil((limit - start) / delta) elements start + i delta. Inputs: start, limit, delta; their
+ * values are needed for the size. */
 hr_status_t tf_lower_range(tf_op_t *op) {
   hlo_value_t *values[3];
   double numbers[3];
@@ -106,8 +106,8 @@ hr_status_t tf_lower_lin_space(tf_op_t *op) {
   return tf_out_value(op, 0, value);
 }
 
-/* inputs: indices, depth, on_value, off_value.
- * OneHot: on_value where the index equals the place along the new dimension `axis`. */
+/* OneHot: on_value where the index equals the place along the new dimension `axis`. Inputs:
+ * indices, depth, on_value, off_value. */
 hr_status_t tf_lower_one_hot(tf_op_t *op) {
   int64_t depth, axis, dims[HLO_MAX_RANK];
   int at;

@@ -1,6 +1,6 @@
-/* From the bytes of a GraphDef, a MetaGraphDef or a SavedModel to a module: decode, decide what is
- * fed and fetched, compile. The folder of a SavedModel is that of its file; variables come from the
- * tensor bundle in it, by executing the graph's own restore operation. Those that the program
+/* From the bytes of a GraphDef, a MetaGraphDef or a SavedModel to a module: decode, choose feeds
+ * and fetches, compile. The folder of a SavedModel is that of its file; variables come from the
+ * tensor bundle in it, by executing the graph's own restore operation. Variables that the program
  * writes become parameters with these values, all others are constants. */
 #include "tf/tf_read.h"
 
@@ -36,7 +36,7 @@ static bool has_named_inputs(const tf_node_proto_t *node) {
   return true;
 }
 
-/* The first node has a name, an op such as those of TensorFlow, and nothing that the module of an
+/* The first node has a name, an op name in TensorFlow's form, and no field that the module of an
  * HloProto could have instead. */
 static hr_status_t find_binary_graph(hr_str_t bytes, bool *out_found) {
   const char *at = bytes.data, *end = at + bytes.size;
@@ -278,7 +278,8 @@ static hr_status_t compile(tf_file_t *file, const tf_selection_t *selection, hlo
 }
 
 /* Compiles into a module that is dropped, to learn which variables the program writes; these become
- * arguments. What they decide about may write others: this is done until there are no more. */
+ * arguments. Branches that depend on them may write others: this is repeated until no more are
+ * found. */
 static hr_status_t select_written(tf_file_t *file, tf_selection_t *selection, int *out_count) {
   hlo_module_t *trial;
   xla_compilation_result_t result;
@@ -382,8 +383,8 @@ static hr_status_t make_parallel(tf_file_t *file, const tf_selection_t *selectio
   return tf_make_data_parallel(module, &what);
 }
 
-/* Means over the replicas take the fewest bytes, where they are known to be what one process with
- * all examples computes. A module that is dropped says whether they are. */
+/* Means over the replicas transfer the fewest bytes, where they are proved to equal the result of
+ * one process with all examples. A module that is dropped shows whether they do. */
 static hr_status_t has_means(tf_file_t *file, const tf_selection_t *selection, bool *out_has) {
   hlo_module_t *trial;
   xla_compilation_result_t result;
@@ -401,7 +402,7 @@ static hr_status_t has_means(tf_file_t *file, const tf_selection_t *selection, b
   return *out_has ? st : NULL;
 }
 
-/* Else the graph is compiled for all examples, which the partitioner cuts. */
+/* Without means the graph is compiled for all examples, and the partitioner cuts it. */
 static hr_status_t compile_parallel(tf_file_t *file, tf_selection_t *selection,
                                     xla_compilation_result_t *out_result) {
   bool has;

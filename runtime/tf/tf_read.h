@@ -1,7 +1,7 @@
 /* TensorFlow graphs as programs: recognition, what is fed and fetched, and the module.
  * Forms: GraphDef, MetaGraphDef and SavedModel, binary or as text; variables of a SavedModel come
- * from the folder variables/ beside its file. Errors: INVALID, UNSUPPORTED; messages name the node.
- */
+ * from the folder variables/ beside its file.
+ * Errors: INVALID, UNSUPPORTED; messages name the node. */
 #ifndef TF_READ_H
 #define TF_READ_H
 

@@ -1,9 +1,9 @@
-/* A proof by kinds of values. Those of the rows are what the backward pass gives: local floats.
+/* A proof by kinds of values. The rows are results of the backward pass: local floats.
  *
  *   rows / gather(accumulator, indices)      ROWS / TABLE = ROWS
  *
- * Integers may say where rows go, also by sorts and branches, but never become factors: a number of
- * equal indices, by which rows were divided, would be that of one replica.
+ * Integers may say where rows go, also by sorts and branches, but never become factors: a count of
+ * equal indices that divides rows would be the count of one replica.
  * Cost: linear in the instructions before the sum, and in those of the branches. */
 #include "tf/tf_row_updates.h"
 
@@ -18,7 +18,7 @@ typedef enum kind {
   KIND_ROWS   /* linear in rows */
 } kind_t;
 
-/* A computation that is looked at, a branch or the entry. */
+/* The computation under examination, a branch or the entry. */
 typedef struct scope {
   const tf_rows_t *what;
   const hlo_computation_t *computation;
@@ -39,7 +39,7 @@ static kind_t operand_kind(const scope_t *s, const hlo_instr_t *instr, int k) {
   return s->kinds[instr->operands[k]->id];
 }
 
-/* Of a sum, or of what has elements of both. */
+/* Kind of a sum, or of an array with elements of both. */
 static kind_t join_kinds(kind_t x, kind_t y) {
   if (x == y || y == KIND_ZEROS) return x;
   if (x == KIND_ZEROS) return y;
@@ -47,14 +47,14 @@ static kind_t join_kinds(kind_t x, kind_t y) {
   return y == KIND_FIXED && x != KIND_ROWS ? x : KIND_OTHER;
 }
 
-/* Of elements that `where` chooses or places. */
+/* Kind of elements that `where` chooses or places. */
 static kind_t place_kind(kind_t x, kind_t where, const hlo_shape_t *shape) {
   if (where != KIND_WHERE && !is_fixed(where)) return KIND_OTHER;
   if (!is_fixed(x) || is_fixed(where)) return x;
   return is_integer(shape) ? KIND_WHERE : KIND_TABLE;
 }
 
-/* Of any function of the operands that is not linear. */
+/* Kind of any function of the operands that is not linear. */
 static kind_t function_kind(const scope_t *s, const hlo_instr_t *instr) {
   bool all_fixed = true, has_where = false, all_integers = is_integer(instr->shape);
   bool calls = instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL || instr->op == HLO_WHILE;
@@ -72,7 +72,7 @@ static kind_t function_kind(const scope_t *s, const hlo_instr_t *instr) {
   return has_where || !hlo_op_is(instr->op, OP_ELEMENTWISE) ? KIND_OTHER : KIND_TABLE;
 }
 
-/* Of a product or quotient, which is linear in one factor. */
+/* Kind of a product or quotient, which is linear in one factor. */
 static kind_t product_kind(const scope_t *s, const hlo_instr_t *instr) {
   kind_t x = operand_kind(s, instr, 0), y = operand_kind(s, instr, 1);
   if (y == KIND_ROWS && instr->op == HLO_MULTIPLY) y = x, x = KIND_ROWS;
@@ -80,7 +80,7 @@ static kind_t product_kind(const scope_t *s, const hlo_instr_t *instr) {
   return function_kind(s, instr);
 }
 
-/* All operands from `first` on have elements in the result, or are added. */
+/* Kind of an array with elements of all operands from `first` on, or of their sum. */
 static kind_t joined_kind(const scope_t *s, const hlo_instr_t *instr, int first) {
   kind_t kind = operand_kind(s, instr, first);
   for (int k = first + 1; k < instr->operand_count; k++)
@@ -88,7 +88,7 @@ static kind_t joined_kind(const scope_t *s, const hlo_instr_t *instr, int first)
   return kind;
 }
 
-/* Operand 0 where the others say. */
+/* Kind of operand 0 at places that the other operands say. */
 static kind_t placed_kind(const scope_t *s, const hlo_instr_t *instr) {
   kind_t kind = operand_kind(s, instr, 0);
   for (int k = 1; k < instr->operand_count; k++)
@@ -103,7 +103,7 @@ static kind_t scatter_kind(const scope_t *s, const hlo_instr_t *instr) {
   return place_kind(sum, operand_kind(s, instr, 1), instr->shape);
 }
 
-/* Element k of a tuple. */
+/* Kind of element k of a tuple. */
 static kind_t element_kind(const scope_t *s, const hlo_instr_t *tuple, int64_t k) {
   switch (tuple->op) {
     case HLO_TUPLE:
@@ -117,7 +117,7 @@ static kind_t element_kind(const scope_t *s, const hlo_instr_t *tuple, int64_t k
   }
 }
 
-/* Of an instruction whose operands' kinds are known. */
+/* Kind of an instruction whose operands' kinds are known. */
 static kind_t instr_kind(const scope_t *s, const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_CONSTANT:
@@ -158,7 +158,8 @@ static kind_t instr_kind(const scope_t *s, const hlo_instr_t *instr) {
   }
 }
 
-/* What the entry has been found to be; what is not built again is of the backward pass. */
+/* Kind of an instruction of the entry by its class; instructions that are not built again belong to
+ * the backward pass. */
 static kind_t entry_kind(const scope_t *s, const hlo_instr_t *instr) {
   const tf_rows_t *what = s->what;
   if (!what->local[instr->id] || what->leaf[instr->id]) return KIND_FIXED;
@@ -168,7 +169,7 @@ static kind_t entry_kind(const scope_t *s, const hlo_instr_t *instr) {
 
 static hr_status_t find_results(scope_t *s, const hlo_instr_t *instr);
 
-/* Of the first `count` instructions. */
+/* Finds the kinds of the first `count` instructions. */
 static hr_status_t find_kinds(scope_t *s, size_t count) {
   HR_TRY(HR_NEW_ARRAY(s->what->arena, count + 1, &s->kinds));
   HR_TRY(HR_NEW_ARRAY(s->what->arena, count + 1, &s->results));
@@ -181,7 +182,7 @@ static hr_status_t find_kinds(scope_t *s, size_t count) {
   return NULL;
 }
 
-/* Of a branch, whose argument is a tuple. */
+/* Finds the kinds of a branch, whose argument is a tuple. */
 static hr_status_t enter_branch(const scope_t *s, const hlo_instr_t *instr, int branch,
                                 scope_t *out_scope) {
   const hlo_instr_t *tuple = instr->operands[branch + 1];

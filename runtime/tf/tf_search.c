@@ -51,9 +51,9 @@ static expr_t is_before(hlo_builder_t *b, expr_t x, expr_t y, bool or_equal) {
   return e_or(b, e_lt(b, xr, yr), e_and(b, e_eq(b, xr, yr), is_before(b, xi, yi, or_equal)));
 }
 
-/* inputs: sorted [batch, n], values [batch, m]. The first place that a value could take (variant 0)
- * or the last (1): how many elements are less, or not greater.
- * LowerBound and UpperBound. Counting does not need the search to be sequential. */
+/* LowerBound and UpperBound. Inputs: sorted [batch, n], values [batch, m]. The first place that a
+ * value could take (variant 0) or the last (1): the number of elements that are less, or not
+ * greater. Counting does not need the search to be sequential. */
 hr_status_t tf_lower_bound(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_dtype_t dtype;
@@ -73,9 +73,8 @@ hr_status_t tf_lower_bound(tf_op_t *op) {
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, ones, 1, &dim, false));
 }
 
-/* How many boundaries are not greater than each number.
- * Bucketize, attribute boundaries: a list of floats, which is packed into one piece or comes
- * singly. */
+/* Bucketize: the number of boundaries that are not greater than each number. Attribute boundaries:
+ * a list of floats, packed or single. */
 hr_status_t tf_lower_bucketize(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_attr_proto_t attr;
@@ -121,9 +120,9 @@ hr_status_t tf_lower_in_top_k(tf_op_t *op) {
 
 /* --- sequences --- */
 
-/* inputs: x, lengths along batch_dim. The first elements along seq_dim in the opposite order.
- * ReverseSequence. Batch and sequence come in front for the gather; place p of a sequence of
- * length n takes element n - 1 - p if p < n, else p. `back` is the inverse of `order`. */
+/* ReverseSequence. Inputs: x, lengths along batch_dim. The first elements along seq_dim in the
+ * opposite order. Batch and sequence come in front for the gather; place p of a sequence of length
+ * n takes element n - 1 - p if p < n, else p. `back` is the inverse of `order`. */
 hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t seq, batch, order[HLO_MAX_RANK], back[HLO_MAX_RANK];
@@ -153,9 +152,9 @@ hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
 
 /* --- stitching --- */
 
-/* inputs: n lists of indices, n arrays of rows. Row indices[i] of the result is row i; later ones
- * win. Indices must be known, as the size follows from them.
- * DynamicStitch and ParallelDynamicStitch. chosen[r] is the row that wins at place r. */
+/* DynamicStitch and ParallelDynamicStitch. Inputs: n lists of indices, n arrays of rows. Row
+ * indices[i] of the result is row i; later ones win. Indices must be known, as the size follows
+ * from them. chosen[r] is the row that wins at place r. */
 hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int count = op->input_count / 2, row_rank = 0;
@@ -195,8 +194,8 @@ hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
   return tf_out(op, 0, tf_concat(b, (int)rows, chosen, 0));
 }
 
-/* inputs: indices, sizes, values, default.
- * SparseToDense: `default` everywhere but at the indices, which have one row per value. */
+/* SparseToDense: `default` everywhere but at the indices, which have one row per value. Inputs:
+ * indices, sizes, values, default. */
 hr_status_t tf_lower_sparse_to_dense(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_sizes_t sizes;

@@ -72,9 +72,9 @@ hr_status_t tf_lower_rank(tf_op_t *op) {
   return tf_out_ints(op, 0, HR_S32, true, 1, &rank);
 }
 
-/* Axes along which each operand was broadcast, for gradients.
- * BroadcastGradientArgs(s0, s1): r0 lists the dimensions of the joint shape along which operand
- * 0 has size 1 or none, over which its gradient is summed. */
+/* BroadcastGradientArgs(s0, s1). Axes along which each operand was broadcast, for gradients. r0
+ * lists the dimensions of the joint shape along which operand 0 has size 1 or none, over which its
+ * gradient is summed. */
 hr_status_t tf_lower_broadcast_gradient_args(tf_op_t *op) {
   tf_sizes_t shapes[2];
   int64_t axes[2][HLO_MAX_RANK];

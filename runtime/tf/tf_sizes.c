@@ -74,15 +74,15 @@ expr_t tf_sizes_vector(hlo_builder_t *b, const tf_sizes_t *sizes, hr_dtype_t dty
 
 /* --- bounds --- */
 
-/* Numbers that a scalar of integers can be. */
+/* Range of the values of an integer scalar. */
 typedef struct range {
   int64_t low, high;
 } range_t;
 
 static const range_t any_number = {INT64_MIN, INT64_MAX};
 
-/* A search for the range of a number, which ends after so many instructions, as sums of a number
- * with itself double them. */
+/* A search for the range of a number, which ends after a number of instructions: sums of a number
+ * with itself double the work. */
 typedef struct search {
   tf_compiler_t *compiler;
   int depth, steps;
@@ -109,7 +109,7 @@ static expr_t joined_element(expr_t x, int64_t *i) {
   return x->operands[k];
 }
 
-/* Behind the slice, Pack or other movement that element *i, in row-major order, comes through. */
+/* The source of element *i, in row-major order, behind a slice, Pack or other movement. */
 static expr_t source_of_element(expr_t x, int64_t *i) {
   for (int depth = 0; x && depth < BOUND_DEPTH_MAX; depth++) {
     if (x->op == HLO_SLICE && x->shape->rank == 1) {
@@ -374,7 +374,7 @@ static expr_t product_of(hlo_builder_t *b, expr_t x, int first, int last) {
 }
 
 /* Dimensions first to last - 1 of x become from to until - 1 of the result, with as many elements:
- * the first of them that is not 1 takes what the others leave. */
+ * the first of them that is not 1 takes the size that the others leave. */
 static void size_group(hlo_builder_t *b, expr_t x, int first, int last, tf_sizes_t *sizes, int from,
                        int until) {
   int64_t others = 1;

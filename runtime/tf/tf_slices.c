@@ -117,14 +117,14 @@ static void keep_dim(strided_t *s, int64_t size) {
   s->result[s->result_rank++] = size;
 }
 
-/* The bounds of the specification by entry. */
+/* Bounds of the specification, by entry. */
 typedef struct strided_bounds {
   int64_t count, begin[HLO_MAX_RANK], end[HLO_MAX_RANK];
   expr_t moving[HLO_MAX_RANK]; /* `begin` that is known at run time */
 } strided_bounds_t;
 
-/* Entries of input k. Those that are not constants are left to `moving`, of which only a single
- * element (shrink_axis_mask) or nothing at all may depend. */
+/* Entries of input k. Entries that are not constants go to `moving`; only a single element
+ * (shrink_axis_mask), or nothing at all, may depend on them. */
 static hr_status_t read_bound(tf_op_t *op, int k, int64_t free, int64_t count, int64_t *out,
                               expr_t *moving) {
   hlo_value_t *known;
@@ -175,8 +175,8 @@ static expr_t dynamic_bound(hlo_builder_t *b, int64_t bound, expr_t size) {
   return bound < 0 ? e_max(b, e_add(b, size, number), zero) : e_min(b, number, size);
 }
 
-/* A slice of dimension d of x, which is dynamic, unless it is all of it; `dim` is what it would be
- * of the bound. */
+/* A slice of the dynamic dimension d of x, unless it takes all of it; `dim` is the slice for the
+ * bound. */
 static hr_status_t resolve_dynamic(tf_op_t *op, expr_t x, int d, const strided_bounds_t *bounds,
                                    int64_t i, bool no_begin, bool no_end, bool shrink,
                                    strided_dim_t *dim) {
@@ -259,7 +259,7 @@ static void still_sizes(const strided_t *s, const int64_t *sizes, int64_t *out_s
   for (int d = 0; d < s->rank; d++) out_sizes[d] = s->dims[d].moving ? 1 : sizes[d];
 }
 
-/* x without all but one element of the dimensions that move. */
+/* x with a single element of each dimension that moves. */
 static expr_t take_moving(hlo_builder_t *b, const strided_t *s, expr_t x) {
   int64_t sizes[HLO_MAX_RANK];
   expr_t starts[HLO_MAX_RANK];
@@ -269,7 +269,7 @@ static expr_t take_moving(hlo_builder_t *b, const strided_t *s, expr_t x) {
   return tf_dynamic_slice(b, x, starts, sizes);
 }
 
-/* x with the parts of its dynamic dimensions; `s` takes all of them then. */
+/* x with its dynamic dimensions cut already; `s` then takes all of these. */
 static expr_t take_dynamic(hlo_builder_t *b, strided_t *s, expr_t x) {
   tf_sizes_t sizes = tf_sizes_of(b, x), starts = {.rank = s->rank}, limits = sizes, steps = starts;
   bool any = false;
@@ -287,8 +287,8 @@ static expr_t take_dynamic(hlo_builder_t *b, strided_t *s, expr_t x) {
   return any ? tf_slice_sized(b, x, &sizes, &starts, &limits, &steps) : x;
 }
 
-/* Backward dimensions are reversed first, so that all strides are positive.
- * StridedSlice(input, begin, end, strides). Element 0 of a reversed dimension was its last one. */
+/* StridedSlice(input, begin, end, strides). Backward dimensions are reversed first, so that all
+ * strides are positive. Element 0 of a reversed dimension was its last one. */
 hr_status_t tf_lower_strided_slice(tf_op_t *op) {
   strided_t s;
   int64_t reversed[HLO_MAX_RANK], starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], steps[HLO_MAX_RANK];
@@ -339,7 +339,7 @@ static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t 
  * dimension. */
 static bool is_placed(const strided_dim_t *dim) { return dim->moving || dim->start; }
 
-/* `x` has the places of all other dimensions. The array of zeros has room behind its end, as starts
+/* `x` has the places of all other dimensions. The array of zeros is longer by the update, as starts
  * of updates are clamped. */
 static expr_t place_moving(hlo_builder_t *b, const strided_t *s, const int64_t *sizes, expr_t x) {
   int64_t wide[HLO_MAX_RANK], none[HLO_MAX_RANK] = {0};
@@ -485,7 +485,8 @@ hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* Gradient of a mirrored edge: what lies in the edges is reversed and added to what it mirrors. */
+/* Gradient of a mirrored edge: the edges are reversed and added to the elements that they
+ * mirror. */
 hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
   expr_t x = tf_in(op, 0);

@@ -156,7 +156,7 @@ static hr_status_t gamma_fraction(tf_op_t *op, expr_t a, expr_t x, expr_t active
   return NULL;
 }
 
-/* --- what the operations make of both --- */
+/* --- operations on both --- */
 
 typedef struct gamma_parts {
   expr_t by_fraction;      /* where Q is computed, and P elsewhere */
@@ -185,8 +185,8 @@ static hr_status_t gamma_parts(tf_op_t *op, expr_t a, expr_t x, gamma_parts_t *o
   return gamma_fraction(op, a, x, e_and(b, wanted, out->by_fraction), &out->answer, &out->slope);
 }
 
-/* variant 0: Igamma, P(a, x); 1: Igammac, Q(a, x). A front of 0 stands for a value that is too
- * small, whatever the loops gave. */
+/* variant 0: Igamma, P(a, x); 1: Igammac, Q(a, x). A front of 0 means a value that is too small,
+ * whatever the loops' results are. */
 hr_status_t tf_lower_igamma(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   gamma_parts_t g;

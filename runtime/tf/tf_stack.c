@@ -1,7 +1,7 @@
 /* Stacks of TensorFlow 1, which the gradients of its loops use: a resource whose value is the tuple
  * (elements [size, entry...], s32[] count), as XlaCompiler passes it. Without a bound it grows with
- * each push, and before a loop by what all iterations push. The shape of an entry is that of the
- * first push. */
+ * each push, and before a loop by the pushes of all iterations. The shape of an entry is that of
+ * the first push. */
 #include "tf/tf_lower.h"
 
 /* StackV2(max_size), attribute elem_type: a stack without a value, as the entry is not known. */

@@ -83,8 +83,8 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) 
   return hlo_builder_finish(op->b);
 }
 
-/* variant: HLO_COPY assigns, HLO_ADD and HLO_SUBTRACT update.
- * Assign, AssignVariableOp and their Add and Sub forms. */
+/* Assign, AssignVariableOp and their Add and Sub forms. Variant: HLO_COPY assigns, HLO_ADD and
+ * HLO_SUBTRACT update. */
 hr_status_t tf_lower_assign(tf_op_t *op) {
   tf_resource_t *resource;
   HR_TRY(tf_resource_of(op, 0, &resource));
@@ -137,9 +137,9 @@ hr_status_t tf_restore_variable(tf_compiler_t *compiler, hlo_builder_t *builder,
   return hlo_builder_finish(builder);
 }
 
-/* inputs: prefix, tensor names, slices. Tensors of strings have no value.
- * RestoreV2. The prefix is not looked at: the bundle was opened by the reader of the SavedModel.
- * A slice specification that is not empty would ask for a part of a tensor. */
+/* RestoreV2. Inputs: prefix, tensor names, slices. Tensors of strings have no value. The prefix is
+ * ignored: the bundle was opened by the reader of the SavedModel. A slice specification that is not
+ * empty would ask for a part of a tensor. */
 hr_status_t tf_lower_restore(tf_op_t *op) {
   tensor_bundle_t *bundle = op->scope->compiler->bundle;
   hr_ints_t types;
@@ -159,8 +159,8 @@ hr_status_t tf_lower_restore(tf_op_t *op) {
   return NULL;
 }
 
-/* Rows of a variable, by indices of any shape. variant: how updates combine; COPY overwrites.
- * ResourceScatterUpdate, Add, Mul and others. A scalar update goes to every row. */
+/* ResourceScatterUpdate, Add, Mul and others. Rows of a variable, by indices of any shape. Variant:
+ * how updates combine; COPY overwrites. A scalar update goes to every row. */
 hr_status_t tf_lower_resource_scatter(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *resource;
@@ -252,7 +252,7 @@ hr_status_t tf_lower_list_from_tensor(tf_op_t *op) {
   return set_list(op, 0, &list);
 }
 
-/* ZerosLike. A list of zeros is the start of a gradient: what is written to it adds. */
+/* ZerosLike. A list of zeros is the start of a gradient: writes add to it. */
 hr_status_t tf_lower_zeros_like(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   expr_t zeros = x ? hlo_build_number_like(op->b, 0, x) : NULL;
@@ -283,8 +283,8 @@ hr_status_t tf_lower_list_length(tf_op_t *op) {
   return tf_out(op, 0, e_min(op->b, list.count, tf_scalar_int(op->b, list.list_size, HR_S32)));
 }
 
-/* TensorListResize(list, size). A size that is not known is one that the list has room for, as
- * that of a gradient, which becomes as short as what it belongs to was. */
+/* TensorListResize(list, size). The list has room for a size that is not known, such as that of a
+ * gradient, which gets the length of the list that it belongs to. */
 hr_status_t tf_lower_list_resize(tf_op_t *op) {
   tf_value_t list;
   hlo_value_t *known;

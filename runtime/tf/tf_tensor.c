@@ -79,7 +79,7 @@ static void repeat_last(hlo_value_t *value, size_t used) {
     memcpy(data + at, data + used - each, each);
 }
 
-/* Offset of bytes in the graph's buffer; SIZE_MAX: they are not in it, as those of a text. */
+/* Offset of bytes in the graph's buffer; SIZE_MAX: they are not in it, for a text graph. */
 static size_t source_offset(const tf_graph_t *graph, hr_str_t bytes) {
   if (!graph->source) return SIZE_MAX;
   uintptr_t first = (uintptr_t)hr_buffer_data(graph->source), at = (uintptr_t)bytes.data;

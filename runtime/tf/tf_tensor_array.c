@@ -1,13 +1,13 @@
 /* TensorArrays of TensorFlow 1, and the rest of TensorLists. The flow value of a TensorArray, which
- * every operation takes and gives, is the list itself; its handle says nothing. A gradient array
- * starts as zeros and adds what is written, so that sums of flows are sums of arrays. */
+ * every operation takes and gives, is the list itself; its handle has no meaning. A gradient array
+ * starts as zeros, and writes add to it, so that sums of flows are sums of arrays. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "tf/tf_trips.h"
 
-/* Output k becomes a list. That of an argument is the value of its resource, and the flow stays a
- * scalar that says nothing. */
+/* Output k becomes a list. The list of an argument is the value of its resource; its flow stays a
+ * scalar without meaning. */
 static hr_status_t put_list(tf_op_t *op, int k, const tf_value_t *list) {
   HR_TRY(tf_need_outputs(op, k + 1));
   if (list->resource) {
@@ -40,7 +40,7 @@ static hr_status_t take_filled(tf_op_t *op, int k, tf_value_t *out_list) {
   return check_filled(op, out_list);
 }
 
-/* Whether input k is the handle of a TensorArray that is an argument. */
+/* Whether input k is the handle of a TensorArray argument. */
 static bool is_argument(tf_op_t *op, int k) {
   return k < op->input_count && op->inputs[k]->kind == TF_VALUE_RESOURCE &&
          op->inputs[k]->resource->kind == XLA_RESOURCE_TENSOR_ARRAY;
@@ -132,8 +132,7 @@ static hr_status_t put_handle_and_flow(tf_op_t *op, const tf_value_t *list) {
   return NULL;
 }
 
-/* outputs: handle, flow.
- * TensorArrayV3(size), attributes dtype and element_shape. */
+/* TensorArrayV3(size), attributes dtype and element_shape. Outputs: handle, flow. */
 hr_status_t tf_lower_array(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   int64_t dims[HLO_MAX_RANK];
@@ -148,8 +147,7 @@ hr_status_t tf_lower_array(tf_op_t *op) {
   return put_handle_and_flow(op, &list);
 }
 
-/* inputs: handle, index, value, flow.
- * TensorArrayWriteV3, which gives the new flow. */
+/* TensorArrayWriteV3, which gives the new flow. Inputs: handle, index, value, flow. */
 hr_status_t tf_lower_array_write(tf_op_t *op) {
   tf_value_t list;
   expr_t index = tf_in(op, 1);
@@ -159,8 +157,7 @@ hr_status_t tf_lower_array_write(tf_op_t *op) {
   return put_list(op, 0, &list);
 }
 
-/* inputs: handle, index, flow.
- * TensorArrayReadV3. */
+/* TensorArrayReadV3. Inputs: handle, index, flow. */
 hr_status_t tf_lower_array_read(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_flow(op, 0, 2, &list));
@@ -168,8 +165,8 @@ hr_status_t tf_lower_array_read(tf_op_t *op) {
   return tf_out(op, 0, read_element(op, &list, tf_in(op, 1)));
 }
 
-/* inputs: handle, indices, flow; variant 1, TensorListGather: list, indices, element shape.
- * TensorArrayGatherV3. */
+/* TensorArrayGatherV3. Inputs: handle, indices, flow; variant 1, TensorListGather: list, indices,
+ * element shape. */
 hr_status_t tf_lower_array_gather(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(op->row->variant ? take_list(op, 0, &list) : take_flow(op, 0, 2, &list));
@@ -185,9 +182,8 @@ static bool is_range(const hlo_value_t *indices, int64_t size) {
   return true;
 }
 
-/* inputs: handle, indices, values, flow.
- * TensorArrayScatterV3. Values for all places in order are the whole array; others are written
- * one after another. */
+/* TensorArrayScatterV3. Inputs: handle, indices, values, flow. Values for all places in order are
+ * the whole array; others are written one after another. */
 hr_status_t tf_lower_array_scatter(tf_op_t *op) {
   tf_value_t list;
   hlo_value_t *indices;
@@ -220,9 +216,9 @@ hr_status_t tf_lower_array_size(tf_op_t *op) {
   return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
 }
 
-/* Elements one after another along their first dimension; outputs: value, lengths. inputs: handle,
- * flow; variant 1, TensorListConcatV2: list.
- * TensorArrayConcatV3. Elements have one shape, so that all lengths are equal. */
+/* TensorArrayConcatV3. Elements one after another along their first dimension. Outputs: value,
+ * lengths. Inputs: handle, flow; variant 1, TensorListConcatV2: list. Elements have one shape, so
+ * that all lengths are equal. */
 hr_status_t tf_lower_array_concat(tf_op_t *op) {
   tf_value_t list;
   int64_t *lengths;
@@ -239,9 +235,9 @@ hr_status_t tf_lower_array_concat(tf_op_t *op) {
   return tf_out_ints(op, 1, HR_S64, false, shape->dims[0], lengths);
 }
 
-/* Equal parts of the first dimension. inputs: handle, value, lengths, flow; variant 1,
- * TensorListSplit: value, element shape, lengths.
- * TensorArraySplitV3. Equal parts are a reshape of the value. */
+/* TensorArraySplitV3. Equal parts of the first dimension. Inputs: handle, value, lengths, flow;
+ * variant 1, TensorListSplit: value, element shape, lengths. Equal parts are a reshape of the
+ * value. */
 hr_status_t tf_lower_array_split(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t lengths;
@@ -294,9 +290,9 @@ static hr_status_t gradient_of_argument(tf_op_t *op, tf_resource_t *array, tf_re
   return hlo_builder_finish(op->b);
 }
 
-/* inputs: handle, flow; outputs: handle, flow of the gradient. The flow may still be that of the
- * array itself: take_flow makes zeros of it.
- * TensorArrayGradV3. The mark list_adds on the handle tells later writes that they add. */
+/* TensorArrayGradV3. Inputs: handle, flow; outputs: handle, flow of the gradient. The flow may
+ * still be that of the array itself: take_flow makes zeros of it. The mark list_adds on the handle
+ * tells later writes that they add. */
 hr_status_t tf_lower_array_grad(tf_op_t *op) {
   tf_value_t list;
   if (is_argument(op, 0)) {
@@ -335,9 +331,9 @@ hr_status_t tf_add_lists(tf_op_t *op) {
 
 /* --- TensorLists that grow --- */
 
-/* inputs: element shape, most elements.
- * EmptyTensorList. max_num_elements bounds the capacity, as XLA's shapes are static; without it
- * each push makes the list larger. `count` says how many elements are in use. */
+/* EmptyTensorList. Inputs: element shape, most elements. max_num_elements bounds the capacity, as
+ * XLA's shapes are static; without it each push makes the list larger. `count` says how many
+ * elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};
   hr_ints_t dims;
@@ -363,8 +359,8 @@ static expr_t count_of(tf_op_t *op, const tf_value_t *list) {
   return list->count ? list->count : tf_scalar_int(op->b, list->list_size, HR_S32);
 }
 
-/* What is known of a list's elements when one more is pushed: gradients of loops push the sizes of
- * arrays in every iteration, and need them as constants or bounds when they take them off again. */
+/* Updates the facts about a list's elements when one more is pushed: gradients of loops push the
+ * sizes of arrays in every iteration, and need them as constants or bounds when they pop them. */
 static void push_known(tf_op_t *op, tf_value_t *list, const tf_value_t *before,
                        hlo_value_t *element) {
   bool is_first = !before->constant && before->list_bound < 0;
@@ -385,7 +381,7 @@ void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more) {
   list->element_counts = tf_grow(op->b, list->element_counts, more);
 }
 
-/* Of the functions and the graph itself. */
+/* Whether the graph or one of its functions resizes lists. */
 bool tf_lists_resize(tf_op_t *op) {
   const tf_graph_t *graph = op->scope->compiler->graph;
   bool resizes = false;
@@ -399,20 +395,21 @@ bool tf_lists_resize(tf_op_t *op) {
   return resizes;
 }
 
-/* Whether what is built is built again, when it is known how large lists become. */
+/* Whether this is a trial, which is built again once the sizes of lists are known. */
 static bool is_trial(const tf_op_t *op) {
   const tf_states_t *states = op->scope->compiler->states;
   while (states && !states->is_trial) states = states->up;
   return states != NULL;
 }
 
-/* Behind conversions, which TensorFlow puts between a counter and an index. */
+/* The source behind conversions, which TensorFlow puts between a counter and an index. */
 static expr_t source_of(expr_t x) {
   while (x && (x->op == HLO_CONVERT || x->op == HLO_COPY)) x = x->operands[0];
   return x;
 }
 
-/* Where the index is not known, one more element is noted, and tf_trial.c finds how many. */
+/* If the index is not known, one more element is noted, and tf_trial.c finds the number of
+ * elements. */
 hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k) {
   hlo_builder_t *b = op->b;
   hlo_value_t *known;
@@ -457,8 +454,8 @@ static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const 
   return NULL;
 }
 
-/* inputs: list, element.
- * TensorListPushBack: writes at place `count`. An optional without value leaves no trace. */
+/* TensorListPushBack: writes at place `count`. An optional without value leaves no trace. Inputs:
+ * list, element. */
 hr_status_t tf_lower_list_push(tf_op_t *op) {
   tf_value_t list;
   hlo_value_t *element = NULL;
@@ -494,8 +491,8 @@ static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
   return hlo_builder_finish(op->b);
 }
 
-/* outputs: list, element.
- * TensorListPopBack: the element stays in the array, behind the new count. */
+/* TensorListPopBack: the element stays in the array, behind the new count. Outputs: list,
+ * element. */
 hr_status_t tf_lower_list_pop(tf_op_t *op) {
   tf_value_t list;
   HR_TRY(take_list(op, 0, &list));

@@ -1,8 +1,7 @@
-/* What is learnt about a loop by executing its body once, before it is built: the shapes of empty
- * lists and stacks, how much those without a bound grow, and what is known of the elements of
- * lists.
- * A list reserved without an element shape has no array yet, but a loop's state needs a static
- * shape. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
+/* Facts about a loop that a trial execution of its body finds before the loop is built: the shapes
+ * of empty lists and stacks, the growth of those without a bound, and constants among the elements
+ * of lists. A list reserved without an element shape has no array yet, but a loop's state needs a
+ * static shape. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
 #include "tf/tf_control.h"
 #include "tf/tf_trips.h"
 
@@ -19,7 +18,7 @@ static bool is_stack(const tf_value_t *value) {
   return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK;
 }
 
-/* --- what goes in --- */
+/* --- inputs of the trial --- */
 
 /* The trial changes copies of resources; values that name the same one share it. */
 static hr_status_t copy_resource(tf_op_t *op, trial_t *t, int i) {
@@ -57,7 +56,7 @@ static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
   return NULL;
 }
 
-/* --- what is known of elements --- */
+/* --- facts about elements --- */
 
 static bool is_known(const tf_value_t *list) {
   return list->kind == TF_VALUE_LIST && list->list_pushed &&
@@ -73,8 +72,9 @@ static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
   return after->constant && hlo_value_equal(before->constant, after->constant);
 }
 
-/* What is known of the elements of a list holds in every iteration if the body leaves it so. If
- * that does not stay, nothing is known of any list, as it may have been pushed on another. */
+/* A fact about the elements of a list holds in every iteration if the body preserves it. If one
+ * fact is not preserved, all facts are dropped, as the element may have been pushed on another
+ * list. */
 static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
   bool all_stay = true;
   for (int i = 0; i < count; i++)
@@ -136,7 +136,7 @@ static hr_status_t find_trips(tf_op_t *op, trial_t *t, expr_t *starts, hlo_value
   return NULL;
 }
 
-/* The bound in each state of the loop around this one; the largest counts. */
+/* Finds the bound in each state of the loop around this one, and takes the largest. */
 static hr_status_t find_largest(tf_op_t *op, const tf_states_t *around, const expr_t *starts,
                                 const tf_trips_t *trips, tf_states_t *states, int64_t *out_bound) {
   hlo_value_t ***values;
@@ -161,8 +161,8 @@ static void want_states(tf_states_t *states) {
   if (states) states->is_wanted = true;
 }
 
-/* How often the loop runs at most, -1 if that is not known. `states`, if not NULL, gets its states;
- * `around` are those of the loop around it. */
+/* The largest trip count of the loop, -1 if that is not known. `states`, if not NULL, gets its
+ * states; `around` are those of the loop around it. */
 static hr_status_t find_bound(tf_op_t *op, trial_t *t, tf_states_t *around, tf_states_t *states,
                               int64_t *out_bound) {
   tf_trips_t trips;
@@ -185,7 +185,7 @@ static void raise_to(const hlo_value_t *count, int64_t *largest, bool *all_known
   if (count && hlo_value_int_at(count, 0) > *largest) *largest = hlo_value_int_at(count, 0);
 }
 
-/* Elements that list i has at most, if its counts are known in all states; else -1. */
+/* Most elements of list i, if its counts are known in all states; else -1. */
 static int64_t largest_count(const tf_states_t *states, int i) {
   int64_t largest = 0;
   bool all_known = states->last != NULL;
@@ -195,7 +195,7 @@ static int64_t largest_count(const tf_states_t *states, int i) {
   return all_known ? largest : -1;
 }
 
-/* What the loop adds to value i, -1 if that is not known. */
+/* Number of elements that the loop adds to value i, -1 if that is not known. */
 static int64_t room_of(const trial_t *t, int i, int64_t bound, const tf_states_t *states) {
   int64_t room, each = growth_of(t, i);
   if (t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps) {
@@ -225,7 +225,7 @@ static hr_status_t grow_by(tf_op_t *op, trial_t *t, int64_t bound, const tf_stat
   return NULL;
 }
 
-/* Room for what all iterations push, or write where counters say. */
+/* Makes room for the elements that all iterations push, or write at counters. */
 static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
   int64_t bound = -1;
   bool grows = false, jumps = false;
@@ -258,9 +258,9 @@ static bool count_lists(tf_op_t *op, trial_t *t) {
   return changed;
 }
 
-/* --- what comes out --- */
+/* --- results of the trial --- */
 
-/* What the trial pushed tells the shape of an entry. */
+/* The trial's pushes show the shape of an entry. */
 static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
   int64_t dims[HLO_MAX_RANK];
   const hlo_shape_t *entry;
@@ -305,7 +305,7 @@ static hr_status_t start_values(tf_op_t *op, trial_t *t) {
   return NULL;
 }
 
-/* A number that may stand for the gradient of a TensorArray. */
+/* Whether a number may represent the gradient of a TensorArray. */
 static bool may_be_flow(const tf_value_t *value) {
   if (value->kind != TF_VALUE_ARRAY) return false;
   if (value->constant) return !value->constant->rank && value->constant->dtype == HR_F32;

@@ -1,7 +1,7 @@
 /* A loop is run at compile time as far as its condition needs it: the instructions that the
- * condition depends on, from iteration to iteration, are evaluated with the reference kernels. What
- * depends on anything else is not known; the loop ends when the condition is known to be false, and
- * a conjunction is false if one side is.
+ * condition depends on, from iteration to iteration, are evaluated with the reference kernels.
+ * Values that depend on anything else are unknown; the loop ends when the condition is known to be
+ * false, and a conjunction is false if one side is.
  *
  *   condition: i < 10 and sum(x) < 1    next: i + 1, f(x)    start: 0, ?    bound: 10
  *
@@ -35,7 +35,7 @@ typedef struct run {
   hlo_value_t **values; /* by value, in this iteration; NULL: not known */
 } run_t;
 
-/* --- what the condition depends on --- */
+/* --- dependencies of the condition --- */
 
 static int value_of(const tf_trips_t *trips, expr_t instr) {
   if (!trips->inside)
@@ -75,7 +75,7 @@ static hr_status_t add_steps(run_t *run, expr_t instr, int depth, bool *more) {
   return add_step(run, instr, value_index);
 }
 
-/* States and results have all values, not those that the condition depends on alone. */
+/* States and results have all values, not only those that the condition depends on. */
 static hr_status_t need_all(run_t *run) {
   bool more;
   for (int i = 0; i < run->trips->count; i++) {
@@ -85,7 +85,7 @@ static hr_status_t need_all(run_t *run) {
   return NULL;
 }
 
-/* The values that the condition depends on, and those that these do. */
+/* Finds the values that the condition depends on, directly or through the body. */
 static hr_status_t find_steps(run_t *run) {
   bool more = true;
   HR_TRY(add_steps(run, run->trips->pred, 0, &more));
@@ -104,7 +104,7 @@ static hlo_value_t *known(const run_t *run, expr_t instr) {
   return place ? run->steps.data[place - 1].value : NULL;
 }
 
-/* False and anything is false. */
+/* The false side of a conjunction, which makes it false whatever the other is. */
 static hlo_value_t *false_side(expr_t instr, hlo_value_t *const *in) {
   if (instr->op != HLO_AND || instr->shape->dtype != HR_PRED || instr->shape->rank) return NULL;
   for (int k = 0; k < 2; k++)
@@ -169,15 +169,15 @@ static void set_values(run_t *run, bool is_start) {
   }
 }
 
-/* Whether anything that decides is known; otherwise the loop would run for ever here. */
+/* Whether any value that decides is known; otherwise the evaluation would run for ever. */
 static bool is_known(const run_t *run) {
   for (int i = 0; i < run->trips->count; i++)
     if (run->values[i]) return true;
   return false;
 }
 
-/* Whether a value that is not known now will not be later. Looked at after some iterations, when
- * what becomes known by and by is known. */
+/* Whether an unknown value stays unknown in all later iterations. Checked after some iterations,
+ * when values that become known gradually are known. */
 static bool is_hopeless(const run_t *run, expr_t instr, int *budget) {
   size_t place = place_of(run, instr);
   if (!place || --*budget < 0) return *budget >= 0;
@@ -217,7 +217,7 @@ static hr_status_t evaluate_all(run_t *run) {
   return NULL;
 }
 
-/* The new state is set before the old steps are forgotten, which it retains. */
+/* The new state is set before the old steps are dropped, as it retains their values. */
 static hr_status_t count_trips(run_t *run, tf_states_t *states, int64_t *out_bound) {
   set_values(run, true);
   for (int64_t n = 0; n <= TRIPS_MAX; n++) {

@@ -1,6 +1,6 @@
 /* Quantised numbers: floats out of them, and TensorFlow's uniform quantisation, where a number q
  * stands for (q - zero point) scale, with one scale or one by position along an axis. Sums and
- * products are those of whole numbers; a result is brought to its own scale at the end.
+ * products are computed on whole numbers; a result is brought to its own scale at the end.
  * Source: the operations' documentation (UniformQuantize and its like, Dequantize). */
 #include <math.h>
 

@@ -24,7 +24,7 @@ hr_status_t tf_batch_widen(tf_selection_t *selection, int64_t replicas) {
   return NULL;
 }
 
-/* The first dimension over all devices. */
+/* Cuts the first dimension over all devices. */
 static hr_status_t cut_parameter(hlo_module_t *module, hlo_instr_t *parameter, int64_t partitions) {
   hlo_sharding_t *sharding;
   hlo_extra_t *extra;
@@ -41,7 +41,8 @@ static hr_status_t cut_parameter(hlo_module_t *module, hlo_instr_t *parameter, i
   return NULL;
 }
 
-/* A graph that numbers or joins replicas itself knows of more than the examples of one. */
+/* Refuses a graph that numbers or joins replicas itself, as it knows of more than the examples of
+ * one. */
 static hr_status_t check_own(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];

@@ -7,7 +7,8 @@
 
 typedef tf_layout_t layout_t;
 
-/* NHWC and NDHWC have the channels last, NCHW and NCDHW behind the batch, which is always first. */
+/* The batch is always first. NHWC and NDHWC have the channels last, NCHW and NCDHW right behind the
+ * batch. */
 hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;
   HR_TRY(tf_attr_str(op->arena, op->node, "data_format", rank == 5 ? "NDHWC" : "NHWC", &format));
@@ -116,9 +117,9 @@ static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t
   return tf_out(op, 0, hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL));
 }
 
-/* variant 1: depthwise; the kernel [h, w, c, m] becomes [h, w, 1, c m] with c groups.
- * Conv2D, Conv3D and DepthwiseConv2dNative(input, filter). Kernels with fewer input channels
- * than the array mean grouped convolution. */
+/* Conv2D, Conv3D and DepthwiseConv2dNative(input, filter). Variant 1: depthwise; the kernel [h, w,
+ * c, m] becomes [h, w, 1, c m] with c groups. Kernels with fewer input channels than the array mean
+ * grouped convolution. */
 hr_status_t tf_lower_convolution(tf_op_t *op) {
   layout_t layout;
   hlo_window_dim_t dims[HLO_MAX_RANK];
@@ -177,9 +178,9 @@ hr_status_t tf_window_pool(tf_op_t *op, const layout_t *layout, const int64_t *i
   return NULL;
 }
 
-/* variant: MAXIMUM, or ADD for the average over elements inside the array.
- * MaxPool, AvgPool and their 3D forms. The divisor of the average counts the elements of each
- * window inside the array, by a window sum of ones. */
+/* MaxPool, AvgPool and their 3D forms. Variant: MAXIMUM, or ADD for the average over elements
+ * inside the array. The divisor of the average counts the elements of each window inside the array,
+ * by a window sum of ones. */
 hr_status_t tf_lower_pool(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   layout_t layout;
@@ -197,10 +198,9 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
   return tf_out(op, 0, e_div(b, result, counts));
 }
 
-/* Gradient of max pooling: the first maximum of each window gets its gradient.
- * inputs: x, y, dy.
- * MaxPoolGrad. HLO's select-and-scatter keeps the element that is selected by >=, the first of
- * equals, and adds the gradients of overlapping windows. y is not needed. */
+/* MaxPoolGrad. Gradient of max pooling: the first maximum of each window gets its gradient. Inputs:
+ * x, y, dy. HLO's select-and-scatter keeps the element that is selected by >=, the first of equals,
+ * and adds the gradients of overlapping windows. y is not needed. */
 hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   layout_t layout;
   hlo_window_dim_t dims[HLO_MAX_RANK];

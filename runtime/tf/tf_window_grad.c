@@ -1,7 +1,7 @@
 /* Gradients of convolutions and of average pooling, each as a convolution or a window sum.
  *
  *   input:  dy with holes of the stride, convolved with the reversed kernel
- *   kernel: the input convolved with dy as kernel; examples are what is summed over
+ *   kernel: the input convolved with dy as kernel; the sum is over examples
  *
  * A depthwise kernel [h, w, c, m] is one of c groups, [h, w, 1, c m]. */
 #include <string.h>
@@ -72,7 +72,8 @@ static hr_status_t spatial_lists(tf_op_t *op, const conv_grad_t *g, const int64_
   return NULL;
 }
 
-/* [k.., in/g, g, out/g] -> [k.., in, out/g]: what was summed over becomes the result, by group. */
+/* [k.., in/g, g, out/g] -> [k.., in, out/g]: the summed dimensions become the result's, by
+ * group. */
 static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t kernel) {
   int64_t split[HLO_MAX_RANK], joined[HLO_MAX_RANK], order[HLO_MAX_RANK];
   int n = g->count;
@@ -93,7 +94,7 @@ static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t ker
   return tf_reshape(b, tf_transpose(b, tf_reshape(b, kernel, n + 3, split), order), n + 2, joined);
 }
 
-/* Sizes of an array of which the batch alone may depend on data. */
+/* Sizes of an array whose batch size alone may depend on data. */
 static hr_status_t sizes_of_input(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
   HR_TRY(tf_sizes_in(op, k, out_sizes));
   for (int d = 1; d < out_sizes->rank; d++)
@@ -127,9 +128,9 @@ static expr_t cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) 
   return x;
 }
 
-/* inputs: sizes of the input, kernel, dy.
- * Conv2DBackpropInput and its like. Input 0 is the whole shape, or its spatial sizes only. The
- * last field of the window says that the kernel is reversed. */
+/* Conv2DBackpropInput and its like. Inputs: sizes of the input, kernel, dy. Input 0 is the whole
+ * shape, or its spatial sizes only. The last field of the window says that the kernel is
+ * reversed. */
 hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   conv_grad_t g;
   tf_sizes_t sizes;
@@ -180,9 +181,9 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   return tf_out(op, 0, cut_to_sizes(op->b, dx, &sizes));
 }
 
-/* inputs: input, sizes of the kernel, dy.
- * Conv2DBackpropFilter and its like. Stride and dilation change roles. Channels of x act as
- * batch, the batch is contracted, and the batch group count keeps the groups apart. */
+/* Conv2DBackpropFilter and its like. Inputs: input, sizes of the kernel, dy. Stride and dilation
+ * change roles. Channels of x act as batch, the batch is contracted, and the batch group count
+ * keeps the groups apart. */
 hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   conv_grad_t g;
   hr_ints_t sizes;
@@ -224,10 +225,9 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   return tf_out(op, 0, tf_reshape(op->b, dw, rank, sizes.data));
 }
 
-/* inputs: sizes of the input, dy. Each element of dy is shared by the elements that were averaged,
- * which are those inside the array.
- * AvgPoolGrad: dy over the counts, spread out by the stride, then summed over windows of stride
- * 1. */
+/* AvgPoolGrad: dy over the counts, spread out by the stride, then summed over windows of stride 1.
+ * Inputs: sizes of the input, dy. Each element of dy is divided among the averaged elements inside
+ * the array. */
 hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_layout_t layout;

@@ -99,7 +99,7 @@ static hr_status_t choose_platform(tf_op_t *op, int *out_index, int *out_count) 
   return NULL;
 }
 
-/* What stablehlo_import() sets of a module beside its computations. */
+/* Fields of a module that stablehlo_import() sets beside its computations. */
 typedef struct module_state {
   hr_source_t source;
   hr_str_t name;

@@ -91,8 +91,7 @@ hr_status_t tf_lower_xla_dot(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_DOT, NULL, 2, operands, 4, attrs, 0, NULL));
 }
 
-/* inputs: operand, start indices, slice sizes.
- * XlaGather: indices are clamped. */
+/* XlaGather: indices are clamped. Inputs: operand, start indices, slice sizes. */
 hr_status_t tf_lower_xla_gather(tf_op_t *op) {
   hr_str_t *bytes;
   proto_gather_t dims;
@@ -110,8 +109,8 @@ hr_status_t tf_lower_xla_gather(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_GATHER, NULL, 2, operands, 5, attrs, 0, NULL));
 }
 
-/* inputs: operand, indices, updates.
- * XlaScatter: attribute update_computation is a function of the old value and the update. */
+/* XlaScatter: attribute update_computation is a function of the old value and the update. Inputs:
+ * operand, indices, updates. */
 hr_status_t tf_lower_xla_scatter(tf_op_t *op) {
   hr_str_t *bytes;
   proto_scatter_t dims;
@@ -133,8 +132,8 @@ hr_status_t tf_lower_xla_scatter(tf_op_t *op) {
       op, 0, hlo_build(op->b, HLO_SCATTER, operands[0]->shape, 3, operands, 5, attrs, 1, &combine));
 }
 
-/* inputs: operand, starts, sizes.
- * XlaDynamicSlice: `starts` is a vector with one entry per dimension. */
+/* XlaDynamicSlice: `starts` is a vector with one entry per dimension. Inputs: operand, starts,
+ * sizes. */
 hr_status_t tf_lower_xla_dynamic_slice(tf_op_t *op) {
   expr_t x = tf_in(op, 0), starts = tf_in(op, 1), at[HLO_MAX_RANK];
   const int64_t *sizes;
@@ -147,8 +146,7 @@ hr_status_t tf_lower_xla_dynamic_slice(tf_op_t *op) {
   return tf_out(op, 0, tf_dynamic_slice(op->b, x, at, sizes));
 }
 
-/* inputs: operand, update, starts.
- * XlaDynamicUpdateSlice. */
+/* XlaDynamicUpdateSlice. Inputs: operand, update, starts. */
 hr_status_t tf_lower_xla_dynamic_update(tf_op_t *op) {
   expr_t x = tf_in(op, 0), update = tf_in(op, 1), starts = tf_in(op, 2), at[HLO_MAX_RANK];
   if (!x || !update || !starts) return hlo_builder_finish(op->b);
@@ -159,8 +157,7 @@ hr_status_t tf_lower_xla_dynamic_update(tf_op_t *op) {
   return tf_out(op, 0, tf_dynamic_update(op->b, x, update, at));
 }
 
-/* inputs: operand, value, low, high, interior.
- * XlaPad: each list has one entry per dimension. */
+/* XlaPad: each list has one entry per dimension. Inputs: operand, value, low, high, interior. */
 hr_status_t tf_lower_xla_pad(tf_op_t *op) {
   const int64_t *edges[3];
   expr_t x = tf_in(op, 0);
@@ -171,8 +168,8 @@ hr_status_t tf_lower_xla_pad(tf_op_t *op) {
 
 /* --- reductions and sorting --- */
 
-/* inputs: n operands, n initial values; variant 0: XlaReduce, one of each.
- * XlaReduce and XlaVariadicReduceV2: attribute reducer takes n accumulated and n new scalars. */
+/* XlaReduce and XlaVariadicReduceV2: attribute reducer takes n accumulated and n new scalars.
+ * Inputs: n operands, n initial values; variant 0: XlaReduce, one of each. */
 hr_status_t tf_lower_xla_reduce(tf_op_t *op) {
   hr_ints_t dims;
   int count = op->input_count / 2;
@@ -229,8 +226,8 @@ hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
                 hlo_build(op->b, HLO_REDUCE_WINDOW, NULL, 2, operands, 2, attrs, 1, &reducer));
 }
 
-/* inputs: operand, window sizes, strides, padding [rank, 2], source, init.
- * XlaSelectAndScatter: attributes select and scatter are functions of two scalars. */
+/* XlaSelectAndScatter: attributes select and scatter are functions of two scalars. Inputs: operand,
+ * window sizes, strides, padding [rank, 2], source, init. */
 hr_status_t tf_lower_xla_select_and_scatter(tf_op_t *op) {
   const int64_t *lists[2];
   hr_ints_t padding;
@@ -263,9 +260,9 @@ hr_status_t tf_lower_xla_select_and_scatter(tf_op_t *op) {
                 hlo_build(op->b, HLO_SELECT_AND_SCATTER, NULL, 3, operands, 3, attrs, 2, called));
 }
 
-/* Ascending by the first array. variant 0: along the last dimension; 1: XlaVariadicSort, whose last
- * input is the dimension, by a function.
- * XlaSort, XlaKeyValueSort and XlaVariadicSort. A comparator has two parameters per array. */
+/* XlaSort, XlaKeyValueSort and XlaVariadicSort. Ascending by the first array. Variant 0: along the
+ * last dimension; 1: XlaVariadicSort, whose last input is the dimension, by a function. A
+ * comparator has two parameters per array. */
 hr_status_t tf_lower_xla_sort(tf_op_t *op) {
   bool own = op->row->variant;
   int count = op->input_count - own, at;
@@ -314,9 +311,8 @@ hr_status_t tf_lower_xla_reduce_precision(tf_op_t *op) {
   return tf_out(op, 0, hlo_build(op->b, HLO_REDUCE_PRECISION, NULL, 1, &x, 2, attrs, 0, NULL));
 }
 
-/* The array of lower rank gets dimensions of size 1 so that both broadcast.
- * XlaBroadcastHelper(lhs, rhs, broadcast_dims): dimension i of the lower one goes to
- * broadcast_dims[i]. */
+/* XlaBroadcastHelper(lhs, rhs, broadcast_dims). The array of lower rank gets dimensions of size 1
+ * so that both broadcast. Dimension i of the lower one goes to broadcast_dims[i]. */
 hr_status_t tf_lower_xla_broadcast_helper(tf_op_t *op) {
   hr_ints_t places;
   int64_t dims[HLO_MAX_RANK];
@@ -345,8 +341,8 @@ hr_status_t tf_lower_xla_replica_id(tf_op_t *op) {
   return tf_out(op, 0, id ? hlo_build_convert(op->b, id, HR_S32) : NULL);
 }
 
-/* inputs: algorithm, initial state, sizes; outputs: new state, bits.
- * XlaRngBitGenerator: algorithm 0 is the default, 1 Philox, 2 ThreeFry. */
+/* XlaRngBitGenerator: algorithm 0 is the default, 1 Philox, 2 ThreeFry. Inputs: algorithm, initial
+ * state, sizes; outputs: new state, bits. */
 hr_status_t tf_lower_xla_rng_bits(tf_op_t *op) {
   int64_t algorithm;
   hr_ints_t sizes;
@@ -372,9 +368,8 @@ hr_status_t tf_lower_xla_rng_bits(tf_op_t *op) {
 
 /* --- grids of parts --- */
 
-/* Pads with zeros, then cuts each dimension into num_splits parts; outputs in row-major order.
- * XlaSplitND: part i has the digits of i as its place in the grid,
- * the last dimension changing first. */
+/* XlaSplitND. Pads with zeros, then cuts each dimension into num_splits parts; outputs in row-major
+ * order. Part i has the digits of i as its place in the grid, the last dimension changing first. */
 hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
   hr_ints_t splits, paddings;
   int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0}, total = 1;
@@ -405,10 +400,10 @@ hr_status_t tf_lower_xla_split_nd(tf_op_t *op) {
   return hlo_builder_finish(op->b);
 }
 
-/* The opposite: parts in row-major order are joined, paddings cut off.
- * XlaConcatND, and AssignVariableXlaConcatND (variant 1) into a variable. The last dimension is
- * joined first, as its parts are neighbours in the list; `count` parts are left after each round.
- */
+/* XlaConcatND, and AssignVariableXlaConcatND (variant 1) into a variable. The opposite of
+ * XlaSplitND: parts in row-major order are joined, and paddings are cut off. The last dimension is
+ * joined first, as its parts are neighbours in the list; `count` parts are left after each
+ * round. */
 hr_status_t tf_lower_xla_concat_nd(tf_op_t *op) {
   hr_ints_t counts, paddings;
   expr_t *parts;

@@ -8,8 +8,8 @@
  *   kStack              ([size, entry...], s32[] count)
  *   kConstant           none
  *
- * With use_tuple_arg all of these are elements of one parameter. Arguments that a core is named for
- * have a sharding that puts them there. */
+ * With use_tuple_arg all of these are elements of one parameter. Arguments with a named core have a
+ * sharding that places them there. */
 #include <ctype.h>
 #include <string.h>
 
@@ -127,7 +127,8 @@ static hr_status_t parameter_shape(xla_compilation_t *c, const xla_argument_t *a
   return hlo_shape_tuple(arena, more + 1, parts, out);
 }
 
-/* Shardings of the elements of a tuple parameter: what no core is named for is on the first. */
+/* Shardings of the elements of a tuple parameter. Elements without a named core are on the
+ * first. */
 static hr_status_t tuple_sharding(xla_compilation_t *c, const hlo_sharding_t **out) {
   hlo_sharding_t *sharding;
   const hlo_sharding_t **elements;

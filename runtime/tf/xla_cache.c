@@ -1,4 +1,4 @@
-/* XlaCompiler as an object: the channels of all its compilations, and what it compiled before. The
+/* XlaCompiler as an object: the channels of all its compilations, and a cache of their results. The
  * key of the cache is a text of the function, its arguments and the options; constants count with
  * their bytes. */
 #include "tf/xla_compiler.h"
@@ -16,8 +16,8 @@ struct xla_compiler {
   xla_channels_t channels;
 };
 
-/* Everything that an argument says; names are for messages only, but those of variables tell which
- * handle they stand for. */
+/* Everything that an argument says; names are for messages only, but names of variables identify
+ * their handles. */
 static void add_argument(hr_strbuf_t *key, const xla_argument_t *argument) {
   char shape[HLO_SHAPE_TEXT];
   hr_strbuf_printf(key, "|%d,%d,%s,%d,%ld,%.*s,%d", argument->kind, argument->resource_kind,

@@ -1,8 +1,9 @@
 /* Channels of one XlaCompiler. Programs that communicate must be compiled with the same table,
  * which maps a key to one channel number. Transfers to and from the host are listed with their key,
- * type and shape. Owner:  keys are copied; the table lives until xla_channels_deinit. Thread: one
- * at a time. Source: XlaCompiler::GetChannelHandle, SetDeviceToHostMetadata,
- * SetHostToDeviceMetadata. */
+ * type and shape.
+ * Owner:  keys are copied; the table lives until xla_channels_deinit.
+ * Thread: one at a time.
+ * Source: XlaCompiler::GetChannelHandle, SetDeviceToHostMetadata, SetHostToDeviceMetadata. */
 #ifndef TF_XLA_CHANNELS_H
 #define TF_XLA_CHANNELS_H
 

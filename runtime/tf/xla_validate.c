@@ -86,9 +86,8 @@ static hr_status_t visit_node(validation_t *v, const tf_node_t *node) {
   return visit_attrs(v, node);
 }
 
-/* Nodes that the needed outputs depend on, by a stack of node numbers.
- * Fed nodes hide what they depend on. The first pass takes needed outputs, the second control
- * results. */
+/* Visits the nodes that the needed outputs depend on, by a stack of node numbers. Fed nodes hide
+ * their inputs. The first pass takes needed outputs, the second control results. */
 static hr_status_t visit_body(validation_t *v, const tf_body_t *body, int count,
                               const tf_input_t *needed, const bool *is_fed) {
   int *stack;

@@ -4,7 +4,7 @@
  * one partial result per machine.
  * Order: within a machine in listed order, then machine by machine.
  * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other
- * machine; 1/lanes of the machine's arithmetic per rank. */
+ *        machine; 1/lanes of the machine's arithmetic per rank. */
 #include <string.h>
 
 #include "transport/algorithms/hierarchy.h"

@@ -6,7 +6,8 @@
  *          message; over several machines, reorderable reductions combine machine by machine. Equal
  *          inputs give equal bits on all ranks, in every run.
  * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed;
- * NO_MEMORY; errors of the reducer and of endpoint->interrupted. Outputs are then unspecified.
+ *          NO_MEMORY; errors of the reducer and of endpoint->interrupted. Outputs are then
+ *          unspecified.
  * Memory:  requests and their scratch space are reused: a warmed-up transfer allocates nothing.
  * Thread:  that of the endpoint. */
 #ifndef TP_COLLECTIVE_H
@@ -17,8 +18,9 @@
 
 /* Memory shared with the processes of this machine: transfers among them access it in place, while
  * other memory is copied through staging buffers. NULL: none is left, or the endpoint shares none;
- * use any memory instead. *out_owner is for tp_free. Thread: any. Lifetime: may outlive
- * tp_close. */
+ * use any memory instead. *out_owner is for tp_free.
+ * Thread:   any.
+ * Lifetime: may outlive tp_close. */
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
 bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* true for memory of tp_alloc */

@@ -1,10 +1,11 @@
 /* Messages between the processes of one machine through shared memory: a transport (tp_vtable_t)
  * for the ranks of this machine, including this one, used beside the endpoint of the whole world.
- * Nothing is buffered: a send of any size is done when its receive has read it. Cost: four cache
- * lines from core to core for the header; payloads are copied once, those that are first copied to
- * shared memory twice. shm_p2p.c explains the protocols.
+ * Nothing is buffered: a send of any size is done when its receive has read it. shm_p2p.c explains
+ * the protocols.
+ * Cost:    four cache lines from core to core for the header; payloads are copied once, those that
+ *          are first copied to shared memory twice.
  * Errors:  UNAVAILABLE the peer has ended, or the kernel refused to read its memory; DISAGREE the
- * other side names another size; NO_MEMORY shared memory is used up.
+ *          other side names another size; NO_MEMORY shared memory is used up.
  * Thread:  as in transport.h. */
 #ifndef TP_SHM_P2P_H
 #define TP_SHM_P2P_H

@@ -8,8 +8,8 @@
 /* Creates a target machine for code that object_loader.h can link (position independent, small
  * model).
  * quick:  takes two thirds of the time; its code is equally good for kernels with few ops per load
- * (jit_kernel_is_simple). Only for the module jit_llvm: quick code of the shared library would be
- * far worse.
+ *         (jit_kernel_is_simple). Only for the module jit_llvm: quick code of the shared library
+ *         would be far worse.
  * Owner:  the caller disposes of it by llvm_api.DisposeTargetMachine.
  * Thread: a machine belongs to one thread at a time.
  * Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator for the target. */

@@ -7,7 +7,8 @@
  * as ops/kernels/elementwise/scalar.h defines them. The others are within 2 ulp of the exact result
  * on all of f32 and f64, huge arguments of sine and denormal results included;
  * tests/accuracy/compiled_ulp.md has the measured figures. Denormals, signed zeros, infinities and
- * NaNs are as the C library has them. Cost: tests/bench/bench_math.c measures it. */
+ * NaNs are as the C library has them.
+ * Cost: tests/bench/bench_math.c measures it. */
 #ifndef JIT_MATH_H
 #define JIT_MATH_H
 

@@ -10,10 +10,11 @@
 bool mlir_is_bytecode(const void *bytes, size_t size);
 
 /* Reads a module into the same tree as its text. VHLO of any version is converted to StableHLO;
- * casts between the two are removed. Owner:  module->source is set by the caller and outlives the
- * tree: names and elements point into it. Elements that are used in place have
- * module->source_buffer as their buffer. Errors: INVALID with the offset of the byte. Cost: memory
- * is bounded by a multiple of the file's size. */
+ * casts between the two are removed.
+ * Owner:  module->source is set by the caller and outlives the tree: names and elements point into
+ *         it. Elements that are used in place have module->source_buffer as their buffer.
+ * Errors: INVALID with the offset of the byte.
+ * Cost:   memory is bounded by a multiple of the file's size. */
 hr_status_t mlir_read_bytecode(mlir_module_t *module);
 
 typedef struct mlir_write_options {

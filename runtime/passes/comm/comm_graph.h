@@ -27,8 +27,9 @@ typedef struct comm_graph {
 
 /* Builds the graph. It is empty (count 0) for computations whose order was chosen before: those
  * with control predecessors or asynchronous collectives, bodies of fusions and of asynchronous
- * wrappers. Cost:   collectives times instructions; empty as well if that exceeds a budget. Errors:
- * NO_MEMORY. */
+ * wrappers.
+ * Cost:   collectives times instructions; empty as well if that exceeds a budget.
+ * Errors: NO_MEMORY. */
 hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation,
                             comm_graph_t *out_graph);
 

@@ -1,8 +1,9 @@
 /* The exporter from the IR to an MLIR tree of StableHLO: declarations shared by its files. Tuples
  * are dissolved: an instruction corresponds to the list of its leaves, and only custom calls have
- * tuples. Errors: exporter_t.status keeps the first failure; later results are NULL, and all
- * functions accept NULL, so that calls can be nested. Owner:  everything lives in the arena of the
- * tree. */
+ * tuples.
+ * Errors: exporter_t.status keeps the first failure; later results are NULL, and all functions
+ * accept NULL, so that calls can be nested.
+ * Owner:  everything lives in the arena of the tree. */
 #ifndef STABLEHLO_EXPORT_H
 #define STABLEHLO_EXPORT_H
 
