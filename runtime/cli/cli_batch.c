@@ -51,7 +51,7 @@ static hr_status_t append_record(const char *report, size_t index, cli_case_resu
   return st;
 }
 
-/* Any rank's failure is the case's; rank 0 reports for all. */
+/* A case fails if any rank fails; rank 0 reports for all. */
 static hr_status_t report_together(hlorun_client_t *client, const char *report, size_t index,
                                    cli_case_result_t verdict, const hr_strbuf_t *text) {
   bool fine;
@@ -65,9 +65,8 @@ static hr_status_t report_together(hlorun_client_t *client, const char *report, 
   return st;
 }
 
-/* After a failure in the middle of a run the processes cannot agree any more. Rank 0 reports first,
- * since its failure is often that of all. The record ends this launch; the parent starts another.
- */
+/* After a failure in the middle of a run the processes cannot agree. Rank 0 reports first, since
+ * often all ranks have its failure. The record ends this launch; the parent starts another. */
 static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index,
                                 const hr_strbuf_t *text) {
   if (hlorun_client_rank(client)) nanosleep(&(struct timespec){0, 300000000}, NULL);
@@ -75,8 +74,8 @@ static hr_status_t report_alone(hlorun_client_t *client, const char *report, siz
   return st ? st : cli_reported(HR_CANCELLED);
 }
 
-/* Runs one case in all ranks. Ranks that are out of step cannot agree on a verdict any more, so
- * each reports for itself. */
+/* Runs one case in all ranks. Ranks that are out of step cannot agree on a verdict, so that each
+ * reports for itself. */
 static hr_status_t work_one(hlorun_client_t *client, const char *report,
                             const hlo_tolerance_t *tolerance, const cli_case_t *one, size_t index,
                             bool *out_of_step) {
@@ -89,7 +88,7 @@ static hr_status_t work_one(hlorun_client_t *client, const char *report,
   return st;
 }
 
-/* A record of no case: the processes have started. */
+/* Appends a record without a case: the processes have started. */
 static hr_status_t announce(const char *report) {
   hr_strbuf_t nothing;
   hr_strbuf_init(&nothing);
@@ -97,8 +96,8 @@ static hr_status_t announce(const char *report) {
 }
 
 /* The main function of a worker: one client for all cases, since starting a world costs more than
- * most cases. It ends at the first case that leaves the ranks out of step; the launcher starts the
- * rest anew. */
+ * most cases. It ends at the first case that leaves the ranks out of step; the parent launches the
+ * remaining cases again. */
 hr_status_t cli_batch_work(const char *report, const hr_options_t *options,
                            const hlorun_client_options_t *client_options,
                            const hlo_tolerance_t *tolerance, const cli_case_t *cases,
@@ -131,8 +130,8 @@ typedef struct launch {
   pid_t pid;
 } launch_t;
 
-/* Forks `hlorun test --worker WORLD:REPORT OPTIONS -- PROGRAMS` under the launcher, in a process
- * group of its own, so that a signal reaches all of it. Exit code 127: exec failed. */
+/* Forks `hlorun test --worker WORLD:REPORT OPTIONS -- PROGRAMS` under the launcher, in a new
+ * process group, so that a signal reaches all of it. Exit code 127: exec failed. */
 static hr_status_t start_launch(launch_t *launch) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -184,8 +183,8 @@ static void end_launch(launch_t *launch) {
   launch->pid = 0;
 }
 
-/* Records that are damaged or name a case twice are passed over: the case then counts as one
- * without a result. */
+/* Damaged records, and second records of a case, are ignored: a case without a record counts as
+ * one without a result. */
 static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn outcome,
                                void *context) {
   size_t index;
@@ -200,8 +199,8 @@ static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn ou
   return outcome(context, launch->chosen[index], (cli_case_result_t)verdict, text + 1);
 }
 
-/* Hands on the records that were completed since the last call; an unfinished one at the end waits
- * for the next. */
+/* Passes on the records completed since the last call; an unfinished one at the end is read
+ * later. */
 static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *context) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(launch->report, &bytes));
@@ -268,7 +267,7 @@ static hr_status_t run_launch(launch_t *launch, cli_outcome_fn outcome, void *co
   return st;
 }
 
-/* One case in a launch of its own: its record, else the exit of the launch, is the outcome. */
+/* Runs one case in a separate launch: the outcome is its record, else the exit of the launch. */
 static hr_status_t run_alone(launch_t launch, cli_outcome_fn outcome, void *context) {
   char end[96];
   launch.count = 1;

@@ -1,5 +1,6 @@
-/* Asks each library for its version. Libraries that programs open when they need them are opened
- * here too, which takes some tens of milliseconds; MPI is loaded and not initialised. */
+/* Prints the version of each library, as the library reports it. Libraries that are loaded on
+ * demand are opened here too, which takes some tens of milliseconds; MPI is loaded but not
+ * initialised. */
 #include "cli/cli_build.h"
 
 #include <dlfcn.h>
@@ -24,14 +25,14 @@ typedef char version_t[VERSION_MAX];
 
 /* --- linked libraries --- */
 
-/* Linked libraries are always there; only their versions are asked for. */
+/* Linked libraries are always present; only their versions are needed. */
 static bool find_libuv(version_t into) {
   snprintf(into, VERSION_MAX, "%s", uv_version_string());
   return true;
 }
 
-/* The version of the library that is loaded, not that of the headers: major, minor and release in
- * 16, 8 and 8 bits. */
+/* The version of the loaded library, not of its headers: major, minor and release in 16, 8 and 8
+ * bits. */
 static bool find_hwloc(version_t into) {
   unsigned version = hwloc_get_api_version();
   snprintf(into, VERSION_MAX, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255);
@@ -44,7 +45,7 @@ static bool find_zlib(version_t into) {
   return true;
 }
 
-/* "fftw-3.3.10-sse2-avx": the number alone. */
+/* The number in "fftw-3.3.10-sse2-avx". */
 static bool find_fftw(version_t into) {
   const char *number = strpbrk(fftw_version, "0123456789");
   if (!number) return false;
@@ -54,14 +55,14 @@ static bool find_fftw(version_t into) {
 
 /* --- libraries opened at run time --- */
 
-/* A library that is not installed is no failure here. */
+/* A library that is not installed is not a failure here. */
 static bool find_symbol(hr_library_t library, const char *symbol, void **out_address) {
   hr_status_t st = hr_dl_symbol(library, symbol, out_address);
   hr_status_release(st);
   return !st;
 }
 
-/* LAPACK's own version, not that of the library that has it. */
+/* LAPACK's own version, not that of the library that contains it. */
 static bool find_lapack(version_t into) {
   int major = 0, minor = 0, patch = 0;
   void *address;
@@ -83,7 +84,7 @@ static bool find_onednn(version_t into) {
   return true;
 }
 
-/* NULL where the module was not built or not installed. */
+/* NULL if the module was not built or not installed. */
 static void *open_module(const char *file, int flags) {
   void *module = NULL;
   hr_status_release(hr_dl_module(file, flags, &module));
@@ -107,7 +108,7 @@ static bool find_llvm(version_t into) {
 #endif
 }
 
-/* The first line of what the library says of itself: "Open MPI v4.1.4, package: ...". */
+/* The first line of MPI's version text: "Open MPI v4.1.4, package: ...". */
 static bool find_mpi(version_t into) {
   typedef int version_fn(char *, int *);
   char text[8192] = "";
@@ -119,7 +120,7 @@ static bool find_mpi(version_t into) {
   return true;
 }
 
-/* The first mpirun in PATH, as the launcher takes it. */
+/* The first mpirun in PATH, which the launcher uses, too. */
 static bool find_mpirun(version_t into) {
   const char *path = getenv("PATH");
   char file[4096];
@@ -165,7 +166,7 @@ static hr_status_t print_and_free(hr_strbuf_t *text) {
   return st;
 }
 
-/* The first line is for scripts, and stays as it is. */
+/* The format of the first line is stable: scripts parse it. */
 hr_status_t cli_print_version(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -179,7 +180,7 @@ hr_status_t cli_print_version(void) {
   return print_and_free(&text);
 }
 
-/* Marks as in a list of tasks: [x] is there, [ ] is missing. */
+/* Marks as in a task list: [x] present, [ ] missing. */
 hr_status_t cli_check_build(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

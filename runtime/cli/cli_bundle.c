@@ -1,6 +1,6 @@
-/* The .meta file is JSON, of which one list is read: "input_locations", with an object for each
- * parameter: {"type_": "parameter" | "constant" | "input_arg", "position": 0, "name": "fc.weight"}.
- * Names are file names within data/; those that would lead out of it are refused. */
+/* Reads one list of the .meta file, which is JSON: "input_locations", with an object for each
+ * parameter: {"type_": "parameter" | "constant" | "input_arg", "position": 0, "name":
+ * "fc.weight"}. Names are file names within data/; names that lead out of it are refused. */
 #include "cli/cli_bundle.h"
 
 #include <glob.h>
@@ -11,7 +11,7 @@
 
 #define META ".meta"
 
-/* Follows links; a folder is no file. */
+/* True for a regular file or a link to one. */
 static bool is_file(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -39,7 +39,7 @@ static hr_status_t find_meta(hr_arena_t *arena, const char *folder, const char *
   return st;
 }
 
-/* A SavedModel of TensorFlow is its file; *out_path is NULL if the folder is none. */
+/* A SavedModel of TensorFlow: *out_path is its file, or NULL if the folder is not one. */
 static hr_status_t find_saved_model(hr_arena_t *arena, const char *folder, const char **out_path) {
   static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -50,7 +50,7 @@ static hr_status_t find_saved_model(hr_arena_t *arena, const char *folder, const
   return NULL;
 }
 
-/* A folder that stands for no program: which of its files would be one. */
+/* The error for a folder that is not a bundle; names a file that may be a program. */
 static hr_status_t no_bundle(hr_arena_t *arena, const char *folder) {
   static const char *const endings[] = {"before_optimizations.txt", ".hlo", ".mlir", ".mlirbc",
                                         ".hlo.pb"};
@@ -67,7 +67,7 @@ static hr_status_t no_bundle(hr_arena_t *arena, const char *folder) {
   return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder, and has no program", folder);
 }
 
-/* Bytecode is smaller and has no printed constants: it comes first. */
+/* Bytecode is preferred: it is smaller and has no printed constants. */
 hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char **out_path) {
   static const char *const endings[] = {".bytecode", ".mlirbc", ".mlir"};
   struct stat info;
@@ -86,7 +86,7 @@ hr_status_t cli_bundle_program(hr_arena_t *arena, const char *path, const char *
   return no_bundle(arena, path);
 }
 
-/* --- the list of places --- */
+/* --- the list input_locations --- */
 
 typedef struct place {
   char type[32], name[512];
@@ -97,7 +97,7 @@ typedef struct scanner {
   const char *path, *at, *end;
 } scanner_t;
 
-/* All failures of the scanner name the file, which is not the program. */
+/* Errors of the scanner name the .meta file, which is not the program. */
 static hr_status_t damaged(const scanner_t *s, const char *want) {
   return hr_error(HR_INVALID, "%s: its input_locations are damaged, want %s", s->path, want);
 }
@@ -110,7 +110,7 @@ static bool accept(scanner_t *s, char wanted) {
   return true;
 }
 
-/* A string without escapes, as names of weights are. */
+/* A string without escapes, which names of weights do not have. */
 static hr_status_t scan_string(scanner_t *s, char *into, size_t size) {
   if (!accept(s, '"')) return damaged(s, "a string");
   const char *stop = memchr(s->at, '"', (size_t)(s->end - s->at));
@@ -122,7 +122,7 @@ static hr_status_t scan_string(scanner_t *s, char *into, size_t size) {
   return NULL;
 }
 
-/* Other fields have strings as values, which are skipped. */
+/* Other fields have strings as values; these are skipped. */
 static hr_status_t scan_field(scanner_t *s, place_t *place) {
   char key[64], ignored[512];
   HR_TRY(scan_string(s, key, sizeof key));
@@ -140,7 +140,7 @@ static hr_status_t scan_field(scanner_t *s, place_t *place) {
   return NULL;
 }
 
-/* Fields may come in any order; a place without a position has -1. */
+/* Fields may come in any order; position is -1 if absent. */
 static hr_status_t scan_place(scanner_t *s, place_t *out_place) {
   *out_place = (place_t){.position = -1};
   if (!accept(s, '{')) return damaged(s, "'{'");
@@ -153,7 +153,7 @@ static hr_status_t scan_place(scanner_t *s, place_t *out_place) {
 
 /* --- arrays --- */
 
-/* The file of a place; empty: it is for the caller to give. */
+/* The file of a place; empty for an input of the caller. */
 static hr_status_t file_of(const scanner_t *s, const char *folder, const place_t *place,
                            char into[4096]) {
   int used = 0;
@@ -167,7 +167,7 @@ static hr_status_t file_of(const scanner_t *s, const char *folder, const place_t
   return used < 4096 ? NULL : damaged(s, "a shorter path");
 }
 
-/* Files of arrays have no ending there. */
+/* Files of arrays have no file name extension there. */
 static hr_status_t take_array(const char *path, const cli_signature_t *signature, int k,
                               hlo_value_t **slot) {
   npy_t npy;
@@ -177,13 +177,13 @@ static hr_status_t take_array(const char *path, const cli_signature_t *signature
   return st;
 }
 
-/* What is done with the place of parameter `k`; `folder` holds data/ and constants/. */
+/* Callback for the place of parameter `k`; `folder` contains data/ and constants/. */
 typedef struct visitor visitor_t;
 struct visitor {
   const char *folder;
-  cli_signature_t *signature; /* whose names are set, or */
+  cli_signature_t *signature; /* NULL, or signature whose names are set */
   const cli_signature_t *given;
-  hlo_value_t **values; /* that are filled in */
+  hlo_value_t **values; /* values that are set */
   int *positions;
   hr_status_t (*visit)(const visitor_t *visitor, const scanner_t *s, int k, const place_t *place);
 };
@@ -196,7 +196,7 @@ static hr_status_t take_place(const visitor_t *visitor, const scanner_t *s, int 
   return take_array(path, visitor->given, k, &visitor->values[k]);
 }
 
-/* Weights have names, inputs of the caller numbers: input0, input1, ... */
+/* Weights have names; inputs of the caller are named input0, input1, ... */
 static hr_status_t name_place(const visitor_t *visitor, const scanner_t *s, int k,
                               const place_t *place) {
   cli_signature_t *signature = visitor->signature;
@@ -223,7 +223,7 @@ static hr_status_t visit_all(scanner_t *s, const visitor_t *visitor, int param_c
   return NULL;
 }
 
-/* A .meta file without the list says nothing about arguments. */
+/* Without the list, a .meta file does not describe arguments. */
 static hr_status_t visit_file(const char *meta, hr_buffer_t *bytes, const visitor_t *visitor,
                               int param_count) {
   static const char key[] = "\"input_locations\"";
@@ -234,7 +234,7 @@ static hr_status_t visit_file(const char *meta, hr_buffer_t *bytes, const visito
   return found ? visit_all(&s, visitor, param_count) : NULL;
 }
 
-/* Nothing is done for a program that has no .meta file beside it. */
+/* Does nothing for a program without a .meta file. */
 static hr_status_t visit_bundle(const char *program_path, visitor_t *visitor, int param_count) {
   char meta[4096], folder[4096];
   hr_buffer_t *bytes;
@@ -253,7 +253,7 @@ static hr_status_t visit_bundle(const char *program_path, visitor_t *visitor, in
   return st;
 }
 
-/* Values that are there already stay: an option overrides a weight. */
+/* Values that are already set stay: an option overrides a weight. */
 hr_status_t cli_bundle_inputs(const char *program_path, const cli_signature_t *signature,
                               hlo_value_t **values) {
   visitor_t visitor = {.given = signature, .values = values, .visit = take_place};

@@ -85,7 +85,7 @@ hr_status_t cli_canvas_create(int width, int height, int scale, cli_canvas_t *ou
   return NULL;
 }
 
-/* A canvas of zeros may be released too. */
+/* Accepts a zeroed canvas. */
 void cli_canvas_deinit(cli_canvas_t *canvas) {
   hr_free(canvas->rgb);
   canvas->rgb = NULL;
@@ -129,7 +129,7 @@ void cli_canvas_line(cli_canvas_t *canvas, double x1, double y1, double x2, doub
 
 /* --- text --- */
 
-/* Capital letters are drawn as small ones. */
+/* Capital letters are mapped to small ones. */
 static const char *strokes_of(char letter) {
   char small = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
   for (size_t i = 0; i < sizeof glyphs / sizeof *glyphs; i++)
@@ -167,7 +167,7 @@ void cli_canvas_text(cli_canvas_t *canvas, double x, double y, cli_anchor_t anch
 
 /* --- PNG --- */
 
-/* Big endian, as PNG has all its numbers. */
+/* Big-endian, as all numbers in PNG. */
 static void put_u32(uint8_t *at, uint32_t value) {
   for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (24 - 8 * i));
 }
@@ -179,7 +179,7 @@ static hr_status_t write_chunk(hr_file_writer_t *file, const char *type, const u
   put_u32(head, (uint32_t)size);
   memcpy(head + 4, type, 4);
   uLong sum = crc32_z(0, head + 4, 4);
-  if (size) sum = crc32_z(sum, data, size); /* without data it would begin anew */
+  if (size) sum = crc32_z(sum, data, size); /* crc32_z() without data would restart */
   put_u32(tail, (uint32_t)sum);
   HR_TRY(hr_file_write(file, head, sizeof head));
   if (size) HR_TRY(hr_file_write(file, data, size));
@@ -198,7 +198,7 @@ static hr_status_t write_chunks(const cli_canvas_t *canvas, hr_file_writer_t *fi
   return write_chunk(file, "IEND", NULL, 0);
 }
 
-/* Each row begins with the number of its filter: 0, none. */
+/* Each row begins with its filter number: 0, none. */
 static void copy_rows(const cli_canvas_t *canvas, uint8_t *to) {
   size_t row = (size_t)canvas->width * 3;
   for (int y = 0; y < canvas->height; y++, to += row + 1) {

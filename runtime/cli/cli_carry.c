@@ -20,8 +20,8 @@ static bool parse_range(const char *text, const char *stop, int *out_first, int 
   return end == stop && last >= first;
 }
 
-/* entry := range ':' range; range := number ['-' number]. Both ranges have one length; it is
- * limited, so that a slip does not ask for gigabytes. */
+/* entry := range ':' range; range := number ['-' number]. Both ranges have the same length, which
+ * is limited, so that a typing error does not allocate gigabytes. */
 static hr_status_t parse_entry(const char *text, size_t size, cli_carry_t *carry) {
   const char *stop = text + size, *colon = memchr(text, ':', size);
   int out_first, out_last, in_first, in_last;

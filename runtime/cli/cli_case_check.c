@@ -1,7 +1,7 @@
-/* Programs that check themselves: StableHLO text with check ops, or with comments that say which
- * lines are wrong (expected-error). A file may hold several modules, separated by "// -----"; each
- * that has check ops is run by its entry, of others all functions are verified. Files of the
- * project's other tests, which say how its tools rewrite them, are only read. */
+/* Programs that check themselves: StableHLO text with check ops, or with comments that mark wrong
+ * lines (expected-error). A file may have several modules, separated by "// -----": a module with
+ * check ops is executed from its entry; otherwise all functions are verified. The StableHLO
+ * project's other tests, which describe rewrites by its tools, are only read. */
 #include <string.h>
 
 #include "base/buffer.h"
@@ -22,14 +22,14 @@ static bool has_checks(hr_str_t text) {
 
 static bool is_refused(hr_str_t text) { return has_word(text, "expected-error"); }
 
-/* Such a file needs no arrays beside it: it checks its results, must be refused, or is one that
- * the StableHLO tools read. */
+/* True for a file that needs no arrays beside it: it checks its results, must be refused, or is a
+ * test of the StableHLO tools. */
 bool cli_case_checks_itself(hr_str_t text) {
   return has_checks(text) || is_refused(text) ||
          (has_word(text, "// RUN:") && has_word(text, "stablehlo-"));
 }
 
-/* The text up to the next separator, wherever it stands; moves *at to the line behind it. */
+/* The text up to the next separator; moves *at to the line after it. */
 static hr_str_t next_piece(const char **at, const char *end) {
   hr_str_t piece = {*at, (size_t)(end - *at)};
   const char *stop = memmem(piece.data, piece.size, SEPARATOR, strlen(SEPARATOR));
@@ -39,7 +39,7 @@ static hr_str_t next_piece(const char **at, const char *end) {
   return piece;
 }
 
-/* Does it hold a function, or a module, outside of comments? */
+/* True if there is a function or a module outside of comments. */
 static bool has_program(hr_str_t piece) {
   const char *at = piece.data, *end = at + piece.size;
   while (at < end) {
@@ -52,8 +52,8 @@ static bool has_program(hr_str_t piece) {
   return false;
 }
 
-/* The piece with as many empty lines before it as the file has, so that messages count lines as
- * editors do. */
+/* The piece with preceding empty lines as in the file, so that messages have the file's line
+ * numbers. */
 static hr_status_t in_its_place(hr_str_t file, hr_str_t piece, hr_buffer_t **out_buffer) {
   size_t lines = 0, before = (size_t)(piece.data - file.data);
   for (size_t i = 0; i < before; i++) lines += file.data[i] == '\n';
@@ -99,7 +99,7 @@ static hr_status_t run_bytes(hlorun_client_t *client, const cli_case_t *one, hr_
   return st;
 }
 
-/* A program that should be refused, at a line where the piece says so or elsewhere in it. */
+/* Expects that a program is refused, at a marked line or elsewhere in the piece. */
 static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status_t st) {
   hr_code_t code = hr_status_code(st);
   if (st && code != HR_INVALID && code != HR_UNSUPPORTED) return st;
@@ -115,8 +115,7 @@ static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status
                   HR_STR_ARGS(text));
 }
 
-/* Files that only say how the project's tools rewrite them hold what those accept, which may be
- * more than is valid. */
+/* Tests of the StableHLO tools contain anything the tools accept, which may be invalid programs. */
 static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffer_t *bytes) {
   mlir_module_t *tree;
   if (has_checks(file) || is_refused(file)) return read_verify_functions(one->program, bytes, NULL);

@@ -19,7 +19,7 @@ typedef struct case_run {
   bool out_of_step;
 } case_run_t;
 
-/* Options override directives, and these the defaults. */
+/* Options override directives, which override the defaults. */
 static hlo_tolerance_t merge_tolerances(hlo_tolerance_t directive, const hlo_tolerance_t *option) {
   if (option->rtol >= 0) directive.rtol = option->rtol;
   if (option->atol >= 0) directive.atol = option->atol;
@@ -84,7 +84,7 @@ static void release_case(case_run_t *run) {
   hr_arena_deinit(&run->arena);
 }
 
-/* What the lines about arrays do not say already. */
+/* Adds what the lines about arrays do not contain. */
 static void add_status(hr_strbuf_t *text, hr_status_t status) {
   if (!status || hr_status_code(status) == HR_MISMATCH || cli_is_reported(status)) return;
   char *report = hr_status_format(status);

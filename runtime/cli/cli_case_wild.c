@@ -1,6 +1,6 @@
 /* Runs a program in both engines on wild inputs (NaN, infinities, ends of integers, indices out of
- * range) and compares results, or exit codes if both refuse. The reference engine is the measure.
- */
+ * range) and compares results, or exit codes if both refuse. The reference engine is correct by
+ * definition. */
 #include <stdlib.h>
 
 #include "cli/cli_case.h"
@@ -12,7 +12,7 @@ typedef struct wild_run {
   hlorun_client_t *client;
   hlorun_program_t *program;
   cli_signature_t interface;
-  hlo_value_t **args, **results; /* NULL: there are none */
+  hlo_value_t **args, **results; /* NULL: none */
   hr_status_t status;
 } wild_run_t;
 
@@ -51,7 +51,7 @@ static void release(wild_run_t *run) {
   hr_status_release(run->status);
 }
 
-/* Result k; false: they differ, as a line of the text says. */
+/* Compares result k; if false, a line of the text describes the difference. */
 static bool is_same_result(const hlo_value_t *got, const hlo_value_t *want, int k,
                            const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   hlo_difference_t difference;
@@ -76,8 +76,7 @@ static void add_status(hr_strbuf_t *text, const char *engine, hr_status_t status
   free(report);
 }
 
-/* Equal codes of failure pass: out-of-range arguments may be refused, if both engines refuse them
- * alike. */
+/* Equal failure codes pass: out-of-range arguments may be refused if both engines do so. */
 static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
                                  const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   bool is_same = true;

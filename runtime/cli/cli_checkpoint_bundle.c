@@ -1,5 +1,5 @@
-/* Checkpoints in TensorFlow's form, beside the arrays that a run goes on from. Replicas have the
- * same variables, so that those of rank 0 are all. */
+/* Checkpoints in TensorFlow's format, written besides the arrays from which a run resumes.
+ * Replicas have the same variables, so that those of rank 0 are sufficient. */
 #include <string.h>
 
 #include "cli/cli_checkpoint_parts.h"
@@ -33,7 +33,7 @@ static hr_status_t list_changes(const cli_checkpoint_t *checkpoint, hr_arena_t *
   return NULL;
 }
 
-/* Writes PREFIX.*, with what the program's own checkpoint has besides. */
+/* Writes PREFIX.*, with the other tensors of the program's own checkpoint. */
 static hr_status_t write_bundle(const cli_checkpoint_t *checkpoint, hr_arena_t *arena,
                                 const char *prefix) {
   tensor_bundle_t source = {0};
@@ -41,8 +41,7 @@ static hr_status_t write_bundle(const cli_checkpoint_t *checkpoint, hr_arena_t *
   int count;
   HR_TRY(list_changes(checkpoint, arena, &count, &changes));
   if (checkpoint->source) HR_TRY(tensor_bundle_open(arena, checkpoint->source, &source));
-  hr_status_t st =
-      tensor_bundle_write(prefix, checkpoint->source ? &source : NULL, count, changes);
+  hr_status_t st = tensor_bundle_write(prefix, checkpoint->source ? &source : NULL, count, changes);
   tensor_bundle_close(&source);
   return st;
 }

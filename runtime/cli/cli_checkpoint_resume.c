@@ -49,7 +49,7 @@ static hr_status_t agree(const resume_t *resume, hr_status_t status) {
   return say(cli_agree(client_of(resume), status));
 }
 
-/* --- what is there --- */
+/* --- list of checkpoints --- */
 
 static int oldest_first(const void *a, const void *b) {
   const candidate_t *x = a, *y = b;
@@ -101,7 +101,7 @@ static hr_status_t list_candidates(resume_t *resume) {
   return NULL;
 }
 
-/* --- which of them is whole --- */
+/* --- search for a whole checkpoint --- */
 
 static bool replicas_agree(const cli_manifest_t *manifest) {
   int partitions = manifest->num_partitions;
@@ -203,7 +203,7 @@ static hr_status_t find_newest(resume_t *resume, bool *out_found) {
   return NULL;
 }
 
-/* --- its values --- */
+/* --- values --- */
 
 static hr_status_t find_array(const npz_t *npz, const char *path, const char *name,
                               npy_t *out_npy) {
@@ -267,7 +267,7 @@ static void warn_of_unused(const cli_checkpoint_t *checkpoint, const npz_t *npz,
   }
 }
 
-/* From its own file where the mesh is the same. */
+/* Reads from this process's file if the mesh is the same, else from all files. */
 static hr_status_t read_carried(const resume_t *resume, const npz_t *npz, const char *step_path,
                                 const char *path, hlo_value_t **values) {
   const cli_checkpoint_t *checkpoint = resume->checkpoint;
@@ -299,7 +299,7 @@ static hr_status_t read_values(resume_t *resume, hlo_value_t **values) {
   return st;
 }
 
-/* --- its program --- */
+/* --- program --- */
 
 typedef struct program_of_rank {
   int old_rank;
@@ -337,7 +337,7 @@ static hr_status_t compare_programs(resume_t *resume) {
   return NULL;
 }
 
-/* --- all together --- */
+/* --- the whole resumption --- */
 
 /* On rank 0: renames checkpoints that were not whole, and lists older ones for --keep. */
 static hr_status_t settle(resume_t *resume) {

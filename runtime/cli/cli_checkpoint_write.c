@@ -10,7 +10,7 @@
 
 #define PATIENCE_S 120 /* seconds until the files of other processes must appear */
 
-/* --- a worker writes this process's part --- */
+/* --- part of this process --- */
 
 /* For a global array: its sizes and where this process's part begins, so that it can be put
  * together on another mesh. */
@@ -76,7 +76,7 @@ static hr_status_t write_local(const cli_checkpoint_t *checkpoint, const cli_fol
   return cli_folder_write(folder, name, false, text, (size_t)size); /* read once, and removed */
 }
 
-/* --- and rank 0's makes a checkpoint of all parts --- */
+/* --- checkpoint of all parts, on rank 0 --- */
 
 static bool parse_sum(const hr_buffer_t *bytes, cli_sum_t *sum) {
   char text[256];
@@ -116,7 +116,7 @@ static hr_status_t await_sum(const cli_checkpoint_t *checkpoint, const cli_folde
   return NULL;
 }
 
-/* --- what is in the folder besides --- */
+/* --- older checkpoints --- */
 
 bool cli_checkpoint_is_damage(hr_status_t status) {
   hr_code_t code = hr_status_code(status);
@@ -151,7 +151,7 @@ static void discard(const cli_checkpoint_t *checkpoint, const char *name) {
   snprintf(gone, sizeof gone, "gone-%.200s", name);
   hr_status_t st = cli_folder_rename(&checkpoint->folder, name, gone);
   cli_folder_remove(&checkpoint->folder, st ? name : gone);
-  hr_status_release(st); /* room that is not won back now is won back later */
+  hr_status_release(st); /* a later run removes the rest */
 }
 
 static hr_status_t check_files(const cli_checkpoint_t *checkpoint, hr_arena_t *arena,
@@ -209,7 +209,7 @@ static void remove_old(cli_checkpoint_t *checkpoint) {
   checkpoint->retained.count = left;
 }
 
-/* The first new checkpoint of --overwrite is whole: those of the training that it replaces go. */
+/* Removes the replaced training's checkpoints once the first one of --overwrite is whole. */
 static hr_status_t remove_replaced(cli_checkpoint_t *checkpoint, hr_arena_t *arena) {
   const char **names;
   int count;
@@ -223,7 +223,7 @@ static hr_status_t remove_replaced(cli_checkpoint_t *checkpoint, hr_arena_t *are
   return NULL;
 }
 
-/* --- all together --- */
+/* --- the whole write --- */
 
 static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                                 const char *writing) {
@@ -279,7 +279,7 @@ static hr_status_t write_all(cli_checkpoint_t *checkpoint) {
   return st;
 }
 
-/* A folder that has been taken away is no invalid program. */
+/* INVALID, which means an invalid program, becomes UNAVAILABLE, as for a missing folder. */
 hr_status_t cli_checkpoint_write(cli_checkpoint_t *checkpoint) {
   hr_status_t st = write_all(checkpoint);
   if (hr_status_code(st) != HR_INVALID) return st;

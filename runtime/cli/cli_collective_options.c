@@ -1,5 +1,5 @@
-/* Rank 0 gathers what all processes were given and compares it with its own; it alone knows of a
- * difference until the status is agreed upon. */
+/* Rank 0 gathers the options of all processes and compares them with its own; only rank 0 knows of
+ * a difference until the status is agreed upon. */
 #include "cli/cli_collective_options.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 static const struct collective_option {
   hr_option_id_t id;
-  bool has_number; /* which must be the same, unless processes have programs of their own */
+  bool has_number; /* the number must be equal, unless processes have different programs */
 } collective_options[] = {{HR_OPTION_STEPS, true},       {HR_OPTION_EPOCHS, true},
                           {HR_OPTION_REPEAT, true},      {HR_OPTION_EVERY, true},
                           {HR_OPTION_CHECKPOINT, false}, {HR_OPTION_VERIFY_COMM, false},
@@ -15,7 +15,7 @@ static const struct collective_option {
                           {HR_OPTION_EXPLAIN, false},    {HR_OPTION_LIMIT, false}};
 enum { OPTIONS = sizeof collective_options / sizeof *collective_options };
 
-/* The number, or 1 for an option whose value may differ; 0: it is not given. */
+/* The number; 1 for an option whose value may differ; 0: not given. */
 static uint64_t number_of(const hr_options_t *options, int k, bool compares_numbers) {
   const struct collective_option *option = &collective_options[k];
   if (!hr_option_is_given(options, option->id)) return 0;
@@ -35,7 +35,7 @@ static hr_status_t difference(int k, int rank, uint64_t theirs, uint64_t mine) {
                   advice);
 }
 
-/* On rank 0. */
+/* Runs on rank 0. */
 static hr_status_t compare(const uint64_t *all, int world) {
   for (int rank = 1; rank < world; rank++)
     for (int k = 0; k < OPTIONS; k++)

@@ -1,15 +1,16 @@
-/* A name's ending is what follows its last dot, or more where an ending of the list has two. */
+/* An ending is the part of a name after its last dot, or more if an ending in the list has two
+ * dots. */
 #include "cli/cli_endings.h"
 
 #include <string.h>
 
-/* A name that is the ending alone, such as ".npz", does not end with it. */
+/* A name that consists only of the ending, such as ".npz", does not have it. */
 bool cli_ends_with(const char *path, const char *ending) {
   size_t size = strlen(path), length = strlen(ending);
   return size > length && strcmp(path + size - length, ending) == 0;
 }
 
-/* Lists all endings, as a sentence has them. */
+/* The message lists all endings. */
 static hr_status_t unknown_ending(const char *option, const char *path,
                                   const char *const *endings) {
   hr_strbuf_t list;
@@ -24,7 +25,7 @@ static hr_status_t unknown_ending(const char *option, const char *path,
   return st;
 }
 
-/* A dot at the start of the name makes a hidden file, no ending. */
+/* A dot at the start of the name means a hidden file, not an ending. */
 hr_status_t cli_check_ending(const hr_options_t *options, hr_option_id_t id,
                              const char *const *endings) {
   const char *path = hr_option_text(options, id);

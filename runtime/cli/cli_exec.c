@@ -1,7 +1,7 @@
-/* Starting executables. The word is recognised by the content of its file, as programs of XLA are:
- * machine code ("\x7f" "ELF") or "#!". It must be asked before anything reads what a launcher says
- * in the environment, for that belongs to the executable. JAX is told where the plugin is, unless
- * the environment says so already, and several processes where their coordinator would be. */
+/* Starting executables. An executable is recognised by the content of its file, like programs of
+ * XLA: machine code ("\x7f" "ELF") or "#!". This must come before anything reads the launcher's
+ * environment variables, which are for the executable. JAX gets the location of the plugin, unless
+ * it is set in the environment, and several processes get the address of their coordinator. */
 #include "cli/cli_exec.h"
 
 #include <arpa/inet.h>
@@ -26,8 +26,8 @@ static bool is_one_of(const char *word, const char *const *words, size_t count) 
   return false;
 }
 
-/* Index of the first word behind `run`, -n and --hosts; argc if there is none, or other options
- * stand before it: those are for programs. */
+/* Index of the first word after `run`, -n and --hosts; argc if there is none, or after other
+ * options, which are for programs. */
 static int find_word(int argc, char *const *argv) {
   static const char *const with_value[] = {"-n", "-np", "--np", "--processes", "-H", "--hosts"};
   int i = 1;
@@ -64,8 +64,8 @@ static bool is_in_path(const char *name) {
   return false;
 }
 
-/* By path, or in PATH where there is no file and no command of that name: `hlorun test` is the
- * command, whatever else is called test. */
+/* True for a path, or a name in PATH if there is no file or command of that name: `hlorun test` is
+ * always the command. */
 static bool names_executable(const char *word) {
   if (strchr(word, '/')) return is_executable(word);
   return !cli_is_command(word) && access(word, F_OK) != 0 && is_in_path(word);
@@ -76,7 +76,7 @@ static bool is_launched(void) {
          (getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"));
 }
 
-/* A folder in front of the others in which Python looks for modules. */
+/* Prepends a folder to Python's module search path. */
 static void prepend_python_path(const char *folder) {
   char value[2 * PATH_MAX];
   const char *path = getenv("PYTHONPATH");
@@ -87,7 +87,7 @@ static void prepend_python_path(const char *folder) {
   if (written < (int)sizeof value) setenv("PYTHONPATH", value, 1);
 }
 
-/* Where the plugin is: beside this command, or where it is installed. */
+/* Sets the location of the plugin: beside this command, or where it is installed. */
 static void tell_jax(void) {
   static const char *const places[] = {"/.libs", "", "/../lib/hlorun"};
   char self[PATH_MAX], value[2 * PATH_MAX];
@@ -109,8 +109,8 @@ static void tell_jax(void) {
   }
 }
 
-/* For jax.distributed.initialize(): a port that is free now, the same for all processes, and the
- * module that tells JAX about it, which is beside the plugin. */
+/* For jax.distributed.initialize(): a free port, the same for all processes, and the folder of the
+ * module that passes it to JAX, which is beside the plugin. */
 static void offer_coordinator(void) {
   char address[32];
   struct sockaddr_in local = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};

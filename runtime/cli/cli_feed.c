@@ -13,9 +13,9 @@
 
 typedef struct fed_param {
   int param;
-  const char *label;        /* text of the option, for messages */
-  const hlo_shape_t *shape; /* as fed: of global programs the whole array */
-  cli_part_t part;          /* what this process has of it */
+  const char *label;        /* the option's text, for messages */
+  const hlo_shape_t *shape; /* shape of a fed array; the whole array in global programs */
+  cli_part_t part;          /* part of this process */
   hlo_value_t *set;         /* whole data set, mapped from the file if possible */
 } fed_param_t;
 
@@ -84,9 +84,9 @@ static hr_status_t parse_feed(const char *text, const cli_signature_t *signature
   return NULL;
 }
 
-/* Examples of one step for one replica: the size of the batch dimension. Where that is a bound, the
- * replicas share the global batch, by default the bound: one replica alone takes as much as the
- * program can. */
+/* Examples of one step for one replica: the size of the batch dimension. If that size is a bound,
+ * replicas share the global batch; its default is the bound, so that a single replica takes as
+ * much as the program allows. */
 static hr_status_t find_batch(const cli_feed_t *feed, const fed_param_t *fed, int64_t *out_batch) {
   int64_t size = fed->shape->dims[feed->batch_dim], replicas = feed->num_replicas;
   bool dynamic = is_dynamic(fed->shape, feed->batch_dim);

@@ -1,4 +1,4 @@
-/* File operations relative to the descriptor of an open folder (openat and its like). */
+/* File operations relative to the descriptor of an open folder (openat and similar calls). */
 #include "cli/cli_folder.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ static hr_status_t set_path(cli_folder_t *folder, const char *parent, const char
   return hr_error(HR_UNAVAILABLE, "the path of %s is too long", name);
 }
 
-/* After a crash of the machine a folder that was made is there if the folder above knows of it. */
+/* Flushes the parent folder, without which a new folder may be lost in a crash of the machine. */
 static void flush_parent(const cli_folder_t *folder) {
   int parent = openat(folder->fd, "..", FOLDER_FLAGS);
   if (parent < 0) return;
@@ -85,7 +85,7 @@ static hr_status_t add_name(hr_arena_t *arena, const char *name, const char ***n
   return hr_arena_cstr(arena, hr_str_from(name), &(*names)[(*count)++]);
 }
 
-/* The list is read through a descriptor of its own, whose offset nobody else moves. */
+/* A separate descriptor is opened for the list, so that its offset is not shared. */
 static DIR *open_list(int fd) {
   int own = openat(fd, ".", FOLDER_FLAGS);
   DIR *list = own < 0 ? NULL : fdopendir(own);

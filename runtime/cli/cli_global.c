@@ -1,6 +1,7 @@
-/* Gathering of global results, and random parameters. Every process knows who holds which part, so
- * that nothing is announced: of equal parts the lowest process sends its own, and rank 0 puts it in
- * place. Cost: each element of a result travels once; rank 0 holds the whole and one part more. */
+/* Gathering of global results, and random parameters. Every process knows the parts of all others,
+ * so that nothing is announced: of equal parts the lowest rank sends its own, and rank 0 copies it
+ * into the whole. Cost: each element of a result is sent once; rank 0 holds the whole and one more
+ * part. */
 #include "cli/cli_global.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ bool cli_global_has(const hlorun_program_t *program, int result_count) {
   return false;
 }
 
-/* Has no lower process the same part? */
+/* True if no lower rank has the same part. */
 static bool is_first_holder(const gatherer_t *gatherer, int k, int rank, int process,
                             const int64_t *starts) {
   int64_t dims[HLO_MAX_RANK], others[HLO_MAX_RANK];

@@ -1,6 +1,6 @@
-/* Finds the grid of a program: text has it in a header line, which is looked for without parsing;
- * bytecode, protos and programs with meshes are read whole. The cost is one pass over the lines up
- * to the header, else that of a reader. Sizes of more than INT16_MAX count as 1. */
+/* Finds the grid of a program: in text it is in a header line, found without parsing; bytecode,
+ * protos and programs with meshes are read whole. The cost is one pass over the lines up to the
+ * header, else that of a reader. Sizes above INT16_MAX count as 1. */
 #include "cli/cli_grid.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "partition/program.h"
 #include "read/read.h"
 
-/* The number after `name=` ("name = ") in the module's header line; 1 if it is not there. */
+/* The number after `name=` ("name = ") in the module's header line; 1 if absent. */
 static int header_number(hr_str_t line, const char *name) {
   const char *at = memmem(line.data, line.size, name, strlen(name));
   if (!at) return 1;
@@ -21,13 +21,13 @@ static int header_number(hr_str_t line, const char *name) {
   return value >= 1 && value <= INT16_MAX ? (int)value : 1;
 }
 
-/* For lines, which are not NUL-terminated. */
+/* Lines are not NUL-terminated. */
 static bool begins(hr_str_t line, const char *word) {
   size_t size = strlen(word);
   return line.size >= size && memcmp(line.data, word, size) == 0;
 }
 
-/* Meshes of Shardy name devices that the header does not count. */
+/* Meshes of Shardy may have devices that the header does not count. */
 static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
   bool is_hlo = begins(line, "HloModule");
   const char *replicas = is_hlo ? "replica_count=" : "mhlo.num_replicas = ";
@@ -37,8 +37,8 @@ static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
   return !is_hlo || !memmem(line.data, line.size, "xla.sdy.meshes", 14);
 }
 
-/* Comments and blank lines may come before the header. A file of zeros, which may be huge without
- * taking room, is no text. */
+/* Comments and blank lines may precede the header. A file of zeros, maybe huge and sparse, is not
+ * text. */
 bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end) {
   const char *at = text.data, *end = at + strnlen(at, text.size);
   *out_grid = (cli_grid_t){1, 1};
@@ -55,7 +55,7 @@ bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end)
   return false;
 }
 
-/* Failures are dropped: the run reads the program again, and reports. */
+/* Errors are ignored: the run reads the program again and reports them. */
 static cli_grid_t read_whole_grid(const char *path) {
   cli_grid_t grid = {1, 1};
   hlo_module_t *module = NULL;
@@ -69,7 +69,7 @@ static cli_grid_t read_whole_grid(const char *path) {
   return grid;
 }
 
-/* GSPMD's annotations name devices that a header need not count. */
+/* GSPMD's annotations may have devices that the header does not count. */
 static bool has_devices(hr_str_t text) {
   static const char *const marks[] = {
       "sharding={devices=", "sharding={{devices=", "SPMDFullToShardShape"};
@@ -78,7 +78,7 @@ static bool has_devices(hr_str_t text) {
   return false;
 }
 
-/* Text costs a look at its first lines, other forms a reader. */
+/* For text only the first lines are read, for other forms a reader is needed. */
 cli_grid_t cli_grid_of_file(const char *path) {
   cli_grid_t grid = {1, 1};
   const char *header;
@@ -95,13 +95,13 @@ cli_grid_t cli_grid_of_file(const char *path) {
   return found ? grid : read_whole_grid(path);
 }
 
-/* A pipe, or standard input, cannot be read a second time by the processes. */
+/* Processes cannot read a pipe or standard input a second time. */
 static bool is_read_once(const char *path) {
   struct stat info;
   return strcmp(path, "-") == 0 || stat(path, &info) || !S_ISREG(info.st_mode);
 }
 
-/* The product of the sizes in "data=4,model=2"; 1 for what is no mesh, which the run reports. */
+/* The product of the sizes in "data=4,model=2"; 1 for other texts, which the run reports. */
 static int world_of_mesh(const char *mesh) {
   int64_t world = 1;
   for (const char *at = strchr(mesh, '='); at; at = strchr(at + 1, '=')) {
@@ -112,7 +112,7 @@ static int world_of_mesh(const char *mesh) {
   return (int)world;
 }
 
-/* Several programs on the command line say nothing: they want -n. */
+/* 1 for several programs on the command line: they require -n. */
 int cli_grid_world(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_PROGRAM)) return cli_programs_last_rank(options) + 1;
   if (options->operands.count != 1 || is_read_once(options->operands.data[0])) return 1;

@@ -1,5 +1,5 @@
-/* A probe is a process per host that runs `true` there by the remote shell that mpirun would use;
- * those that have not ended in time are killed and count as unreachable. */
+/* A probe is a process per host that runs `true` there by the remote shell of mpirun; probes that
+ * do not end in time are killed and their hosts count as unreachable. */
 #include "cli/cli_hosts.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define PROBE_S 8.0
 #define LOOK_NS 20000000L
-#define MOST_WORDS 16 /* words of the remote shell */
+#define MOST_WORDS 16 /* most words of the remote shell */
 #define EXIT_NO_SHELL 127
 
 /* --- the list --- */
@@ -74,7 +74,7 @@ static _Noreturn void ask(const char *host) {
   int count = 0;
   snprintf(text, sizeof text, "%s",
            agent && *agent ? agent : "ssh -o BatchMode=yes -o ConnectTimeout=5");
-  text[strcspn(text, ":")] = '\0'; /* the first of several */
+  text[strcspn(text, ":")] = '\0'; /* first of several shells */
   for (char *word = strtok(text, " "); word && count < MOST_WORDS; word = strtok(NULL, " "))
     words[count++] = word;
   words[count++] = (char *)host;
@@ -98,7 +98,7 @@ static pid_t start_probe(const char *host) {
   return pid;
 }
 
-/* What the end of a probe says. */
+/* Evaluates the exit status of a probe. */
 static void judge_probe(cli_host_t *host, int status) {
   bool has_ended = WIFEXITED(status);
   int code = has_ended ? WEXITSTATUS(status) : 0;
@@ -106,7 +106,7 @@ static void judge_probe(cli_host_t *host, int status) {
   host->fault = code == EXIT_NO_SHELL ? NO_SHELL : "refused or unknown";
 }
 
-/* True when it has ended, or was ended because the time is over. */
+/* True if the probe has ended, or was killed after the time limit. */
 static bool has_ended(pid_t pid, double until_s, cli_host_t *host) {
   int status = 1;
   host->is_reachable = false;
@@ -151,7 +151,7 @@ void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell)
     if (!hosts->hosts[i].is_reachable && hosts->hosts[i].fault == NO_SHELL) *out_has_shell = false;
 }
 
-/* --- the choice --- */
+/* --- selection --- */
 
 static int reachable_slots(const cli_hosts_t *hosts) {
   int slots = 0;

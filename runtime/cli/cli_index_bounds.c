@@ -70,8 +70,7 @@ static void visit_get_tuple_element(bounds_t *bounds, const hlo_instr_t *instr) 
     lower_leaf(bounds, instr->operands[0], leaf + i, bounds_of(bounds, instr)[i]);
 }
 
-/* Operands from `first` on go to the parameters of `computation`, whose result is the
- * instruction's. */
+/* Operands from `first` on are arguments of `computation`, whose result is the instruction's. */
 static void visit_called(bounds_t *bounds, const hlo_instr_t *instr,
                          const hlo_computation_t *computation, int first) {
   copy_leaf_bounds(bounds, computation->root, instr);
@@ -82,7 +81,7 @@ static void visit_called(bounds_t *bounds, const hlo_instr_t *instr,
 static void visit_while(bounds_t *bounds, const hlo_instr_t *instr) {
   const hlo_computation_t *condition = instr->called[0], *body = instr->called[1];
   copy_leaf_bounds(bounds, body->root, instr);
-  copy_leaf_bounds(bounds, body->root, body->params.data[0]); /* the next round's parameter */
+  copy_leaf_bounds(bounds, body->root, body->params.data[0]); /* parameter of the next iteration */
   copy_leaf_bounds(bounds, body->root, condition->params.data[0]);
   copy_leaf_bounds(bounds, instr->operands[0], condition->params.data[0]);
   copy_leaf_bounds(bounds, instr->operands[0], body->params.data[0]);
@@ -122,8 +121,8 @@ static void visit_gather(bounds_t *bounds, const hlo_instr_t *instr) {
   lower_leaf(bounds, instr->operands[0], 0, bounds_of(bounds, instr)[0]);
 }
 
-/* An update may be as wide as its window dimensions; the inserted ones are one wide. The narrowest
- * bound is kept. */
+/* An update may have the size of its window dimensions; inserted dimensions have size 1. The
+ * smallest bound is kept. */
 static void visit_scatter(bounds_t *bounds, const hlo_instr_t *instr) {
   hr_ints_t map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   hr_ints_t inserted = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS);
@@ -143,8 +142,7 @@ static void visit_scatter(bounds_t *bounds, const hlo_instr_t *instr) {
   }
 }
 
-/* Is the value an iota along one dimension, seen through shape changes? Gives the size of that
- * dimension. */
+/* True for an iota along one dimension, maybe reshaped. *out_size: size of that dimension. */
 static bool is_iota(const hlo_instr_t *instr, int64_t *out_size) {
   while (instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_CONVERT ||
          instr->op == HLO_COPY || instr->op == HLO_BITCAST || instr->op == HLO_TRANSPOSE)
@@ -154,7 +152,7 @@ static bool is_iota(const hlo_instr_t *instr, int64_t *out_size) {
   return true;
 }
 
-/* A comparison with an iota makes one-hot vectors: its other side is a class number. */
+/* A comparison with an iota makes one-hot vectors: the other operand is a class number. */
 static void visit_compare(bounds_t *bounds, const hlo_instr_t *instr) {
   if (hlo_attr_enum(instr, HLO_ATTR_DIRECTION) != HLO_DIRECTION_EQ) return;
   for (int side = 0; side < 2; side++) {
@@ -169,8 +167,7 @@ static bool is_integer_convert(const hlo_instr_t *instr) {
          hr_dtype_is_integer(instr->operands[0]->shape->dtype);
 }
 
-/* The operands whose elements are among the instruction's: [*first, *end). None where the rule of
- * the op is another one. */
+/* Operands whose elements occur in the result: [*first, *end). Empty for ops with another rule. */
 static void find_copied_operands(const hlo_instr_t *instr, int *first, int *end) {
   *first = 0;
   *end = 0;
@@ -203,7 +200,7 @@ static void find_copied_operands(const hlo_instr_t *instr, int *first, int *end)
       *first = 1;
       *end = 3;
       break;
-    case HLO_CLAMP: /* low, value, high: an index is the middle one */
+    case HLO_CLAMP: /* operands are low, value, high */
       *first = 1;
       *end = 2;
       break;
@@ -212,8 +209,7 @@ static void find_copied_operands(const hlo_instr_t *instr, int *first, int *end)
   }
 }
 
-/* Passes the bounds of an instruction's result on to its operands, and what the op asks of its
- * indices besides. */
+/* Propagates the bounds of a result to the operands, and adds the bounds of the op's indices. */
 static void propagate_instr(bounds_t *bounds, const hlo_instr_t *instr) {
   int first, end;
   find_copied_operands(instr, &first, &end);

@@ -1,6 +1,6 @@
-/* Reads HLO literals, scalars for whole arrays, and values in the form SIZESxTYPE=ELEMENTS. An
- * element is read by the reader of HLO literals, so that all types and spellings are the same
- * everywhere; the cost is one such reading per element. */
+/* Reads HLO literals, scalars for whole arrays, and values in the form SIZESxTYPE=ELEMENTS.
+ * Elements are read by the reader of HLO literals, so that all types and spellings are the same
+ * everywhere; it is called once per element. */
 #include "cli/cli_input_text.h"
 
 #include <stdlib.h>
@@ -24,14 +24,14 @@ static hr_status_t fill(const hlo_shape_t *shape, const hlo_value_t *element,
   return NULL;
 }
 
-/* A size that varies cannot be filled: how many elements are meant? */
+/* A dynamic shape cannot be filled, as the number of elements is unknown. */
 static bool is_static(const hlo_shape_t *shape) {
   for (int d = 0; d < shape->rank; d++)
     if (shape->dynamic && shape->dynamic[d]) return false;
   return true;
 }
 
-/* *out_value NULL: the text is no scalar of the type. */
+/* *out_value NULL: the text is not a scalar of the type. */
 static hr_status_t try_scalar(const char *text, const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_shape_t scalar = {.dtype = shape->dtype};
   hlo_value_t *element;
@@ -54,7 +54,7 @@ typedef struct typed {
   const char *elements;
 } typed_t;
 
-/* HLO's names, and MLIR's of integers and booleans: i1, i32, si32, ui8. */
+/* Accepts HLO's names and MLIR's names of integers and booleans: i1, i32, si32, ui8. */
 static bool find_dtype(hr_str_t name, hr_dtype_t *out_dtype) {
   char copy[24];
   if (hr_dtype_from_name(name, out_dtype)) return hr_dtype_is_array(*out_dtype);
@@ -71,7 +71,7 @@ static bool find_dtype(hr_str_t name, hr_dtype_t *out_dtype) {
   return is_integer && hr_dtype_from_name(hr_str_from(copy), out_dtype);
 }
 
-/* False: the text is in another form, and is no error yet. */
+/* False: the text has another form, which is not an error yet. */
 static bool parse_typed(const char *text, typed_t *out_typed) {
   typed_t typed = {.rank = 0};
   char *end;
@@ -88,7 +88,7 @@ static bool parse_typed(const char *text, typed_t *out_typed) {
   return true;
 }
 
-/* Types and sizes are repeated by the user to be checked. */
+/* The user repeats type and sizes; they must match. */
 static hr_status_t check_typed(const char *label, const typed_t *typed, const hlo_shape_t *shape) {
   char wanted[HLO_SHAPE_TEXT];
   bool fits = typed->dtype == shape->dtype && typed->rank == shape->rank;
@@ -115,7 +115,7 @@ static hr_status_t read_element(const char *label, hr_str_t text, const hlo_shap
   return NULL;
 }
 
-/* As many elements as the array has, or one. */
+/* Reads one element, or as many as the array has. */
 static hr_status_t read_elements(const char *label, const char *text, hlo_value_t *value) {
   hlo_shape_t scalar = {.dtype = value->dtype};
   size_t bytes = hr_dtype_bytes(value->dtype);
@@ -153,7 +153,7 @@ static hr_status_t value_of_typed(const char *label, const typed_t *typed, const
 
 /* --- all forms --- */
 
-/* The forms are tried in turn; the message is that of HLO literals. */
+/* Tries the forms in turn; the message is that of HLO literals. */
 hr_status_t cli_input_from_text(const char *label, const char *text, const hlo_shape_t *shape,
                                 hlo_value_t **out_value) {
   char wanted[HLO_SHAPE_TEXT];

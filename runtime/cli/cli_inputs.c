@@ -1,5 +1,5 @@
-/* Values of parameters from --input: archives, single arrays, text; then random ones for the rest.
- */
+/* Values of parameters: archives, single arrays and text of --input, then random values for the
+ * rest. */
 #include "cli/cli_inputs.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "cli/cli_uses.h"
 #include "read/read.h"
 
-#define NAMED_MAX 12 /* missing parameters that a message names */
+#define NAMED_MAX 12 /* most missing parameters in a message */
 
 /* Leaves NULLs, so that it may be called again. */
 void cli_values_release(hlo_value_t **values, int count) {
@@ -35,15 +35,14 @@ static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
 
 /* --- files of arrays --- */
 
-/* Arrays in0, in1@2, ... that the program has no parameter for. */
+/* Error for arrays in0, in1@2, ... without a parameter in the program. */
 static hr_status_t check_names(const array_file_t *file, int param_count, int rank) {
   for (size_t i = 0; i < array_file_count(file); i++) {
     int k, of_rank;
     char text[64];
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
     int named = sscanf(text, "in%d@%d", &k, &of_rank);
-    if (named == 2 && of_rank != rank)
-      continue; /* for another process, whose program may be another */
+    if (named == 2 && of_rank != rank) continue; /* for another rank, whose program may differ */
     if (named >= 1 && (k < 0 || k >= param_count))
       return hr_error(HR_USAGE, "%s has %s, the program has %d parameter%s", file->path, text,
                       param_count, param_count == 1 ? "" : "s");
@@ -51,7 +50,7 @@ static hr_status_t check_names(const array_file_t *file, int param_count, int ra
   return NULL;
 }
 
-/* Parameters that the file has no array for keep what they have. */
+/* Parameters without an array in the file keep their value. */
 static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *signature, int rank,
                                hlo_value_t **values, int *out_found) {
   *out_found = 0;
@@ -67,14 +66,14 @@ static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *
   return NULL;
 }
 
-/* A program of tokens alone takes nothing from a file. */
+/* A program whose parameters are all tokens needs nothing from a file. */
 static bool wants_arrays(const cli_signature_t *signature) {
   for (int k = 0; k < signature->param_count; k++)
     if (hlo_shape_is_array(signature->params[k])) return true;
   return false;
 }
 
-/* The only parameter that is an array and has no value yet; -1: there are others, or none. */
+/* The only array parameter without a value; -1: none or several. */
 static int only_array(const cli_signature_t *signature, hlo_value_t *const *values) {
   int found = -1, count = 0;
   for (int k = 0; k < signature->param_count; k++) {
@@ -85,7 +84,7 @@ static int only_array(const cli_signature_t *signature, hlo_value_t *const *valu
   return count == 1 ? found : -1;
 }
 
-/* The first without a value stands for all that the array may be meant for. */
+/* The error for an array that fits several parameters; names the first one without a value. */
 static hr_status_t whose_array(const array_file_t *file, const cli_signature_t *signature,
                                hlo_value_t *const *values) {
   int k = 0;
@@ -95,7 +94,7 @@ static hr_status_t whose_array(const array_file_t *file, const cli_signature_t *
                   file->path, k, file->path, name);
 }
 
-/* A file of one array says nothing about its place: there must be one place left. */
+/* A file with one array does not name a parameter: exactly one must be without a value. */
 static hr_status_t take_single_array(const array_file_t *file, const cli_signature_t *signature,
                                      hlo_value_t **values) {
   int k = only_array(signature, values);
@@ -117,7 +116,7 @@ static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
   if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
 }
 
-/* What the file has, what the program wants, and which names would do. */
+/* The message has the arrays of the file, the parameters, and names that would match. */
 static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t *signature) {
   hr_strbuf_t arrays, params;
   hr_strbuf_init(&arrays);
@@ -136,8 +135,8 @@ static hr_status_t nothing_fits(const array_file_t *file, const cli_signature_t 
   return st;
 }
 
-/* Processes that read parts of global arrays do not read all of an archive for its check sums: each
- * compares a share of them. */
+/* Processes that read parts of global arrays do not read all of an archive for its checksums: each
+ * checks a share of them. */
 static void share_checks(array_file_t *file, const cli_signature_t *signature, int rank) {
   cli_part_t part = {.is_cut = false};
   for (int k = 0; k < signature->param_count && !part.is_cut; k++)
@@ -147,7 +146,7 @@ static void share_checks(array_file_t *file, const cli_signature_t *signature, i
   file->npz.zip.share = (size_t)rank % file->npz.zip.shares;
 }
 
-/* The form is known by the first bytes. */
+/* The first bytes determine the form. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
                                  hlo_value_t **values, int *out_found) {
   array_file_t file;
@@ -167,7 +166,7 @@ hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signat
 
 /* --- one parameter --- */
 
-/* Of a value for a parameter of a global program: the part that this process has. */
+/* Cuts this process's part out of a value for a parameter of a global program. */
 static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
                              hlo_value_t **value) {
   hlo_value_t *whole = *value;
@@ -179,7 +178,7 @@ static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
   return st;
 }
 
-/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is what follows the '='. */
+/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is the text after the '='. */
 static hr_status_t take_single(const char *text, int k, const char *rest,
                                const cli_signature_t *signature, int rank, hlo_value_t **values) {
   const hlo_shape_t *shape = signature->whole_params[k];
@@ -205,14 +204,14 @@ static hr_status_t take_single(const char *text, int k, const char *rest,
   return NULL;
 }
 
-/* More digits than nine are no number of a parameter. */
+/* More than nine digits are not a parameter number. */
 static bool is_number(const char *text) {
   size_t digits = strspn(text, "0123456789");
   return digits && digits < 10 && text[digits] == '=';
 }
 
-/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. A name may hold
- * '=' itself only within brackets, as in x['a=b'], which is not looked for. */
+/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. A name ends at
+ * the first '=', even inside brackets, as in x['a=b']. */
 static hr_status_t find_param(const char *text, const cli_signature_t *signature, int *out_param,
                               const char **out_rest) {
   const char *equals = strchr(text, '=');
@@ -241,7 +240,7 @@ static hr_status_t find_param(const char *text, const cli_signature_t *signature
   return st;
 }
 
-/* In the order of the options: later ones override. */
+/* In the order of the options: later ones override earlier ones. */
 static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature,
                               int rank, hlo_value_t **values) {
   size_t from = 0;
@@ -257,9 +256,9 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
   return NULL;
 }
 
-/* --- values that nobody gave --- */
+/* --- values not given by the user --- */
 
-/* Fed parameters get theirs step by step. */
+/* Fed parameters get values in each step. */
 static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed,
                         hlo_value_t *const *values, int k) {
   return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
@@ -273,8 +272,8 @@ static int count_missing(const cli_signature_t *signature, const cli_feed_t *fee
   return missing;
 }
 
-/* Values that the program itself has for parameters, such as variables of a SavedModel. The program
- * is read again, as it is rare that a graph has any. */
+/* Values of parameters in the program itself, such as variables of a SavedModel. The program is
+ * read again, as few graphs have any. */
 static hr_status_t fill_own(const char *program_path, const cli_signature_t *signature,
                             const cli_feed_t *feed, hlo_value_t **values) {
   hlo_module_t *module = NULL;
@@ -287,7 +286,7 @@ static hr_status_t fill_own(const char *program_path, const cli_signature_t *sig
   return NULL;
 }
 
-/* The program is read again, to keep values that index within their arrays. */
+/* Reads the program again, so that random indices stay within their arrays. */
 static hr_status_t fill_random(uint64_t seed, const char *program_path,
                                const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                                hlo_value_t **values) {
@@ -308,7 +307,7 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path,
   return st;
 }
 
-/* Values at the ends of their types, whatever they are used for. */
+/* Values at the ends of their types, regardless of their use as indices. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
                             int rank, hlo_value_t **values) {
   cli_random_t random = {seed, CLI_NO_BOUND, true};
@@ -318,7 +317,7 @@ hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, con
   return NULL;
 }
 
-/* Names all parameters without a value, up to a limit. */
+/* Names the parameters without a value, up to a limit. */
 hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed,
                              hlo_value_t *const *values) {
   hr_strbuf_t names;
@@ -341,7 +340,8 @@ hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t 
   return st;
 }
 
-/* From the least to the most: the folder's arrays, options, a snapshot's, random ones. */
+/* Options override the folder's arrays. A snapshot's arguments, the program's own values and random
+ * ones, in this order, are for parameters still without a value. */
 hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
                             const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                             hlo_value_t **values) {

@@ -30,7 +30,7 @@
 #define END_MS 6000  /* grace period for mpirun after a failure */
 #define LAST_MS 2000 /* grace period after SIGTERM */
 
-/* --- how many --- */
+/* --- number of processes --- */
 
 static hr_status_t count_slots(const char *text, int *out_slots) {
   hr_arena_t arena;
@@ -42,13 +42,13 @@ static hr_status_t count_slots(const char *text, int *out_slots) {
   return st;
 }
 
-/* As many as the program names; a program that is not trusted is not read outside of the sandbox.
- */
+/* The number that the program names. With --sandbox the program is not read here, outside of the
+ * sandbox: 1. */
 static int default_processes(const hr_options_t *options) {
   return hr_option_is_given(options, HR_OPTION_SANDBOX) ? 1 : cli_grid_world(options);
 }
 
-/* -n, else all slots of the hosts, else what the program names. */
+/* -n, else the number of slots of the hosts, else the number that the program names. */
 static hr_status_t count_processes(const hr_options_t *options, int *out_processes) {
   const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
   const char *hosts = hr_option_text(options, HR_OPTION_HOSTS);
@@ -61,7 +61,7 @@ static hr_status_t count_processes(const hr_options_t *options, int *out_process
   return NULL;
 }
 
-/* A launcher's world is never questioned, only compared with -n. */
+/* In a process that a launcher started, -n is only compared with the launcher's world size. */
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   const hr_option_given_t *given = hr_option_find(options, HR_OPTION_PROCESSES);
   int world = tp_launcher_world_size(), wanted;
@@ -78,7 +78,7 @@ hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
 
 /* --- mpirun's command --- */
 
-/* As execvp() would, but the path is needed for messages. */
+/* Searches PATH as execvp() does; messages need the path. */
 static bool find_in_path(const char *name, char into[PATH_MAX]) {
   const char *path = getenv("PATH");
   for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
@@ -98,21 +98,22 @@ static void allow_root(void) {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-/* Shortens TCP time-outs for hosts that no longer answer; the default is minutes. */
+/* Shortens TCP timeouts for hosts that do not answer; the defaults are minutes. */
 static void watch_connections(void) {
   setenv("OMPI_MCA_oob_tcp_keepalive_time", "5", 0);
   setenv("OMPI_MCA_oob_tcp_keepalive_intvl", "2", 0);
   setenv("OMPI_MCA_oob_tcp_keepalive_probes", "5", 0);
 }
 
-/* To size the list of words. */
+/* Number of HLORUN_* variables, each of which takes two words. */
 static int hlorun_variable_count(void) {
   int count = 0;
   for (char **at = environ; *at; at++) count += strncmp(*at, "HLORUN_", 7) == 0;
   return count;
 }
 
-/* "-x NAME" for each variable of ours: mpirun does not take them to other hosts by itself. */
+/* Adds "-x NAME" for each HLORUN_* variable: mpirun does not export them to other hosts by
+ * itself. */
 static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) {
   for (char **at = environ; *at; at++) {
     if (strncmp(*at, "HLORUN_", 7) != 0) continue;
@@ -127,7 +128,7 @@ hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
 }
 
-/* Words that do not change come first, then the hosts, then this command. */
+/* Order: fixed words, hosts, this command. */
 static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *hosts,
                                   int argument_count, const char *const *arguments,
                                   char *const **out_words) {
@@ -161,7 +162,7 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, const char *
   return NULL;
 }
 
-/* Without other hosts the command is its own launcher. */
+/* Without other hosts, this command starts the processes itself. */
 hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count,
                                const char *const *arguments, char *const **out_words) {
   char self[PATH_MAX];
@@ -180,25 +181,24 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 
 static volatile sig_atomic_t launched_pid, interrupted;
 
-/* What a terminal sends reaches mpirun as well; what somebody sent to this process alone is handed
- * on. */
+/* Signals from the terminal reach mpirun as well; signals sent to this process alone are
+ * forwarded. */
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
   (void)context;
   if (signal_number != SIGUSR1) interrupted = signal_number;
   if (info->si_code <= 0 && launched_pid > 0) kill(launched_pid, signal_number);
 }
 
-/* mpirun passes SIGUSR1 on: each process says what it waits for. */
 static void catch_signals(void) {
   struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
-  sigaction(SIGUSR1, &action, NULL); /* mpirun passes it on: each process says what it waits for */
+  sigaction(SIGUSR1, &action, NULL); /* mpirun forwards it; each process prints what it waits for */
 }
 
-/* In the child: SIGPIPE and SIGXFSZ are as they were at the start. Signals that came since the fork
- * end it once the mask is as before, for hand_on is not the child's handler. */
+/* Runs in the child. Resets signals to their defaults. A signal that arrived since the fork is
+ * delivered when the mask is restored, and ends the child. */
 static _Noreturn void become(char *const *words, const sigset_t *mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   static const int defaults[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGUSR1};
@@ -209,8 +209,8 @@ static _Noreturn void become(char *const *words, const sigset_t *mask) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* What mpirun's end means where no process has told a failure; `lost`: rank that ended without a
- * word, -1: none. */
+/* Status from mpirun's exit status if no process reported a failure. `lost`: rank that ended
+ * without a report; -1: none. */
 static hr_status_t status_without_word(int status, int lost) {
   bool by_signal = WIFSIGNALED(status);
   int signal_number = by_signal ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
@@ -228,8 +228,8 @@ static hr_status_t status_without_word(int status, int lost) {
                   WEXITSTATUS(status));
 }
 
-/* The code that the first failing process told; if none could, mpirun's exit code. An end by a
- * signal is reported by this command. */
+/* Status of the exit code that the first failing process reported; without a report, of mpirun's
+ * exit code. An end by a signal is reported by this command. */
 static hr_status_t status_of(int status, int lost) {
   if (interrupted) return cli_reported(HR_CANCELLED);
   hr_status_t told = cli_exit_code_status(cli_exit_code_read());
@@ -239,7 +239,7 @@ static hr_status_t status_of(int status, int lost) {
   return told ? told : status_without_word(status, lost);
 }
 
-/* Waits until the process ends, or for so long. */
+/* Waits at most `ms` milliseconds; true if the process has ended. */
 static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms) {
   for (int64_t until = hr_clock_ms() + ms;;) {
     if (waitpid(pid, out_status, WNOHANG) == pid) return true;
@@ -248,9 +248,8 @@ static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms
   }
 }
 
-/* mpirun ends soon after a process of the run has failed or died, or a signal was handed on, unless
- * it waits for a host that does not answer any more, or for a rank that died while MPI was
- * starting. */
+/* mpirun ends soon after a rank has failed or died, or a signal was forwarded. Exceptions: it
+ * waits for a host that does not answer, or for a rank that died while MPI was starting. */
 static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch) {
   int status;
   bool ended = false;
@@ -265,7 +264,6 @@ static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch) {
   return status;
 }
 
-/* No rank outlives mpirun. */
 static hr_status_t watch_over(pid_t pid) {
   cli_rank_watch_t *watch = cli_rank_watch_create(pid);
   int status = wait_for_mpirun(pid, watch);
@@ -277,8 +275,8 @@ static hr_status_t watch_over(pid_t pid) {
   return st;
 }
 
-/* Forks while all signals are blocked: a handler that runs afterwards knows the child's number. A
- * signal between two runs of a restarted training ends the next one before it starts. */
+/* Forks with all signals blocked, so that handlers see the child's process number. A signal
+ * between two runs of a restarted training ends the next run before it starts. */
 static hr_status_t start_words(char *const *words, pid_t *out_pid) {
   sigset_t all, before;
   sigfillset(&all);
@@ -300,16 +298,16 @@ static hr_status_t run_words(char *const *words) {
   return watch_over(pid);
 }
 
-/* --- mpirun's files --- */
+/* --- files of mpirun --- */
 
-/* Depth first, so that folders are empty. */
+/* Called depth first, so that folders are empty. */
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
   (void)about, (void)kind, (void)place;
   return remove(path);
 }
 
-/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it
- * uses its usual one, as where there may be other hosts, on which nobody would remove it. */
+/* Makes a folder for mpirun's session files, which mpirun leaves behind when it is killed. False:
+ * mpirun uses its default folder, as for runs with other hosts, where nobody would remove it. */
 static bool make_session_folder(char path[PATH_MAX]) {
   const char *folder = getenv("TMPDIR");
   if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;
@@ -319,13 +317,13 @@ static bool make_session_folder(char path[PATH_MAX]) {
   return true;
 }
 
-/* What mpirun has left there goes, too. */
+/* Removes the folder with everything in it. */
 static void remove_session_folder(const char *path) {
   unsetenv("OMPI_MCA_orte_tmpdir_base");
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The session's folder and the list of exit codes live as long as mpirun. */
+/* The session folder and the list of exit codes exist while mpirun runs. */
 static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -346,12 +344,12 @@ void cli_launch_end(void) {
   if (launched_pid > 0) kill(launched_pid, SIGTERM);
 }
 
-/* One of the two launchers ran, at most. */
+/* At most one of the two launchers ran. */
 int cli_launch_interrupted(void) {
   return interrupted ? interrupted : cli_launch_locally_interrupted();
 }
 
-/* -n itself goes along too: it agrees with the launcher then. */
+/* The processes get -n, too; it equals the launcher's world size. */
 hr_status_t cli_launch_run(int processes, const char *hosts, int argc, char *const *argv) {
   if (!hosts && cli_launch_is_local()) return cli_launch_locally(processes, argc, argv);
   return launch_by_mpirun(processes, hosts, argc, argv);

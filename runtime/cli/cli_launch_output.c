@@ -1,8 +1,8 @@
-/* Standard error of the processes of one machine. Each rank but the first has a pipe to the
- * launcher. Whole lines are held for HOLD_MS, as the processes of a failing run say much the same
- * within moments; then ranks whose held lines are equal are shown once: "[ranks 1-3,7] error: ...".
- * Lines that a process has marked with its rank (the log) get no second mark. A process that
- * inherited a pipe from a rank may outlive it: the end of a pipe is not waited for. */
+/* Standard error of the processes of one machine. Each rank except 0 has a pipe to the launcher.
+ * Whole lines are held for HOLD_MS, as processes of a failing run print similar lines within
+ * moments; then equal held lines of several ranks are printed once: "[ranks 1-3,7] error: ...".
+ * Lines already marked with their rank (the log) get no second mark. A process that inherited a
+ * pipe from a rank may outlive it: the end of a pipe is not awaited. */
 #include "cli/cli_launch_output.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ struct cli_launch_output {
 
 /* --- descriptors --- */
 
-/* Two descriptors a process, and some for the rest. */
+/* Two descriptors per process, and some for other uses. */
 static void raise_limit(int processes) {
   struct rlimit limit;
   rlim_t wanted = (rlim_t)processes * 2 + 64;
@@ -43,7 +43,8 @@ static void raise_limit(int processes) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Left closed if descriptors have run out: that rank writes where this process does. */
+/* The pipe stays closed if descriptors run out: that rank writes to this process's standard
+ * error. */
 static void open_pipe(stream_t *stream) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC)) return;
@@ -109,7 +110,7 @@ static bool says_rank(const char *line, size_t size, int rank) {
   return memmem(line, size, mark, (size_t)length) != NULL;
 }
 
-/* The first `size` bytes that a rank holds, each line after the mark. */
+/* Prints the first `size` held bytes of a rank, each line after the mark. */
 static void show_lines(const stream_t *stream, size_t size, int rank, const char *mark) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -126,7 +127,7 @@ static void show_lines(const stream_t *stream, size_t size, int rank, const char
   hr_strbuf_deinit(&text);
 }
 
-/* The remaining bytes are held anew. */
+/* Removes the printed bytes; the holding time of the rest starts again. */
 static void drop(stream_t *stream, size_t size) {
   memmove(stream->held.data, stream->held.data + size, stream->held.size - size);
   stream->held.size -= size;
@@ -139,12 +140,12 @@ static void add_range(hr_strbuf_t *text, int first, int last) {
   if (last > first) hr_strbuf_printf(text, "-%d", last);
 }
 
-/* The same bytes, and nothing more. */
+/* True if exactly these bytes are held. */
 static bool holds(const stream_t *stream, const char *bytes, size_t size) {
   return stream->held.size == size && memcmp(stream->held.data, bytes, size) == 0;
 }
 
-/* The ranks after `rank` that hold exactly the same are taken along. */
+/* Prints held lines of `rank`, together with later ranks that hold the same bytes. */
 static void show_equal(cli_launch_output_t *output, int rank, size_t size) {
   stream_t *stream = &output->streams[rank];
   hr_strbuf_t ranks;
@@ -169,7 +170,7 @@ static void show_equal(cli_launch_output_t *output, int rank, size_t size) {
   hr_strbuf_deinit(&ranks);
 }
 
-/* `all`: also lines that have just come, or have no end. */
+/* `all`: includes recent and unterminated lines. */
 static void show_due(cli_launch_output_t *output, bool all) {
   int64_t now = hr_clock_ms();
   for (int rank = 1; rank < output->count; rank++) {
@@ -183,7 +184,7 @@ static void show_due(cli_launch_output_t *output, bool all) {
 
 /* --- reading --- */
 
-/* Reads what is there; the pipe is not blocking. */
+/* Reads available bytes; the pipe is non-blocking. */
 static void take(stream_t *stream) {
   char bytes[4096];
   for (;;) {
@@ -197,14 +198,14 @@ static void take(stream_t *stream) {
   }
 }
 
-/* Then the wait must be short enough to show it in time. */
+/* If true, the wait must be short enough to print the lines in time. */
 static bool holds_any(const cli_launch_output_t *output) {
   for (int rank = 1; rank < output->count; rank++)
     if (output->streams[rank].held.size) return true;
   return false;
 }
 
-/* ppoll() lets the signals in while it waits, and only then. */
+/* ppoll() unblocks the signals only while it waits. */
 void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigset_t *mask) {
   int ms = holds_any(output) && wait_ms > HOLD_MS / 4 ? HOLD_MS / 4 : wait_ms;
   struct timespec limit = {ms / 1000, ms % 1000 * 1000000L};
@@ -217,7 +218,7 @@ void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigs
   show_due(output, false);
 }
 
-/* No process of the run is left: what they wrote is in the pipes. */
+/* No process of the run is left: the pipes have the rest of their output. */
 void cli_launch_output_finish(cli_launch_output_t *output) {
   if (!output) return;
   for (int rank = 1; rank < output->count; rank++)

@@ -1,10 +1,10 @@
-/* Memory is limited twice: sizes that a program asks for are refused as if the machine had no more
- * (base/mem.h), with the place in the program; and the kernel refuses private memory beyond the
- * limit (RLIMIT_DATA, stacks of threads included), which holds for libraries too. Memory that
- * processes share is not counted. The end of the time is one of the monotonic clock, which the
- * processes of this host find in a variable, so that launching and restarts count; those of other
- * hosts, whose clocks are others, count from their own start. A timer of the event loop's thread
- * ends the process at once, also while it reads or compiles. */
+/* Memory has two limits: (1) allocations that a program asks for are refused as if the machine had
+ * no more memory (base/mem.h), with the place in the program; (2) the kernel refuses private
+ * memory beyond the limit (RLIMIT_DATA, stacks of threads included), also to libraries. Shared
+ * memory is not counted.
+ * The time limit is a point of the monotonic clock in an environment variable, so that launching
+ * and restarts count. Processes of other hosts have other clocks and count from their own start. A
+ * timer on the event loop's thread ends the process at once, even while it reads or compiles. */
 #include "cli/cli_limits.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@
 #define END_VARIABLE "HLORUN_TIME_END" /* HOST:NANOSECONDS */
 #define EXIT_TIME 6
 #define NS_PER_S 1e9
-#define LONGEST_S 1e9 /* largest --max-time: some thirty years */
+#define LONGEST_S 1e9 /* largest --max-time, about thirty years */
 
-/* "512M": bytes, with a binary unit. */
+/* Parses a number of bytes with a binary unit, such as "512M". */
 static bool parse_bytes(const char *text, uint64_t *out_bytes) {
   static const char units[] = "KMGT";
   char *end;
@@ -54,7 +54,7 @@ static void read_host(char name[HOST_NAME_MAX + 1]) {
   name[HOST_NAME_MAX] = '\0';
 }
 
-/* Of the monotonic clock; 0 if no process of this host has set an end. */
+/* End on the monotonic clock; 0 if no process of this host has set one. */
 static uint64_t read_end_ns(void) {
   const char *text = getenv(END_VARIABLE);
   const char *number = text ? strrchr(text, ':') : NULL;
@@ -94,7 +94,7 @@ static void end_now(void *context) {
   _exit(EXIT_TIME);
 }
 
-/* The loop and its timer last as long as the process. */
+/* The loop and its timer are never freed. */
 static hr_status_t start_timer(uint64_t end_ns) {
   tp_loop_t *loop;
   tp_source_t *timer;

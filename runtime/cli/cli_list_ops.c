@@ -1,5 +1,4 @@
-/* --list-ops: what exists, from the op table. The types of elementwise ops are found by asking for
- * their kernels. */
+/* --list-ops: prints the op table. The types of elementwise ops are those with a kernel. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -19,7 +18,7 @@ static bool uses_attr(hlo_opcode_t op, hlo_attr_key_t key) {
   return false;
 }
 
-/* Attributes that some elementwise ops cannot be without, at values that suit every type. */
+/* Attributes that some elementwise ops require, with values valid for every type. */
 static int probe_attrs(hlo_opcode_t op, hlo_attr_t into[3]) {
   int count = 0;
   if (uses_attr(op, HLO_ATTR_DIRECTION)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_DIRECTION};
@@ -37,7 +36,7 @@ static hr_dtype_t operand_type(hlo_opcode_t op, int k, hr_dtype_t dtype) {
   return dtype;
 }
 
-/* Makes the op on scalars of a type and asks the verifier and the kernels whether they take it. */
+/* Makes the op on scalars of a type; success if the verifier and the kernels accept it. */
 static hr_status_t probe(hlo_module_t *module, hlo_opcode_t op, hr_dtype_t dtype) {
   hlo_computation_t *computation;
   hlo_instr_t *operands[EW_MAX_OPERANDS], *instr;
@@ -76,7 +75,7 @@ static const struct type_class {
                {HR_CLASS_FLOAT, "floats"},
                {HR_CLASS_COMPLEX, "complex"}};
 
-/* A whole class by its name, else its types. */
+/* Prints the class name if all its types are taken, else the types. */
 static void print_class(hr_strbuf_t *text, const struct type_class *class_, const bool *takes) {
   int of_class = 0, taken = 0;
   for (int type = 0; type < HR_DTYPE_COUNT; type++) {
@@ -107,7 +106,7 @@ static hr_status_t print_types(hr_strbuf_t *text, hlo_opcode_t op) {
   return NULL;
 }
 
-/* What the compiled engine has for an op, best first; all of it stands on the reference engine. */
+/* Forms of the op in the compiled engine, best first; "reference" if it has none of its own. */
 static const char *engine_of(hlo_opcode_t op) {
   if (op_natives[op]->prepare)
     return op_codegens[op] > CODEGEN_NONE && op_codegens[op] < CODEGEN_STRUCTURE ? "native, code"

@@ -1,5 +1,5 @@
-/* Loads a program on all processes. Digests of the files are compared first: processes that read
- * the same bytes fail alike in reading, so that one of them can report for all. */
+/* Loads a program on all processes. Digests of the files are compared first: processes with the
+ * same bytes fail in the same way, so that one of them can report for all. */
 #include "cli/cli_load.h"
 
 #include "base/buffer.h"
@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "cli/cli_agree.h"
 
-/* What does not fit the memory cannot be read as a program; files of holes may be of any size. */
+/* A file larger than physical memory cannot be read as a program; sparse files may have any
+ * size. */
 static hr_status_t map_program(const char *path, hr_buffer_t **out_bytes) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(path, &bytes));
@@ -22,7 +23,7 @@ static hr_status_t map_program(const char *path, hr_buffer_t **out_bytes) {
                   path, size >> 20, most >> 20);
 }
 
-/* *out_same: all processes read the same bytes. Collective. */
+/* *out_same: true if all processes read the same bytes. Collective. */
 static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool *out_same) {
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
@@ -34,8 +35,8 @@ static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool
   return st;
 }
 
-/* Errors in the text or the grid occur in all processes that read the same bytes, which then agree
- * on one report. Other failures may be of this process alone. */
+/* Errors in the text or the grid occur in all processes that read the same bytes; these agree on
+ * one report. Other failures may be of this process alone. */
 hr_status_t cli_load_program(hlorun_client_t *client, const char *path,
                              const hlorun_program_options_t *options,
                              hlorun_program_t **out_program, bool *out_of_step) {

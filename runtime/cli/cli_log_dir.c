@@ -1,5 +1,5 @@
-/* Standard error is replaced by descriptor, so that libraries write to the file too; the old one is
- * kept for progress and for the reports of failures. */
+/* Standard error is replaced at the level of file descriptors, so that output of libraries goes to
+ * the file too. The old descriptor is kept for progress and reports of failures. */
 #include "cli/cli_log_dir.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static FILE *terminal;
 
 FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
 
-/* The old descriptor is moved out of the way of the standard ones. */
+/* Moves the old descriptor to a number above the standard ones. */
 static hr_status_t replace(const char *path) {
   int file = -1, kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   hr_status_t st = hr_file_open_in_place(path, cli_restart_number() ? O_APPEND : O_TRUNC, &file);
@@ -28,7 +28,7 @@ static hr_status_t replace(const char *path) {
   return st;
 }
 
-/* A file of a run before is overwritten. */
+/* Overwrites the file of an earlier run; a restarted run appends to its own. */
 hr_status_t cli_log_dir_open(const hr_options_t *options, int rank) {
   const char *folder = hr_option_text(options, HR_OPTION_LOG_DIR);
   char path[PATH_MAX];

@@ -1,5 +1,4 @@
-/* Prints and parses manifests of checkpoints. The text is written by hand and parsed strictly: what
- * does not match exactly is damage. */
+/* Prints and parses manifests of checkpoints. Parsing is strict: any mismatch means damage. */
 #include "cli/cli_manifest.h"
 
 #include <inttypes.h>
@@ -77,7 +76,7 @@ static hr_status_t torn(const parser_t *parser, const char *what) {
                   parser->folder->path, what);
 }
 
-/* The last line is the digest of all before it. */
+/* The last line is the digest of all lines before it. */
 static hr_status_t check_digest(const parser_t *parser) {
   char digest[HR_DIGEST_TEXT], line[HR_DIGEST_TEXT + 16];
   size_t line_size = sizeof DIGEST_LINE "\n" - 1 + HR_DIGEST_TEXT - 1;

@@ -1,7 +1,7 @@
-/* Writes results. Rank 0 first gets the types and shapes of all results of all ranks, since
- * safetensors wants them before the first array; then the arrays travel one at a time, so that it
- * never holds more than one of another rank. Programs of different ranks may have different numbers
- * of results. Tokens are left out. */
+/* Writes results. Rank 0 first receives the types and shapes of all results of all ranks, since
+ * the header of safetensors comes before the first array. Then the arrays are sent one at a time,
+ * so that rank 0 never holds more than one array of another rank. Programs of different ranks may
+ * have different numbers of results. Tokens are omitted. */
 #include "cli/cli_output.h"
 
 #include <string.h>
@@ -13,13 +13,13 @@
 
 typedef enum form { FORM_NPZ, FORM_SAFETENSORS, FORM_NPY, FORM_TXT } form_t;
 
-/* An array as it is announced: its rank is negative for tokens. */
+/* Type and shape of a result in an announcement; rank is -1 for tokens. */
 typedef struct array_head {
   int32_t dtype, rank;
   int64_t dims[HLO_MAX_RANK];
 } array_head_t;
 
-/* The results of one rank. */
+/* Announced results of one rank. */
 typedef struct announced {
   int32_t count;
   array_head_t *heads;
@@ -39,21 +39,20 @@ typedef char array_name_t[64];
 
 static const char *const endings[] = {".npz", ".safetensors", ".npy", ".txt", NULL};
 
-/* Before anything runs: a wrong name should not cost a result. */
+/* Called before the run, so that a wrong file name does not cost the results. */
 hr_status_t cli_output_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_OUTPUT, endings);
 }
 
-/* A name without an ending, or a device, gets an .npz. */
+/* Names without a known ending, and devices, mean .npz. */
 static form_t form_of(const char *path) {
   for (int i = 0; endings[i]; i++)
     if (cli_ends_with(path, endings[i])) return (form_t)i;
   return FORM_NPZ;
 }
 
-/* --- what there is --- */
+/* --- announcements --- */
 
-/* Tokens have a rank of -1. */
 static void make_heads(int count, hlo_value_t *const *results, array_head_t *heads) {
   for (int k = 0; k < count; k++) {
     bool is_array = hr_dtype_is_array(results[k]->dtype);
@@ -63,7 +62,7 @@ static void make_heads(int count, hlo_value_t *const *results, array_head_t *hea
   }
 }
 
-/* Number first, so that rank 0 knows how many heads come. */
+/* Sends the number of results, then their heads. */
 static hr_status_t announce(hlorun_client_t *client, hr_arena_t *arena, int32_t count,
                             hlo_value_t *const *results) {
   array_head_t *heads;
@@ -73,7 +72,7 @@ static hr_status_t announce(hlorun_client_t *client, hr_arena_t *arena, int32_t 
   return count ? hlorun_client_send(client, 0, heads, (size_t)count * sizeof *heads) : NULL;
 }
 
-/* The heads stay until all is written. */
+/* Receives a rank's announcement; the heads live in the writer's arena. */
 static hr_status_t hear_announcement(hlorun_client_t *client, writer_t *writer, int from) {
   announced_t *of = &writer->ranks[from];
   HR_TRY(hlorun_client_recv(client, from, &of->count, sizeof of->count));
@@ -82,7 +81,7 @@ static hr_status_t hear_announcement(hlorun_client_t *client, writer_t *writer, 
   return bytes ? hlorun_client_recv(client, from, of->heads, bytes) : NULL;
 }
 
-/* One after the other, in the order of the heads. */
+/* Sends the arrays in the order of the heads. */
 static hr_status_t send_arrays(hlorun_client_t *client, int count, hlo_value_t *const *results) {
   for (int k = 0; k < count; k++)
     if (hr_dtype_is_array(results[k]->dtype))
@@ -92,7 +91,7 @@ static hr_status_t send_arrays(hlorun_client_t *client, int count, hlo_value_t *
 
 /* --- writing --- */
 
-/* rank < 0: the plain name. */
+/* "out<k>@<rank>", or "out<k>" if rank < 0. */
 static const char *name_array(array_name_t into, int k, int rank) {
   if (rank < 0)
     snprintf(into, sizeof(array_name_t), "out%d", k);
@@ -101,7 +100,7 @@ static const char *name_array(array_name_t into, int k, int rank) {
   return into;
 }
 
-/* In the order in which the arrays are written. */
+/* Entries of the header, in the order in which the arrays are written. */
 static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
   uint64_t offset = 0;
   array_name_t name;
@@ -120,7 +119,7 @@ static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
   return NULL;
 }
 
-/* Types are checked before the file is made. */
+/* Types are checked before the file is created. */
 static hr_status_t begin_safetensors(writer_t *writer) {
   hr_strbuf_t header;
   hr_strbuf_init(&header);
@@ -131,7 +130,7 @@ static hr_status_t begin_safetensors(writer_t *writer) {
   return st;
 }
 
-/* One array, or a name that has room for numbers. */
+/* One .npy file holds one array; more need a name with "%k". */
 static hr_status_t check_npy(const writer_t *writer) {
   int arrays = 0;
   for (int k = 0; k < writer->ranks[0].count; k++) arrays += writer->ranks[0].heads[k].rank >= 0;
@@ -145,7 +144,7 @@ static hr_status_t check_npy(const writer_t *writer) {
                   writer->path, arrays);
 }
 
-/* After all announcements, so that a failure leaves nobody waiting. */
+/* Called after all announcements, so that a failure leaves no rank waiting. */
 static hr_status_t begin(writer_t *writer) {
   switch (writer->form) {
     case FORM_NPZ:
@@ -160,7 +159,7 @@ static hr_status_t begin(writer_t *writer) {
   return NULL;
 }
 
-/* "%k" of the path becomes the number. */
+/* Replaces "%k" in the path by the number. */
 static hr_status_t write_npy(const writer_t *writer, int k, const hlo_value_t *value) {
   const char *mark = strstr(writer->path, "%k");
   char path[4096];
@@ -174,7 +173,7 @@ static hr_status_t write_npy(const writer_t *writer, int k, const hlo_value_t *v
                    hlo_value_bytes(value));
 }
 
-/* The whole array, however long. */
+/* Writes the whole array, without elision. */
 static hr_status_t write_line(const writer_t *writer, const char *name, const hlo_value_t *value) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -187,7 +186,7 @@ static hr_status_t write_line(const writer_t *writer, const char *name, const hl
   return st;
 }
 
-/* `rank` < 0: the name without a rank. */
+/* `rank` < 0: the name has no rank. */
 static hr_status_t add_array(const writer_t *writer, int k, int rank, const hlo_value_t *value) {
   array_name_t name;
   name_array(name, k, rank);
@@ -205,7 +204,7 @@ static hr_status_t add_array(const writer_t *writer, int k, int rank, const hlo_
   return NULL;
 }
 
-/* Rank 0's results have two names where there are several ranks. */
+/* Rank 0's results; their names have no rank if the world size is 1. */
 static hr_status_t write_local(const writer_t *writer, int count, hlo_value_t *const *results) {
   for (int k = 0; k < count; k++) {
     if (!hr_dtype_is_array(results[k]->dtype)) continue;
@@ -215,7 +214,7 @@ static hr_status_t write_local(const writer_t *writer, int count, hlo_value_t *c
   return NULL;
 }
 
-/* The head has said type and sizes. */
+/* Receives an array whose type and sizes are in its head. */
 static hr_status_t receive_array(hlorun_client_t *client, int from, const array_head_t *head,
                                  hlo_value_t **out_value) {
   HR_TRY(hlo_value_array((hr_dtype_t)head->dtype, head->rank, head->dims, out_value));
@@ -225,7 +224,7 @@ static hr_status_t receive_array(hlorun_client_t *client, int from, const array_
   return st;
 }
 
-/* A failure to write is kept: the other processes must get rid of what they send. */
+/* After a failure to write, the remaining arrays are still received, as their senders wait. */
 static hr_status_t receive_results(hlorun_client_t *client, const writer_t *writer, int from,
                                    hr_status_t *write_status) {
   const announced_t *of = &writer->ranks[from];
@@ -239,7 +238,7 @@ static hr_status_t receive_results(hlorun_client_t *client, const writer_t *writ
   return NULL;
 }
 
-/* Rank 0's part: hear, begin, write, receive, finish. */
+/* Rank 0: receives announcements, then writes its own results and those of the others. */
 static hr_status_t write_all(hlorun_client_t *client, writer_t *writer, int count,
                              hlo_value_t *const *results) {
   HR_TRY(HR_NEW_ARRAY(&writer->arena, writer->world, &writer->ranks));
@@ -255,7 +254,7 @@ static hr_status_t write_all(hlorun_client_t *client, writer_t *writer, int coun
   return writer->form == FORM_NPZ ? zip_finish(writer->zip, st) : hr_file_finish(writer->file, st);
 }
 
-/* The other ranks only announce and send. */
+/* Ranks other than 0 only announce and send. */
 hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
                              hlo_value_t *const *results) {
   writer_t writer = {

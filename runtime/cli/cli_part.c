@@ -1,5 +1,5 @@
-/* Boxes of global arrays. Dimensions that both sides have whole, and the next one outwards, are
- * copied as one run; the rest is counted through like an odometer. */
+/* Parts of global arrays (boxes). The innermost dimensions that both sides have whole, and the
+ * next outer one, are copied as one run; the outer dimensions are iterated with an index vector. */
 #include "cli/cli_part.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Draws a curve as SVG: ticks, axes with their names, one pale polyline per run of finite values
- * and a smoothed one over it, the mean of neighbouring points. CSV has the means themselves. Cost:
- * points times the width of the smoothing. */
+/* Draws a curve as SVG: ticks, axes with names, one pale polyline per run of finite values, and a
+ * smoothed curve (moving mean) over it. CSV has the means of runs of steps without smoothing.
+ * Cost: points times the width of the smoothing. */
 #include "cli/cli_plot.h"
 
 #include <math.h>
@@ -9,18 +9,18 @@
 #include "cli/cli_endings.h"
 #include "cli/cli_plot_parts.h"
 
-/* Steps to the right, from the axis on. */
+/* Horizontal position of a step. */
 double cli_plot_x(const cli_plot_axes_t *axes, double x) {
   return LEFT + (x - axes->x_low) / (axes->x_high - axes->x_low) * (WIDTH - LEFT - RIGHT);
 }
 
-/* Values upwards: SVG counts downwards. */
+/* Vertical position of a value; SVG's y axis points down. */
 double cli_plot_y(const cli_plot_axes_t *axes, double y) {
   return HEIGHT - BOTTOM -
          (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Steps of 1, 2 or 5 read well. */
+/* Distances of ticks are 1, 2 or 5 times a power of ten. */
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
   double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
          scaled = rough / power, factor = 10;
@@ -38,7 +38,7 @@ void cli_plot_x_ticks(const cli_plot_axes_t *axes, double *out_first, double *ou
   *out_step = 1;
 }
 
-/* A flat curve gets room above and below. */
+/* A constant curve gets a margin above and below. */
 cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series) {
   cli_plot_axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
   if (series->count && series->low <= series->high) {
@@ -52,7 +52,7 @@ cli_plot_axes_t cli_plot_find_axes(const cli_series_t *series) {
   return axes;
 }
 
-/* Names come from the user: characters that XML gives a meaning are written by number. */
+/* Escapes XML's special characters, since names come from the user. */
 static void add_escaped(hr_strbuf_t *text, const char *words) {
   for (; *words; words++) {
     if (*words == '<' || *words == '>' || *words == '&' || *words == '"' ||
@@ -75,7 +75,7 @@ static void print_x_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   }
 }
 
-/* Each with a pale line through the picture. */
+/* Ticks of the y axis with pale grid lines. */
 static void print_y_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_ticks(axes->y_low, axes->y_high, 6, &first, &step);
@@ -90,7 +90,7 @@ static void print_y_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   }
 }
 
-/* The mean of a group of runs, and the middle of its steps. */
+/* Mean value and middle step of a group of runs. */
 static void find_point(const cli_series_t *series, size_t first, size_t end, double *out_x,
                        double *out_y) {
   double sum = 0;
@@ -103,7 +103,7 @@ static void find_point(const cli_series_t *series, size_t first, size_t end, dou
   *out_y = sum / (double)steps;
 }
 
-/* Point `p` of the picture: the mean of its part of the runs. */
+/* Point `p` of the picture: the mean over its share of the runs. */
 void cli_plot_point(const cli_series_t *series, size_t p, size_t points, double *out_x,
                     double *out_y) {
   size_t runs = cli_series_runs(series);
@@ -132,8 +132,8 @@ double cli_plot_smoothed(const cli_series_t *series, size_t p, size_t points, si
   return sum / (double)count;
 }
 
-/* One polyline; a gap ends it and the next value starts another. The first point stands twice: a
- * value between two gaps is a dot. */
+/* Prints one polyline per run of finite values; a gap separates them. The first point is repeated,
+ * so that a value between two gaps shows as a dot. */
 static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
                         size_t points, size_t half, const char *stroke) {
   bool open = false;
@@ -153,14 +153,14 @@ static void print_curve(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cl
   if (open) hr_strbuf_add_str(text, "\"/>\n");
 }
 
-/* A point for each run of steps, as far as the picture has room. */
+/* Number of points: one per run of steps, at most as many as the picture has room for. */
 size_t cli_plot_points(const cli_series_t *series) {
   size_t runs = cli_series_runs(series);
   return runs < POINTS_MAX ? runs : POINTS_MAX;
 }
 
-static void print_marks(hr_strbuf_t *text, const cli_plot_axes_t *axes,
-                        const cli_series_t *series, size_t points) {
+static void print_marks(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
+                        size_t points) {
   for (size_t p = 0; p < points; p++) {
     double x, y;
     cli_plot_point(series, p, points, &x, &y);
@@ -172,21 +172,21 @@ static void print_marks(hr_strbuf_t *text, const cli_plot_axes_t *axes,
   }
 }
 
-/* A smoothed curve over the pale one of the values; few values are drawn as they are, with
- * marks. */
+/* A smoothed curve over the pale one of the values; a short series is drawn unsmoothed, with
+ * markers. */
 static void print_curves(hr_strbuf_t *text, const cli_plot_axes_t *axes,
                          const cli_series_t *series) {
   size_t points = cli_plot_points(series), half = cli_plot_smoothing(points);
-  print_curve(text, axes, series, points, 0,
-              half ? "stroke=\"#a9c4e4\" stroke-width=\"1\""
-                   : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
+  print_curve(
+      text, axes, series, points, 0,
+      half ? "stroke=\"#a9c4e4\" stroke-width=\"1\"" : "stroke=\"#1f5fa8\" stroke-width=\"1.5\"");
   if (half)
     print_curve(text, axes, series, points, half, "stroke=\"#1f5fa8\" stroke-width=\"1.8\"");
   else
     print_marks(text, axes, series, points);
 }
 
-/* The names of the axes and, above the picture, of what is drawn. */
+/* Names of the axes and the title. */
 static void print_names(hr_strbuf_t *text, const char *name) {
   int middle_x = (LEFT + WIDTH - RIGHT) / 2, middle_y = (TOP + HEIGHT - BOTTOM) / 2;
   hr_strbuf_printf(text, "<text x=\"%d\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">",
@@ -223,7 +223,7 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
   hr_strbuf_add_str(text, "</svg>\n");
 }
 
-/* Values with enough digits to be read back. */
+/* Prints values with enough digits for a round trip. */
 void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
   hr_strbuf_add_str(text, "step,\"");
   for (const char *at = name; *at; at++) {
@@ -243,7 +243,7 @@ hr_status_t cli_plot_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_CURVE, endings);
 }
 
-/* Written whole, or not at all. */
+/* Replaces the file only when it is complete. */
 hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_t *series) {
   hr_strbuf_t text;
   if (cli_ends_with(path, ".png")) return cli_plot_png(path, name, series);

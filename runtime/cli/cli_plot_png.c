@@ -1,5 +1,5 @@
-/* The same picture as cli_plot.c draws as SVG, in pixels: two for each unit, so that letters are
- * read well. */
+/* Draws the picture of cli_plot.c as PNG, with two pixels per SVG unit, so that letters are
+ * legible. */
 #include <math.h>
 
 #include "cli/cli_canvas.h"
@@ -12,7 +12,7 @@
 #define PALE_BLUE 0xa9c4e4
 #define LETTER 8 /* height of a capital letter */
 
-/* Whole steps, with their numbers below the axis. */
+/* Ticks of the x axis with step numbers below. */
 static void draw_x_ticks(cli_canvas_t *canvas, const cli_plot_axes_t *axes) {
   double first, step;
   char number[32];
@@ -25,7 +25,7 @@ static void draw_x_ticks(cli_canvas_t *canvas, const cli_plot_axes_t *axes) {
   }
 }
 
-/* Values, each with a pale line through the picture. */
+/* Ticks of the y axis with pale grid lines. */
 static void draw_y_ticks(cli_canvas_t *canvas, const cli_plot_axes_t *axes) {
   double first, step;
   char number[32];
@@ -50,7 +50,7 @@ static void draw_marks(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
   }
 }
 
-/* Lines between neighbouring points; none across a gap, and a dot between two gaps. */
+/* Line segments between neighbouring points; none across a gap, and a dot between two gaps. */
 static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
                        const cli_series_t *series, size_t half, double width, uint32_t colour) {
   size_t points = cli_plot_points(series);

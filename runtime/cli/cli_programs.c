@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A part "3" or "0-3" of "0-3,6=a.hlo"; *at goes behind it. */
+/* Reads a part "3" or "0-3" of "0-3,6=a.hlo" and moves *at behind it. */
 static bool read_range(const char **at, long *out_first, long *out_last) {
   char *end;
   if (**at < '0' || **at > '9') return false;
@@ -19,8 +19,8 @@ static bool read_range(const char **at, long *out_first, long *out_last) {
   return *out_first <= *out_last && *out_last < INT32_MAX && (*end == ',' || *end == '=');
 }
 
-/* Is `rank` one of the ranks of "0-3,6=a.hlo"? Then *out_path is the file. *out_last: the largest
- * rank named. */
+/* *out_meant: `rank` is one of the ranks of "0-3,6=a.hlo"; then *out_path is the file. *out_last:
+ * largest rank in the list. */
 static hr_status_t read_program(const char *text, int rank, bool *out_meant, const char **out_path,
                                 long *out_last) {
   const char *at = text;
@@ -38,7 +38,7 @@ static hr_status_t read_program(const char *text, int rank, bool *out_meant, con
   return NULL;
 }
 
-/* Without a world yet: forms and contradictions only. */
+/* Checks syntax and contradictions; the world size is not known yet. */
 hr_status_t cli_programs_check(const hr_options_t *options) {
   size_t from = 0;
   const char *path;
@@ -56,7 +56,7 @@ hr_status_t cli_programs_check(const hr_options_t *options) {
   return NULL;
 }
 
-/* Wrong lists are reported by cli_programs_check(). */
+/* Malformed lists are skipped: cli_programs_check() reports them. */
 int cli_programs_last_rank(const hr_options_t *options) {
   size_t from = 0;
   long largest = -1;
@@ -75,7 +75,7 @@ bool cli_programs_are_several(const hr_options_t *options) {
   return options->operands.count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
 }
 
-/* Looks at all entries, to find ranks with two programs. */
+/* The error for a rank outside of the world. */
 static hr_status_t rank_error(const char *given, long rank, int world) {
   if (world == 1)
     return hr_error(HR_USAGE,
@@ -106,7 +106,7 @@ static hr_status_t choose_by_option(const hr_options_t *options, int rank, int w
              : hr_error(HR_USAGE, "rank %d has no program; there are %d processes", rank, world);
 }
 
-/* All ranks are looked at by every process, so that all of them come to the same failure. */
+/* Every process chooses for all ranks, so that all processes find the same failure. */
 static hr_status_t choose_for_all(const hr_options_t *options, int rank, int world,
                                   const char **out_path) {
   const char *path;
@@ -117,8 +117,8 @@ static hr_status_t choose_for_all(const hr_options_t *options, int rank, int wor
   return NULL;
 }
 
-/* A shell expands {1,2} of a value that is not quoted: 0=f32[2]{1,2} becomes two words, the second
- * of which is an operand. */
+/* A shell expands an unquoted {1,2}: 0=f32[2]{1,2} becomes two words, and the second is parsed as
+ * an operand. */
 static hr_status_t check_braces(const hr_options_t *options) {
   for (size_t i = 0; i < options->operands.count; i++) {
     const char *word = options->operands.data[i];
@@ -132,7 +132,7 @@ static hr_status_t check_braces(const hr_options_t *options) {
   return NULL;
 }
 
-/* Several programs must be as many as processes. */
+/* The number of programs must be the number of processes. */
 hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world,
                                 const char **out_path) {
   int programs = (int)options->operands.count;

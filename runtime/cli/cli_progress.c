@@ -1,4 +1,4 @@
-/* The progress line of a run and its metrics: redrawn at most every BAR_PAUSE_S on a terminal. */
+/* The progress line of a run, redrawn at most every BAR_PAUSE_S on a terminal, and its metrics. */
 #include "cli/cli_progress.h"
 
 #include "base/clock.h"
@@ -32,7 +32,7 @@ static double cli_value_mean(const hlo_value_t *value) {
 
 /* --- metrics --- */
 
-/* "OUT" or "OUT=NAME"; the result must be an array. */
+/* Adds the metric "OUT" or "OUT=NAME"; the result must be an array. */
 static hr_status_t add_metric(cli_progress_t *progress, const char *text,
                               const cli_signature_t *signature) {
   char *end;
@@ -50,7 +50,7 @@ static hr_status_t add_metric(cli_progress_t *progress, const char *text,
   return NULL;
 }
 
-/* What --curve draws when nothing was named. */
+/* The default metric of --curve. */
 static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signature_t *signature) {
   for (int k = 0; k < signature->result_count; k++) {
     const hlo_shape_t *shape = signature->results[k];
@@ -62,7 +62,7 @@ static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signatur
                   "--curve: no result is a float scalar; say which one to draw with --metric OUT");
 }
 
-/* Only rank 0 shows anything, and only of several steps. */
+/* Progress is shown by rank 0 only, and only for several steps. */
 hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options,
                               const cli_signature_t *signature, uint64_t steps, bool visible) {
   bool is_off = hr_option_is_given(options, HR_OPTION_NO_PROGRESS) ||
@@ -83,7 +83,7 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
   return NULL;
 }
 
-/* Accepts a struct that was never filled. */
+/* Accepts a zeroed struct. */
 void cli_progress_deinit(cli_progress_t *progress) {
   for (size_t i = 0; i < progress->metrics.count; i++)
     cli_series_deinit(&progress->metrics.data[i].history);
@@ -92,21 +92,21 @@ void cli_progress_deinit(cli_progress_t *progress) {
 
 /* --- showing --- */
 
-/* NaN has a sign, which says nothing to people. */
+/* The sign of a NaN is not shown. */
 static double unsigned_nan(double value) { return isnan(value) ? NAN : value; }
 
 void cli_metric_print(hr_strbuf_t *text, const cli_metric_t *metric, int digits) {
   hr_strbuf_printf(text, "%s %.*g\n", metric->name, digits, unsigned_nan(metric->now));
 }
 
-/* 80 columns where it is not known. */
+/* Width in columns; 80 if unknown. */
 static int terminal_width(FILE *stream) {
   struct winsize size;
   bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col;
   return known ? size.ws_col : 80;
 }
 
-/* What does not fit is cut: the line may not wrap. */
+/* Truncates the line, since a wrapped line could not be redrawn. */
 static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into,
                        size_t size) {
   double elapsed = now - progress->started_s, rate = elapsed > 0 ? (double)step / elapsed : 0;
@@ -124,15 +124,14 @@ static void print_line(const cli_progress_t *progress, uint64_t step, double now
     snprintf(into + used, size - (size_t)used, "  %s left", figure);
 }
 
-/* A bar that is redrawn, or a line now and then. */
+/* Draws the bar on a terminal, else prints a line. */
 static void show(cli_progress_t *progress, uint64_t step, double now) {
   char line[512];
   print_line(progress, step, now, line, sizeof line);
   progress->shown_s = now;
   if (!progress->terminal) {
     fprintf(progress->stream, "%s\n", line);
-    /* A long run says no more than a short one: about one line for each tenth of its time so far.
-     */
+    /* Pauses grow with the run: each is at least a tenth of the time so far. */
     double tenth = (now - progress->started_s) / 10;
     if (tenth > progress->pause_s) progress->pause_s = tenth;
     return;
@@ -147,7 +146,7 @@ static void show(cli_progress_t *progress, uint64_t step, double now) {
   fflush(progress->stream);
 }
 
-/* The mean of each metric is kept for the curve. */
+/* Keeps the mean of each metric for the curve. */
 hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step,
                               hlo_value_t *const *results) {
   for (size_t i = 0; i < progress->metrics.count; i++) {

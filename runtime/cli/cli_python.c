@@ -1,6 +1,7 @@
-/* The module is two tables, of parameters and results with their paths, types and sizes, and fixed
- * functions over them. Paths are those of JAX's trees: a name, then ['key'], [0] or .field. Where a
- * program has no such names, parameters go by their own, and results are a list. */
+/* The module consists of two tables, parameters and results with their paths, types and sizes, and
+ * of fixed functions over them. Paths are those of JAX's trees: a name, then ['key'], [0] or
+ * .field. In programs without such paths, parameters have their HLO names, and results are a
+ * list. */
 #include "cli/cli_python.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ static const char functions[] =
     "            tree = _insert(tree, _split(path)[1] if path else [k], leaf)\n"
     "    return tree\n";
 
-/* A string of Python: names come from programs. */
+/* A quoted Python string; names come from programs. */
 static void add_quoted(hr_strbuf_t *text, hr_str_t words) {
   hr_strbuf_add_char(text, '"');
   for (size_t i = 0; i < words.size; i++) {
@@ -111,7 +112,7 @@ static void add_row(hr_strbuf_t *text, hr_str_t path, const hlo_shape_t *shape) 
   hr_strbuf_add_str(text, ")),\n");
 }
 
-/* The path that a parameter's metadata names, else its own name without its number. */
+/* The path in a parameter's metadata, else its own name without the number. */
 static hr_str_t path_of(const hlo_instr_t *param) {
   const hlo_metadata_t *metadata = param->extra ? param->extra->metadata : NULL;
   if (metadata && metadata->op_name.size) return metadata->op_name;
@@ -119,7 +120,7 @@ static hr_str_t path_of(const hlo_instr_t *param) {
   return (hr_str_t){param->name.data, dot ? (size_t)(dot - param->name.data) : param->name.size};
 }
 
-/* Tuples are taken apart, as arrays in files are numbered. */
+/* Tuples are flattened, as in files of arrays. */
 static void print_parameters(hr_strbuf_t *text, const hlo_module_t *module) {
   const hlo_computation_t *entry = module->entry;
   hr_strbuf_add_str(text, "PARAMETERS = [\n");
@@ -136,7 +137,7 @@ static void print_parameters(hr_strbuf_t *text, const hlo_module_t *module) {
   hr_strbuf_add_str(text, "]\n");
 }
 
-/* The function that hlorun runs, as far as its name is usual. */
+/* The function @main, which hlorun runs; NULL: the program has none of this name. */
 static const mlir_op_t *find_main(const mlir_module_t *tree) {
   const mlir_region_t *body = tree && tree->op->region_count ? tree->op->regions[0] : NULL;
   const mlir_block_t *block = body && body->blocks.count ? body->blocks.data[0] : NULL;
@@ -147,7 +148,7 @@ static const mlir_op_t *find_main(const mlir_module_t *tree) {
   return NULL;
 }
 
-/* What jax.result_info says of a result of @main; empty: nothing. */
+/* jax.result_info of a result of @main; empty if absent. */
 static hr_str_t result_path(const mlir_op_t *function, int index) {
   const mlir_attr_t *results = function ? mlir_op_attr(function, "res_attrs") : NULL;
   bool has_one = results && results->kind == MLIR_ATTR_ARRAY && index < results->count;
@@ -156,7 +157,7 @@ static hr_str_t result_path(const mlir_op_t *function, int index) {
   return info && info->kind == MLIR_ATTR_STRING ? info->text : (hr_str_t){"", 0};
 }
 
-/* Without names a result is an element of a list. */
+/* A result without a path is an element of a list. */
 static void print_results(hr_strbuf_t *text, const hlo_module_t *module,
                           const mlir_module_t *tree) {
   const hlo_shape_t *result = hlo_entry_result_shape(module);

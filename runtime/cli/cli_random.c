@@ -9,7 +9,7 @@
 
 #define SMALL_INTEGER 8
 
-/* The finaliser of SplitMix64 over a position. */
+/* The mixing function of SplitMix64, applied to a position. */
 uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
   uint64_t z = seed * UINT64_C(0xD1342543DE82EF95) + stream * UINT64_C(0xA24BAED4963EE407) +
                (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -18,10 +18,10 @@ uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/* In [-1, 1), with 24 random bits: exact in f32. */
+/* A float in [-1, 1) from 24 random bits, exact in f32. */
 static double unit_float(uint64_t bits) { return (double)(int64_t)(bits >> 40) / (1 << 23) - 1; }
 
-/* Below `bound` without much bias: the high half of a product. */
+/* A number below `bound`: the high half of a product, with little bias. */
 static uint64_t below(uint64_t bits, uint64_t bound) {
   return (uint64_t)((__uint128_t)bits * bound >> 64);
 }
@@ -34,7 +34,7 @@ static int64_t integer_value(hr_dtype_t dtype, uint64_t bits, int64_t bound) {
     lowest = 0;
     highest = bound - 1;
   }
-  if (width < 63) { /* what the type can hold */
+  if (width < 63) { /* clamp to the range of the type */
     int64_t limit = (INT64_C(1) << (is_signed ? width - 1 : width)) - 1;
     if (highest > limit) highest = limit;
     if (is_signed && lowest < -limit - 1) lowest = -limit - 1;
@@ -55,8 +55,7 @@ static void store_float(hr_dtype_t dtype, void *at, int64_t i, double value) {
 
 typedef enum wildness { TAME, FEW_SPECIAL, FEW_WILD, MANY_WILD, WILDNESS_COUNT } wildness_t;
 
-/* NaN, infinities, zeros, units, numbers of no round size; any bits that the type has: huge and
- * denormal numbers. */
+/* Special values, or random bits, which include huge and denormal numbers. */
 static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits,
                              wildness_t wildness) {
   static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 1, -1, 0.5, -2, 88.8};
@@ -67,11 +66,12 @@ static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits
     return;
   }
   uint64_t any = cli_random_bits(bits, 1, 0) >> (64 - hr_dtype_table[part].bits);
-  if (which == count) any = bits >> 32 & 1; /* the smallest denormal number */
+  if (which == count) any = bits >> 32 & 1; /* zero or the smallest denormal number */
   memcpy((char *)at + (size_t)i * hr_dtype_bytes(part), &any, hr_dtype_bytes(part));
 }
 
-/* Ends of the type, and what is next to them; of s1 and s2 1 and the width may be no numbers. */
+/* Smallest and largest values of the type, their neighbours, 0, 1 and the width; s1 and s2 cannot
+ * hold all of them. */
 static int64_t wild_integer(hr_dtype_t part, uint64_t bits) {
   int width = hr_dtype_table[part].bits;
   bool is_signed = hr_dtype_class(part) == HR_CLASS_SIGNED;

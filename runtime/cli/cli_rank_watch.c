@@ -1,15 +1,14 @@
-/* Ranks are the children of mpirun that have OMPI_COMM_WORLD_RANK in their environment (/proc).
- * Each is watched through a descriptor of its process (pidfd, Linux 5.3), which becomes readable
- * when it ends; so the first of several is known, and process numbers that are used again do not
- * matter. A rank tells its exit code before it ends: where more have ended than have told theirs,
- * the one that ended last was killed. Kernels without pidfd or without lists of children see
- * nothing.
- * Cost: a few files of /proc for each wait, and one descriptor a rank.
+/* Ranks are the children of mpirun with OMPI_COMM_WORLD_RANK in their environment (/proc). Each is
+ * watched through a pidfd (Linux 5.3), which becomes readable when the process ends; so the first
+ * of several is known, and reused process numbers do no harm. A rank reports its exit code before
+ * it ends: if more ranks have ended than have reported, the last one that ended was killed. On
+ * kernels without pidfd or without lists of children, no rank is seen.
+ * Cost: a few files of /proc for each wait, and one descriptor per rank.
  *
- * Open MPI's segments in /dev/shm lose their names once all ranks have them (transport/mpi). Before
- * that they are named vader_segment.HOST.USER.JOB.RANK, with the number of the job in hexadecimal,
- * which is decimal in the environment of ranks: those that stay when mpirun is killed are found by
- * it. */
+ * Open MPI's segments in /dev/shm are unlinked once all ranks have mapped them (transport/mpi).
+ * Until then their name is vader_segment.HOST.USER.JOB.RANK, with the job number in hexadecimal;
+ * ranks have it in decimal in their environment. Segments left behind by a killed mpirun are found
+ * by this number. */
 #include "cli/cli_rank_watch.h"
 
 #include <dirent.h>
@@ -25,10 +24,10 @@
 #include "base/mem.h"
 #include "cli/cli_exit_code.h"
 
-#define SYS_PIDFD_SEND_SIGNAL 424 /* both are newer than some C libraries */
+#define SYS_PIDFD_SEND_SIGNAL 424 /* SYS_pidfd_*: missing in older C libraries */
 #define SYS_PIDFD_OPEN 434
-#define MOST_RANKS 1024 /* on one host; more are not watched */
-#define FIRST_WAITS 100 /* waits that are short, while ranks are being started */
+#define MOST_RANKS 1024 /* most watched ranks per host */
+#define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
 #define FIRST_MS 20
 #define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
@@ -38,17 +37,17 @@ typedef struct watched_rank {
   pid_t pid;
   int rank;
   int fd;          /* pidfd; -1: it has ended */
-  bool is_stopped; /* by a signal, at the last look */
+  bool is_stopped; /* stopped by a signal when last checked */
 } watched_rank_t;
 
 struct cli_rank_watch {
   pid_t launcher;
   int launcher_fd;   /* pidfd; -1: not available */
-  int waits;         /* so far */
-  int count;         /* ranks seen */
-  int ended;         /* ranks that have ended */
-  int lost;          /* rank; -1: none */
-  unsigned long job; /* Open MPI's number of it; 0: unknown */
+  int waits;         /* number of waits so far */
+  int count;         /* number of ranks seen */
+  int ended;         /* number of ranks that have ended */
+  int lost;          /* rank that was killed; -1: none */
+  unsigned long job; /* Open MPI's job number; 0: unknown */
   watched_rank_t ranks[MOST_RANKS];
 };
 
@@ -76,7 +75,7 @@ void cli_rank_watch_destroy(cli_rank_watch_t *watch) {
 
 /* --- finding ranks --- */
 
-/* The first bytes of a file of /proc, with a zero behind them; the count. */
+/* Reads the beginning of a file of /proc, with a terminating zero; returns the number of bytes. */
 static size_t read_start(const char *path, char *into, size_t room) {
   size_t got = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -91,7 +90,7 @@ static size_t read_start(const char *path, char *into, size_t room) {
   return got;
 }
 
-/* What a variable of a process says; -1: it has none, or there is no such process. */
+/* Number in a variable of a process; -1: no such variable or process. */
 static long read_variable(pid_t pid, const char *name) {
   static char environment[ENVIRONMENT_BYTES];
   char path[64];
@@ -103,7 +102,7 @@ static long read_variable(pid_t pid, const char *name) {
   return -1;
 }
 
-/* -1 while the child is not yet a rank: mpirun has forked, and not yet started the program. */
+/* -1 while the child is not a rank yet: mpirun has forked but not called exec. */
 static int rank_of(pid_t pid) { return (int)read_variable(pid, "OMPI_COMM_WORLD_RANK"); }
 
 static void note_job(cli_rank_watch_t *watch, pid_t pid) {
@@ -125,7 +124,7 @@ static void add_child(cli_rank_watch_t *watch, pid_t pid) {
   note_job(watch, pid);
 }
 
-/* The children of one thread of the launcher. */
+/* Adds the children of one thread of the launcher. */
 static void add_children(cli_rank_watch_t *watch, const char *thread) {
   static char children[CHILDREN_BYTES];
   char path[64], *end;
@@ -148,7 +147,7 @@ static void find_ranks(cli_rank_watch_t *watch) {
   closedir(threads);
 }
 
-/* The state follows the name, which is in parentheses and may have some of its own. */
+/* The state follows the process name, which is in parentheses and may contain parentheses. */
 static bool is_stopped(pid_t pid) {
   char path[32], line[512];
   snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -157,7 +156,7 @@ static bool is_stopped(pid_t pid) {
   return name_end && strlen(name_end) > 2 && name_end[2] == 'T';
 }
 
-/* Once a rank has failed, mpirun lets the others go on before it ends them. */
+/* After a failure of a rank, mpirun continues stopped ranks before it ends them. */
 static void note_stopped(cli_rank_watch_t *watch) {
   if (cli_exit_code_read()) return;
   for (int i = 0; i < watch->count; i++)
@@ -194,7 +193,7 @@ static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
   if (watch->lost < 0 && watch->ended > cli_exit_code_told()) watch->lost = ended->rank;
 }
 
-/* Without descriptors this is a pause. */
+/* Sleeps if there are no descriptors. */
 void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
   struct pollfd polls[MOST_RANKS + 1];
   if (!watch || watch->launcher_fd < 0) {
@@ -229,7 +228,7 @@ static void remove_segments(unsigned long job) {
   closedir(folder);
 }
 
-/* The launcher's descriptor is left out, for it stays readable. */
+/* The launcher's descriptor is excluded: it stays readable. */
 void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
   for (int waited = 0; watch && watch->ended < watch->count && waited < ms; waited += FIRST_MS) {
     for (int i = 0; i < watch->count; i++) {

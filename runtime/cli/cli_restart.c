@@ -1,9 +1,9 @@
-/* The loop around a run: start, wait, and start again with --resume. A run that began with
- * --overwrite keeps it until a checkpoint of its own is there, which is known by the time in its
- * manifest: the training that it replaces must not be gone on with. What happened is said on
- * standard error, in the log of the run. Runs that end within SHORT_S of their start are followed
- * by a pause, which doubles. A signal to this process ends all. Launchers' own restarts (of a Slurm
- * job) are theirs: this process must have started the others. */
+/* The loop around a run: start, wait, and start again with --resume. A run with --overwrite keeps
+ * that option until it has written a checkpoint of its own, recognised by the time in its
+ * manifest: the replaced training must not be continued. Restarts are reported on standard error,
+ * in the log of the run. A run shorter than SHORT_S is followed by a pause, which doubles each
+ * time. A signal to this process ends all. This applies only to processes that this process
+ * started; launchers such as Slurm have their own restarts. */
 #include "cli/cli_restart.h"
 
 #include <stdlib.h>
@@ -19,11 +19,11 @@
 #include "cli/cli_manifest.h"
 #include "transport/core/transport.h"
 
-#define NUMBER_VARIABLE "HLORUN_RESTARTS" /* set for the processes of a run */
+#define NUMBER_VARIABLE "HLORUN_RESTARTS" /* number of restarts, for the processes of a run */
 #define SHORT_S 10.0
 #define FIRST_PAUSE_S 0.25
 #define LONGEST_PAUSE_S 30.0
-#define EXIT_PEER 5 /* exit codes after which a run is started again */
+#define EXIT_PEER 5 /* EXIT_*: exit codes after which a run is started again */
 #define EXIT_STALL 6
 
 bool cli_restart_is_run(void) { return getenv(NUMBER_VARIABLE) != NULL; }
@@ -53,9 +53,9 @@ hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted)
   return NULL;
 }
 
-/* --- what the next run is given --- */
+/* --- arguments of the next run --- */
 
-/* Is there a checkpoint of a training that began at that time or later? */
+/* *out_found: the folder has a checkpoint of a training that began at `since_ns` or later. */
 static hr_status_t find_own_checkpoint(const char *path, uint64_t since_ns, hr_arena_t *arena,
                                        bool *out_found) {
   cli_folder_t folder, step_folder;
@@ -80,8 +80,8 @@ static hr_status_t find_own_checkpoint(const char *path, uint64_t since_ns, hr_a
   return st;
 }
 
-/* The words of the first run, with --resume and the number of replicas (NULL: as it was) after the
- * command's name. */
+/* The words of the first run, with --resume and --num-replicas inserted after the command's name.
+ * replicas NULL: unchanged. */
 static hr_status_t words_of_run(hr_arena_t *arena, const cli_arguments_t *arguments, bool resumes,
                                 const char *replicas, int *out_argc, char ***out_argv) {
   int skip = arguments->all_argc - arguments->argc, count = 0;
@@ -107,11 +107,11 @@ static hr_status_t words_of_run(hr_arena_t *arena, const cli_arguments_t *argume
 
 typedef struct restarts {
   const cli_arguments_t *arguments;
-  cli_elastic_t *elastic; /* NULL: the grid stays as it is */
+  cli_elastic_t *elastic; /* NULL: the grid does not change */
   int processes;
   uint64_t began_ns;
   uint64_t most, done;
-  bool resumes; /* it has run before */
+  bool resumes; /* true from the second run on */
   double pause_s;
 } restarts_t;
 
@@ -137,7 +137,7 @@ static hr_status_t start(const restarts_t *r, const cli_elastic_share_t *share, 
   return st;
 }
 
-/* Waits for the hosts of an elastic run, and runs. */
+/* Waits for the hosts of an elastic run, then runs. */
 static hr_status_t run_once(const restarts_t *r, bool *out_has_hosts) {
   hr_arena_t arena;
   const char *hosts = hr_option_text(&r->arguments->options, HR_OPTION_HOSTS);
@@ -150,7 +150,7 @@ static hr_status_t run_once(const restarts_t *r, bool *out_has_hosts) {
   return st;
 }
 
-/* Says why, and waits if the run was short. */
+/* Prints the reason of the restart, and pauses if the run was short. */
 static void announce(restarts_t *r, hr_status_t st, double ran_s) {
   bool is_told = cli_is_reported(st);
   int code = hr_status_exit_code(st);
@@ -172,8 +172,8 @@ static bool may_pass(hr_status_t st) {
          !cli_limits_is_over() && (code == EXIT_PEER || code == EXIT_STALL);
 }
 
-/* The loop: until the run succeeds, fails for good, finds no hosts, or has been started often
- * enough. A run that was ended because it can have more hosts does not count. */
+/* Runs until success, a failure that a restart cannot cure, a lack of hosts, or the largest number
+ * of restarts. A run that was ended to use more hosts does not count. */
 static hr_status_t run_again_and_again(restarts_t *r) {
   for (;;) {
     bool has_hosts;

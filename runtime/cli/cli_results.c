@@ -1,4 +1,4 @@
-/* Prints and compares results. Long dimensions are elided for people: EDGE elements at each end. */
+/* Prints and compares results. Long dimensions are elided: EDGE elements are shown at each end. */
 #include "cli/cli_results.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 /* --- printing --- */
 
-/* "f32[2,3]", as HLO has it. */
+/* Prints the shape in HLO's syntax, "f32[2,3]". */
 static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_printf(text, "%s[", hr_dtype_name(value->dtype));
   for (int d = 0; d < value->rank; d++)
@@ -21,7 +21,7 @@ static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
   hr_strbuf_add_char(text, ']');
 }
 
-/* A NaN's sign and payload say nothing to people. */
+/* The sign and payload of a NaN are not shown. */
 static bool is_nan(hr_dtype_t dtype, const void *element) {
   uint64_t bits = 0;
   if (!hr_dtype_is_float(dtype)) return false;
@@ -29,7 +29,7 @@ static bool is_nan(hr_dtype_t dtype, const void *element) {
   return isnan(hr_float_decode(dtype, bits));
 }
 
-/* Complex numbers are pairs. */
+/* A complex number is printed as a pair. */
 static void print_element(hr_strbuf_t *text, hr_dtype_t dtype, const char *element) {
   if (hr_dtype_is_complex(dtype)) {
     hr_dtype_t part = hr_dtype_real(dtype);
@@ -45,8 +45,8 @@ static void print_element(hr_strbuf_t *text, hr_dtype_t dtype, const char *eleme
   }
 }
 
-/* Sub-array from dimension `d` on, whose first element is number `first` and which has `count`
- * elements. */
+/* Prints the sub-array from dimension `d` on; `first` is the number of its first element, `count`
+ * its number of elements. */
 static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, bool whole, int d,
                            int64_t first, int64_t count) {
   if (d == value->rank) {
@@ -55,7 +55,7 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, bool who
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;
-  /* One without elements has rows, too. */
+  /* empty arrays are printed row by row, too */
   bool is_long = value->count == 0 || (!whole && value->count > WHOLE_COUNT);
   bool elide = is_long && size > 2 * EDGE;
   hr_strbuf_add_char(text, '{');
@@ -70,7 +70,7 @@ static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, bool who
   hr_strbuf_add_char(text, '}');
 }
 
-/* Tokens are shown by their type. */
+/* A token is printed as its type. */
 static void print_value(hr_strbuf_t *text, const hlo_value_t *value, bool whole) {
   if (!hr_dtype_is_array(value->dtype)) {
     hr_strbuf_add_str(text, hr_dtype_name(value->dtype));
@@ -90,7 +90,7 @@ void cli_value_print_whole(hr_strbuf_t *text, const hlo_value_t *value) {
 
 /* --- comparing --- */
 
-/* "out0@3 f32[2]: equal", or the worst element. */
+/* Adds a line such as "out0@3 f32[2]: equal", or with the worst element. */
 static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, int k,
                      const hlo_value_t *result, const hlo_value_t *want,
                      const hlo_difference_t *difference) {
@@ -117,7 +117,8 @@ bool cli_expectation_is_single(const char *text, int *out_index, const char **ou
   return true;
 }
 
-/* The one array of a file; of a global result this process's part. A name with '@' is a part. */
+/* Reads the only array of a file; for a global result, this process's part. A name with '@' is a
+ * part. */
 static hr_status_t read_single(const cli_expectation_t *expectation, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   npy_t npy;
@@ -131,7 +132,7 @@ static hr_status_t read_single(const cli_expectation_t *expectation, const cli_a
   return st;
 }
 
-/* Arrays that nothing is expected of are left out. */
+/* Results without an expectation are skipped. */
 static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
                                const cli_signature_t *signature, const hlo_value_t *result,
                                hr_strbuf_t *text, int *bad) {
@@ -153,7 +154,7 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
   return NULL;
 }
 
-/* Arrays out0, out1@3, ... that the program has no result for. */
+/* Error if the file has arrays out0, out1@3, ... without a result in the program. */
 static hr_status_t check_names(const array_file_t *file, int result_count, int rank,
                                int *out_named) {
   *out_named = 0;
@@ -165,8 +166,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
     int named = sscanf(text, "out%d@%d", &k, &of_rank);
     if (named < 1) continue;
     ++*out_named;
-    if (named == 2 && of_rank != rank)
-      continue; /* for another process, whose program may be another */
+    if (named == 2 && of_rank != rank) continue; /* for another rank, whose program may differ */
     if (k < 0 || k >= result_count)
       return hr_error(HR_USAGE, "%s has %s, the program has %d result%s", file->path, text,
                       result_count, result_count == 1 ? "" : "s");
@@ -174,7 +174,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
   return NULL;
 }
 
-/* An archive that expects nothing is a mistake. */
+/* A file without any expectation is an error. */
 hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 const cli_signature_t *signature, hlo_value_t *const *results,
                                 hr_strbuf_t *text, int *out_bad) {
@@ -197,7 +197,7 @@ hr_status_t cli_results_compare(const cli_expectation_t *expectation,
   return NULL;
 }
 
-/* Sizes travel first; empty texts cost one message. */
+/* Sizes are sent first; an empty text costs one message. */
 hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all) {
   int world = hlorun_client_world_size(client);
   uint64_t size = mine->size;

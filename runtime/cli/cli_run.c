@@ -30,9 +30,9 @@
 #include "cli/cli_uses.h"
 #include "transport/core/transport.h"
 
-/* --- before anything runs --- */
+/* --- preparation --- */
 
-/* Is there a place to write the file to? Better known before a long run than after it. */
+/* Checks early, before a possibly long run, that the file can be written. */
 static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id) {
   const char *path = hr_option_text(options, id);
   if (!path || strcmp(path, "-") == 0) return NULL;
@@ -45,7 +45,7 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
                   strerror(errno));
 }
 
-/* Contradictions among options, and places that cannot be written. */
+/* Checks for contradictions among options and for files that cannot be written. */
 static hr_status_t check_usage(const hr_options_t *options) {
   HR_TRY(cli_programs_check(options));
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
@@ -62,7 +62,7 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
-/* Options win over variables. */
+/* Sets HLORUN_* variables from options, which have precedence. */
 void cli_choose_variables(const hr_options_t *options) {
   const char *folder = hr_option_text(options, HR_OPTION_CACHE),
              *combine = hr_option_text(options, HR_OPTION_COMBINE);
@@ -72,7 +72,7 @@ void cli_choose_variables(const hr_options_t *options) {
   if (dump && *dump) setenv("HLORUN_DUMP_TO", dump, 1);
 }
 
-/* Defaults first, then what was said. */
+/* Defaults, then the given options. */
 hr_status_t cli_client_options(const hr_options_t *options,
                                struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
@@ -89,7 +89,7 @@ hr_status_t cli_client_options(const hr_options_t *options,
   return NULL;
 }
 
-/* More threads than processors are taken, and seldom wanted. */
+/* Warns of more threads than processors. */
 static void note_threads(const hr_options_t *options) {
   int threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   int count = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
@@ -98,7 +98,7 @@ static void note_threads(const hr_options_t *options) {
           threads, count);
 }
 
-/* -n 1 means no peers, even where a launcher has started several. */
+/* With -n 1 the client has no peers, even if a launcher started several processes. */
 static hr_status_t open_client(cli_run_t *run) {
   hlorun_client_options_t options;
   HR_TRY(cli_client_options(run->options, &options));
@@ -117,7 +117,7 @@ static hr_status_t open_client(cli_run_t *run) {
   return cli_agree(run->client, cli_collective_options_check(run->client, run->options));
 }
 
-/* Before the program is loaded, which names their functions. */
+/* Called before the program is loaded, which refers to the plugins' functions. */
 static hr_status_t open_plugins(const hr_options_t *options) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
@@ -125,7 +125,7 @@ static hr_status_t open_plugins(const hr_options_t *options) {
   return NULL;
 }
 
-/* A folder stands for the program in it. */
+/* Replaces a folder by the path of the program in it. */
 static hr_status_t find_program(cli_run_t *run) {
   const char *program;
   HR_TRY(cli_bundle_program(&run->arena, run->path, &program));
@@ -164,7 +164,7 @@ static hr_status_t load_program(cli_run_t *run) {
   return st;
 }
 
-/* All lists live in the run's arena. */
+/* Allocates the lists in the run's arena. */
 static hr_status_t make_lists(cli_run_t *run) {
   hr_arena_t *arena = &run->arena;
   int params = run->signature.param_count;
@@ -174,7 +174,7 @@ static hr_status_t make_lists(cli_run_t *run) {
   return HR_NEW_ARRAY(arena, run->signature.result_count, &run->results);
 }
 
-/* Parameters that a step replaces may be overwritten by it. */
+/* Arguments that are fed or carried are donated: the execution may overwrite them. */
 static hr_status_t decide_steps(cli_run_t *run) {
   run->repeats = hr_option_int(run->options, HR_OPTION_REPEAT, 1);
   run->steps = hr_option_int(run->options, HR_OPTION_STEPS, 1);
@@ -189,7 +189,7 @@ static hr_status_t decide_steps(cli_run_t *run) {
   return NULL;
 }
 
-/* Of several programs, each may have a use for what others do not. */
+/* Skipped for several programs: an option may have an effect in one of them only. */
 static hr_status_t check_uses(const cli_run_t *run) {
   if (cli_programs_are_several(run->options)) return NULL;
   HR_TRY(cli_uses_check_read(run->options, run->path));
@@ -197,7 +197,8 @@ static hr_status_t check_uses(const cli_run_t *run) {
   return NULL;
 }
 
-/* What keeps parts in files, or takes them step by step, does so from the beginning. */
+/* True for options that keep parts of arrays in files or feed them; for these, results stay
+ * parts. */
 static bool keeps_parts(const hr_options_t *options) {
   static const hr_option_id_t ids[] = {HR_OPTION_FEED, HR_OPTION_CHECKPOINT, HR_OPTION_RESUME};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
@@ -205,8 +206,8 @@ static bool keeps_parts(const hr_options_t *options) {
   return false;
 }
 
-/* Results of a program that XLA has partitioned are whole arrays if arrays were given whole to all
- * processes. */
+/* Results of a program partitioned by XLA are whole arrays if all processes were given whole
+ * arrays. */
 static hr_status_t choose_whole_results(cli_run_t *run) {
   bool is_same = false;
   bool is_cut = run->stats.program.cut_params || run->stats.program.unknown_results;
@@ -219,7 +220,7 @@ static hr_status_t choose_whole_results(cli_run_t *run) {
   return NULL;
 }
 
-/* What can be wrong is found here, before the first step. */
+/* All checks before the first step. */
 static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(check_uses(run));
@@ -243,8 +244,8 @@ static hr_status_t prepare(cli_run_t *run) {
   return NULL;
 }
 
-/* A run that has all its steps behind it has nothing to show: its last results are not in the
- * checkpoint. They were written before the checkpoint was, so that a restarted run is complete. */
+/* Error if no steps are left, since the checkpoint does not contain the last results. No error
+ * after a restart: the results were written before the checkpoint. */
 static hr_status_t resume(cli_run_t *run) {
   HR_TRY(cli_checkpoint_resume(run->checkpoint, run->values, &run->first_step));
   bool is_told = run->rank == 0 && !hr_option_is_given(run->options, HR_OPTION_QUIET);
@@ -260,7 +261,7 @@ static hr_status_t resume(cli_run_t *run) {
 
 /* --- steps --- */
 
-/* The time of a step includes neither feeding nor metrics. */
+/* The measured time excludes feeding and metrics. */
 static hr_status_t execute(cli_run_t *run, uint64_t step) {
   if (run->feed) HR_TRY(cli_feed_step(run->feed, step, run->args));
   cli_values_release(run->results, run->signature.result_count);
@@ -268,20 +269,21 @@ static hr_status_t execute(cli_run_t *run, uint64_t step) {
   hr_status_t st = hlorun_execute(run->program, run->args, run->donate, run->results);
   double took = hr_clock_s() - start;
   for (int k = 0; k < run->signature.param_count; k++)
-    if (run->donate[k]) run->args[k] = NULL; /* the execution has them, failed or not */
+    if (run->donate[k]) run->args[k] = NULL; /* consumed by the execution, even if it failed */
   HR_TRY(st);
   hr_log(HR_LOG_CLI, HR_LOG_DEBUG, "step %llu took %.3g s", (unsigned long long)step + 1, took);
   HR_TRY(cli_times_add(&run->stats.executions, took));
   return cli_progress_step(&run->progress, run->stats.executions.count, run->results);
 }
 
-/* References move; nothing is copied. */
+/* Retains the results as arguments; nothing is copied. */
 static void carry_results(cli_run_t *run) {
   for (size_t i = 0; i < run->carry.count; i++)
     run->args[run->carry.data[i].in] = hlo_value_retain(run->results[run->carry.data[i].out]);
 }
 
-/* The last repeat takes the parameters away, so that the program may write over them. */
+/* The last repeat gives up the references to the parameters, so that the program may overwrite
+ * them. */
 static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
   for (int k = 0; k < run->signature.param_count; k++) {
     run->args[k] = last_repeat ? run->values[k] : hlo_value_retain(run->values[k]);
@@ -298,9 +300,9 @@ static hr_status_t run_steps(cli_run_t *run, bool last_repeat) {
   return st;
 }
 
-/* --- afterwards --- */
+/* --- the whole run --- */
 
-/* Up to the steps failures are agreed upon; in them they cannot be. */
+/* Failures before the steps are agreed upon; failures in the steps cannot be. */
 static hr_status_t run_all(cli_run_t *run) {
   HR_TRY(open_client(run));
   if (run->rank == 0) {
@@ -322,7 +324,7 @@ static hr_status_t run_all(cli_run_t *run) {
   return cli_run_finish(run);
 }
 
-/* In the reverse order of their making. */
+/* Releases in the reverse order of creation. */
 static void release_run(cli_run_t *run, int exit_code) {
   cli_checkpoint_destroy(run->checkpoint);
   cli_feed_destroy(run->feed);
@@ -339,7 +341,8 @@ static void release_run(cli_run_t *run, int exit_code) {
   hlorun_client_release(run->client, exit_code);
 }
 
-/* The launcher's part ends with the processes; theirs begins below. */
+/* A process that starts others returns after they have ended; the part from cli_log_dir_open() on
+ * is for the started processes. */
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;
@@ -366,7 +369,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   } else if (st) {
     cli_tell_interruption(run.client);
   }
-  /* The first to end with a failure may end all others: it is reported before. */
+  /* reported first, since the end of this process may make the launcher end all others */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
   run.desynchronized |= cli_agree_failed();
   if (run.desynchronized && hr_status_code(st) != HR_CANCELLED)

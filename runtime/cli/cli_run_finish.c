@@ -1,4 +1,4 @@
-/* The end of a run: what it prints, writes and compares. */
+/* The end of a run: printing, writing and comparing results. */
 #include <string.h>
 
 #include "base/file.h"
@@ -13,13 +13,13 @@
 #include "cli/cli_run_parts.h"
 #include "cli/cli_trace.h"
 
-/* Errors are printed all the same. */
+/* Errors are printed even if this is true. */
 static bool is_quiet(const cli_run_t *run) {
   return hr_option_is_given(run->options, HR_OPTION_QUIET);
 }
 
-/* The metrics at the end, and the results unless they go elsewhere. --explain=json has standard
- * output for itself. */
+/* Prints the metrics, and with `all` the results. Prints nothing with --explain=json, which uses
+ * standard output. */
 static hr_status_t print_results(cli_run_t *run, hlo_value_t *const *results, bool all) {
   if (run->rank || is_quiet(run) || cli_trace_wants_json(run->options)) return NULL;
   hr_strbuf_t text;
@@ -44,14 +44,13 @@ static hr_status_t compare_with(const cli_run_t *run, const char *text,
     return cli_results_compare(expectation, &run->signature, run->results, lines, out_bad);
   expectation->file = &file;
   hr_status_t st = array_file_open(text, &file);
-  if (!st)
-    st = cli_results_compare(expectation, &run->signature, run->results, lines, out_bad);
+  if (!st) st = cli_results_compare(expectation, &run->signature, run->results, lines, out_bad);
   array_file_deinit(&file);
   return st;
 }
 
-/* With all that --expect names. Rank 0 prints the lines of all ranks, also when one of them could
- * not compare. */
+/* Compares with all arguments of --expect. Rank 0 prints the lines of all ranks, even if one of
+ * them could not compare. */
 static hr_status_t compare_results(cli_run_t *run) {
   cli_expectation_t expectation = {.rank = run->rank,
                                    .mark_rank = run->world > 1,
@@ -78,7 +77,7 @@ static hr_status_t compare_results(cli_run_t *run) {
   return cli_agree(run->client, hr_status_join(st, reported));
 }
 
-/* Draws the first metric: others have other units. */
+/* Draws only the first metric, since others may have other units. */
 static hr_status_t draw_curve(const cli_run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   return cli_plot_write(path, metric->name, &metric->history);
@@ -104,7 +103,7 @@ static void print_summary(const cli_run_t *run) {
           (double)f.peak_rss_bytes / (1 << 20));
 }
 
-/* Results of global programs are written and printed whole, unless their shards are asked for. */
+/* Results of global programs are written and printed whole, except with --output-shards. */
 static hr_status_t write_results(cli_run_t *run, const char *output, bool prints) {
   int count = run->signature.result_count;
   bool shards = hr_option_is_given(run->options, HR_OPTION_OUTPUT_SHARDS);
@@ -125,14 +124,14 @@ static hr_status_t write_results(cli_run_t *run, const char *output, bool prints
   return st;
 }
 
-/* A checkpoint of the last step says that the results have been written: a run that dies before is
- * gone on with from an earlier one, and writes them. */
+/* The checkpoint of the last step is written after the results. A run that dies before is resumed
+ * from an earlier checkpoint, and writes the results again. */
 static hr_status_t keep_last_step(cli_run_t *run) {
   HR_TRY(cli_checkpoint_step(run->checkpoint, run->steps, run->results));
   return cli_checkpoint_finish(run->checkpoint);
 }
 
-/* Each part is agreed upon, so that a failure in one process ends all of them. */
+/* All processes agree after each part, so that a failure in one process ends all of them. */
 hr_status_t cli_run_finish(cli_run_t *run) {
   const hr_options_t *options = run->options;
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
@@ -142,7 +141,7 @@ hr_status_t cli_run_finish(cli_run_t *run) {
   print_summary(run);
   HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
   hlorun_program_get_figures(run->program,
-                             &run->stats.program); /* with its copies for the sizes that came */
+                             &run->stats.program); /* includes copies specialised for sizes */
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   HR_TRY(write_results(run, output, !output && !expect));

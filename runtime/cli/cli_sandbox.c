@@ -1,14 +1,14 @@
-/* The files of --sandbox. A file that is read is allowed by itself. A file that is written is
- * replaced by a new one when it is whole, which needs its folder: the folder of an output may be
- * written as a whole. The words of --input and its like name files in several ways (K=FILE,
- * FILE:NAME); each part that could be a path is allowed if it exists, since a name that happens to
- * exist is the user's own word.
+/* The files of --sandbox. For a file that is read, the file itself is allowed. A file that is
+ * written is replaced by a complete new file, which needs its folder: the whole folder of an
+ * output may be written. Arguments of --input and similar options name files in several ways
+ * (K=FILE, FILE:NAME); each part that could be a path is allowed if it exists, since all of them
+ * come from the user.
  *
- * Compiled code is not kept: a program that took over its process could leave code behind for
- * another run to load.
+ * Compiled code is not cached: a malicious program that took over the process could leave code
+ * behind for another run.
  *
- * Over MPI the library opens connections while the program runs, and keeps files in its session's
- * folder and in /dev/shm: sockets and these folders stay allowed. */
+ * With MPI the library opens connections during the run, and keeps files in its session folder and
+ * in /dev/shm: sockets and these folders stay allowed. */
 #include "cli/cli_sandbox.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "transport/core/transport.h"
 #include "transport/shm/local_launch.h"
 
-/* Libraries, and what hwloc, the C library and OpenBLAS read about the machine. */
+/* Libraries, and files with facts of the machine that hwloc, the C library and OpenBLAS read. */
 static const char *const system_paths[] = {
     "/usr",         "/lib",          "/lib64",        "/sys",         "/etc/ld.so.cache",
     "/proc/self",   "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",   "/etc/localtime",
@@ -36,7 +36,7 @@ static const char *const system_paths[] = {
 static const char *const library_variables[] = {"LD_LIBRARY_PATH", "HLORUN_MODULE_DIR",
                                                 "HLORUN_LLVM"};
 
-/* What the argument of an option names. */
+/* Meaning of an option's argument. */
 typedef enum use { READS_FILE, WRITES_FILE, WRITES_FOLDER, APPENDS_TO_REPORT } use_t;
 
 static const struct {
@@ -65,7 +65,7 @@ static bool has_prefix(const char *text, const char *prefix) {
 
 /* --- the paths of options --- */
 
-/* The path, and the path without ":NAME" behind it. */
+/* Allows the path, and the path without a ":NAME" at its end. */
 static hr_status_t allow_read(const hr_sandbox_files_t *files, const char *path) {
   char part[PATH_MAX];
   const char *colon = strrchr(path, ':');
@@ -85,7 +85,7 @@ static hr_status_t allow_folder_of(const hr_sandbox_files_t *files, const char *
   return hr_sandbox_files_allow(files, folder, HR_SANDBOX_WRITE);
 }
 
-/* One that cannot be made is reported by whoever writes to it. */
+/* Makes the folder; a failure is reported later by its writer. */
 static hr_status_t allow_folder(const hr_sandbox_files_t *files, const char *folder) {
   mkdir(folder, 0777);
   return hr_sandbox_files_allow(files, folder, HR_SANDBOX_WRITE);
@@ -94,7 +94,7 @@ static hr_status_t allow_folder(const hr_sandbox_files_t *files, const char *fol
 static hr_status_t allow_argument(const hr_sandbox_files_t *files, use_t use, const char *text) {
   const char *equals = strchr(text, '=');
   if (!*text || strcmp(text, "-") == 0) return NULL;
-  if (use == APPENDS_TO_REPORT) /* N:REPORT, which is there */
+  if (use == APPENDS_TO_REPORT) /* N:REPORT; the file exists */
     return hr_sandbox_files_allow(files, text + strcspn(text, ":") + 1, HR_SANDBOX_WRITE);
   if (use == WRITES_FILE) return allow_folder_of(files, text);
   if (use == WRITES_FOLDER) return allow_folder(files, text);
@@ -102,7 +102,7 @@ static hr_status_t allow_argument(const hr_sandbox_files_t *files, use_t use, co
   return equals ? allow_read(files, equals + 1) : NULL;
 }
 
-/* Its children would run outside of the sandbox, or not at all. */
+/* Error for exec: feeds, whose child processes the sandbox does not permit. */
 static hr_status_t check_feed(hr_option_id_t id, const char *spec) {
   if (!has_prefix(spec, "exec:")) return NULL;
   return hr_error(HR_USAGE, "--%s exec: starts a process, which --sandbox forbids",
@@ -147,7 +147,7 @@ static hr_status_t allow_list(const hr_sandbox_files_t *files, const char *list)
   return NULL;
 }
 
-/* Where modules are looked for: beside the executable, in .libs and in ../lib/hlorun. */
+/* Folders of modules: beside the executable, .libs and ../lib/hlorun. */
 static hr_status_t allow_modules(const hr_sandbox_files_t *files) {
   static const char *const folders[] = {"", "/.libs", "/../lib"};
   char path[PATH_MAX], folder[PATH_MAX + 16];
@@ -186,7 +186,7 @@ static hr_status_t allow_system(const hr_sandbox_files_t *files) {
   return allow_mpi(files);
 }
 
-/* --- the two steps --- */
+/* --- both stages --- */
 
 static bool uses_tcp(const hr_options_t *options) {
   return is_over_mpi() || has_prefix(hr_option_text(options, HR_OPTION_INFEED), "tcp:") ||

@@ -1,7 +1,7 @@
 /* `hlorun schedule`: communication patterns as programs, and programs as schedules.
- *   gen KIND [-o DIR|FILE]      a pattern: programs with what they must compute, or its text
- *   to-hlo FILE [-o DIR|FILE]   a text as programs, one per rank
- *   from-hlo PROGRAM... [-o FILE] */
+ *   gen KIND [-o DIR|FILE]        a pattern: programs and their expected results, or its text
+ *   to-hlo FILE [-o DIR|FILE]     a text as programs, one per rank
+ *   from-hlo PROGRAM... [-o FILE]  programs as a text */
 #include <string.h>
 
 #include "base/file.h"
@@ -47,7 +47,8 @@ static hr_status_t write_program(const char *path, schedule_t *schedule, int ran
   return st;
 }
 
-/* rank000.hlo, rank001.hlo, ...: in the order of the ranks for the shell, too. */
+/* Names are rank000.hlo, rank001.hlo, ..., so that the shell lists them in the order of the
+ * ranks. */
 static hr_status_t write_programs(const char *folder, schedule_t *schedule) {
   char name[32], path[PATH_SIZE];
   HR_TRY(hr_folder_make(folder));
@@ -60,7 +61,7 @@ static hr_status_t write_programs(const char *folder, schedule_t *schedule) {
   return write_schedule(path, schedule);
 }
 
-/* All elements of a result are equal. */
+/* Adds an array whose elements all equal `value`. */
 static hr_status_t add_result(zip_writer_t *writer, const char *name, const hlo_shape_t *shape,
                               double value) {
   hlo_value_t *array;
@@ -93,7 +94,7 @@ static hr_status_t write_expected(const char *folder, const schedule_results_t *
   return zip_finish(writer, add_results(writer, expected));
 }
 
-/* Does -o name a file, rather than a folder? A schedule's text ends in .txt. */
+/* True if -o names a file (.txt, a schedule's text), false for a folder. */
 static bool names_text(const char *output) {
   const char *dot = output ? strrchr(output, '.') : NULL;
   return !output || !strcmp(output, "-") || (dot && !strcmp(dot, ".txt"));
@@ -101,7 +102,7 @@ static bool names_text(const char *output) {
 
 /* --- options --- */
 
-/* Is the name one of those that the list has between blanks? */
+/* True if the blank-separated list contains the name. */
 static bool is_listed(const char *list, const char *name) {
   size_t size = strlen(name);
   for (const char *at = list; (at = strstr(at, name)); at += size) {
@@ -111,7 +112,7 @@ static bool is_listed(const char *list, const char *name) {
   return false;
 }
 
-/* `pattern` NULL: of a command that takes none of these. */
+/* `pattern` NULL: the command has none of these options. */
 static hr_status_t check_options(const hr_options_t *options, const char *pattern) {
   static const struct {
     hr_option_id_t id;
@@ -183,8 +184,7 @@ static hr_status_t to_hlo(const hr_options_t *options) {
     st = output && strcmp(output, "-") ? write_programs(output, &schedule)
                                        : print_programs(&schedule);
   schedule_deinit(&schedule);
-  /* A position in a status is quoted when it is printed: that is done while the text is still
-   * there. */
+  /* Printing a status quotes the text at its position: report before the text is freed. */
   st = st ? cli_report_now(st) : NULL;
   hr_buffer_release(bytes);
   return st;

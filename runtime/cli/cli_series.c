@@ -1,4 +1,4 @@
-/* Keeps a series of bounded length: when it is full, neighbouring runs are added pairwise and each
+/* Keeps a series of bounded length: when it is full, pairs of neighbouring runs are added and each
  * run stands for twice as many steps. */
 #include "cli/cli_series.h"
 

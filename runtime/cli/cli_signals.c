@@ -16,16 +16,16 @@
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
-#define EXIT_FILE 5 /* a file failed while running */
+#define EXIT_FILE 5 /* exit code of a mapped file that was truncated */
 #define GRACE_MS 2000
 #define SAME_MS 500
 #define EXIT_INTERRUPTED 5
-#define EXIT_SIGNAL 128 /* shells add the signal's number to it */
+#define EXIT_SIGNAL 128 /* base of exit codes of signals, as in shells */
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
 
-/* Who sent a signal, noted before the event loop's handler of it runs. */
+/* Origin of a signal, stored before the event loop's handler runs. */
 static struct {
   struct sigaction loop_action;  /* handler of the event loop */
   volatile sig_atomic_t is_ours; /* sent to this process alone, not by its launcher or terminal */
@@ -36,13 +36,13 @@ static struct {
   tp_source_t *sources[WATCHED_COUNT], *grace, *state_printer;
   hlorun_client_t *client;
   atomic_int caught;
-  int64_t caught_ms; /* written and read by the loop thread alone */
+  int64_t caught_ms; /* used by the loop thread only */
 } watcher;
 
-/* On the loop thread, whatever the program is doing. */
+/* Runs on the loop thread, at any point of the program. */
 static void print_state(void *context) { hlorun_client_print_state(context); }
 
-/* Streams may be locked by the thread that does not end. */
+/* Uses write(), since the main thread may hold the locks of streams. */
 static void end_now(void *context) {
   (void)context;
   char text[80], who[32] = "";
@@ -55,12 +55,12 @@ static void end_now(void *context) {
   _exit(cli_signals_exit_code(EXIT_INTERRUPTED));
 }
 
-/* SIGBUS: the end of a mapped file has gone. Nothing but write() is safe here. */
+/* Handler of SIGBUS: a mapped file was truncated. Only async-signal-safe functions are allowed. */
 static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
   const char *path = hr_mapped_file_at(info->si_addr);
   (void)context;
   if (!path || info->si_code != BUS_ADRERR) {
-    signal(signal_number, SIG_DFL); /* the access is repeated, and ends the process */
+    signal(signal_number, SIG_DFL); /* the access is repeated and ends the process */
     return;
   }
   struct iovec parts[] = {
@@ -91,9 +91,9 @@ static void watch_sender(int signal_number) {
   sigaction(signal_number, &action, NULL);
 }
 
-/* On the loop thread. The first signal starts an orderly end with a grace period; a later one ends
- * the process. A repetition within SAME_MS counts as the same signal, sent by the terminal and by
- * the parent process. */
+/* Runs on the loop thread. The first signal starts an orderly end with a grace period; a later one
+ * ends the process. A repetition within SAME_MS counts as the same signal, sent by both the
+ * terminal and the parent process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
   if (atomic_exchange(&watcher.caught, signal_number)) {
@@ -107,7 +107,7 @@ static void on_signal(void *context) {
   hr_status_release(tp_loop_timer(watcher.loop, GRACE_MS, 0, end_now, NULL, &watcher.grace));
 }
 
-/* Signals reach the loop's thread alone. */
+/* Signals are delivered to the loop's thread only. */
 hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
@@ -119,7 +119,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
 }
 
-/* Sources that were never made are NULL. */
+/* Sources that were not created are NULL. */
 void cli_signals_unwatch(void) {
   for (size_t i = 0; i < WATCHED_COUNT; i++) {
     tp_source_stop(watcher.sources[i]);
@@ -138,7 +138,7 @@ bool cli_signals_is_alone(void) {
   return caught && senders[caught].is_ours;
 }
 
-/* As if nobody had caught it: what was written is flushed first. */
+/* Ends the process by the signal's default action, after flushing streams. */
 void cli_signals_end_by(int signal_number) {
   sigset_t set;
   if (!signal_number || tp_launcher_world_size() > 0) return;
@@ -150,7 +150,8 @@ void cli_signals_end_by(int signal_number) {
   raise(signal_number);
 }
 
-/* The command's own launcher sees the signal itself; mpirun and srun see exit codes. */
+/* The code is unchanged for this command's own launcher, which sees the signal itself; mpirun and
+ * srun see only exit codes. */
 int cli_signals_exit_code(int code) {
   int caught = cli_signals_caught();
   bool is_ours = getenv("HLORUN_LAUNCHED") || getenv("HLORUN_VERDICT");

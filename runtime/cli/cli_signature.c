@@ -1,5 +1,5 @@
 /* Shapes of a program's parameters and results, parsed from the API's text, and NumPy files that
- * are checked against them. */
+ * are checked against these shapes. */
 #include "cli/cli_signature.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/cli_input_text.h"
 #include "cli/cli_part.h"
 
-/* One size: "3", "<=3" or "?"; ends at "," or "]". */
+/* Parses a size "3", "<=3" or "?"; *at moves to the "," or "]" after it. */
 static bool parse_size(const char **at, int64_t *out_size, bool *out_dynamic) {
   *out_dynamic = **at == '<' || **at == '?';
   if (**at == '?') {
@@ -46,7 +46,7 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, dynamic, out_shape);
 }
 
-/* The shape of the whole that `local` is a part of. */
+/* Shape of the global array that `local` is a part of; `local` if it is whole. */
 static hr_status_t whole_shape(cli_signature_t *signature, bool is_result, int k,
                                const hlo_shape_t *local, const hlo_shape_t **out_whole) {
   cli_part_t part;
@@ -67,7 +67,7 @@ hr_status_t cli_signature_find_wholes(cli_signature_t *signature) {
   return NULL;
 }
 
-/* Shapes are parsed from the API's text, so that the command needs no other access. */
+/* Shapes come as text from the API, so that the command needs no access to internals. */
 hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program) {
   *signature = (cli_signature_t){.param_count = hlorun_program_param_count(program),
                                  .result_count = hlorun_program_result_count(program),
@@ -91,7 +91,7 @@ void cli_signature_deinit(cli_signature_t *signature) { hr_arena_deinit(&signatu
 
 /* --- names of parameters --- */
 
-/* Without '%' before it and a dot with a number behind it. */
+/* The name without a leading '%' and without a dot and number at its end. */
 static hr_str_t bare_name(hr_str_t name) {
   size_t size = name.size;
   if (size && *name.data == '%') return bare_name((hr_str_t){name.data + 1, size - 1});
@@ -100,13 +100,13 @@ static hr_str_t bare_name(hr_str_t name) {
   return (hr_str_t){name.data, has_number ? size - 1 : name.size};
 }
 
-/* Characters that HLO's names lack become '_' there. */
+/* Characters not allowed in HLO names are '_' in them. */
 static char plain_char(char c) {
   bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return is_word ? c : '_';
 }
 
-/* Letter by letter: case counts. */
+/* Compares character by character; case is significant. */
 static bool names_match(hr_str_t a, hr_str_t b) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; i++)
@@ -114,7 +114,7 @@ static bool names_match(hr_str_t a, hr_str_t b) {
   return true;
 }
 
-/* A name that fits two parameters fits none. */
+/* A name that matches two parameters matches none. */
 int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
   int found = -1, count = 0;
   if (!name.size) return -1;
@@ -129,8 +129,8 @@ int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
 
 /* --- arrays of files --- */
 
-/* The end of the first ".npz" or ".safetensors", packed or not, that a colon follows; NULL: none.
- */
+/* The end of the first ".npz" or ".safetensors", maybe with a compression suffix, before a colon;
+ * NULL: none. */
 static const char *archive_end(const char *text) {
   static const char *const endings[] = {".npz:", ".safetensors:", ".npz.gz:", ".safetensors.gz:"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -140,12 +140,12 @@ static const char *archive_end(const char *text) {
   return NULL;
 }
 
-/* By the ending, as nothing has been opened yet. */
+/* By file name extension, since no file is open yet. */
 bool cli_npy_is_named(const char *text) {
   return archive_end(text) || cli_ends_with(text, ".npy") || cli_ends_with(text, ".npy.gz");
 }
 
-/* Lists what there is. */
+/* The message lists the arrays of the file. */
 static hr_status_t no_such_array(const array_file_t *file, const char *name) {
   hr_strbuf_t list;
   hr_strbuf_init(&list);
@@ -156,7 +156,7 @@ static hr_status_t no_such_array(const array_file_t *file, const char *name) {
   return st;
 }
 
-/* The array keeps the file's bytes alive. */
+/* The array retains the file's bytes. */
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   const char *colon = archive_end(file);
   if (!colon) return npy_open(file, out_npy);
@@ -173,7 +173,7 @@ hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   return st;
 }
 
-/* A bound takes all sizes up to it, an unbounded size takes any. */
+/* A bounded size accepts all sizes up to the bound, an unbounded one any. */
 static bool dims_fit(const npy_t *npy, const hlo_shape_t *want) {
   if (npy->rank != want->rank) return false;
   for (int d = 0; d < want->rank; d++) {
@@ -184,7 +184,7 @@ static bool dims_fit(const npy_t *npy, const hlo_shape_t *want) {
   return true;
 }
 
-/* The whole is mapped, the part is copied. */
+/* Copies the part from the mapped whole array. */
 static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
                            hlo_value_t **out_value) {
   cli_part_t part = {.rank = want->rank};
@@ -199,8 +199,8 @@ static hr_status_t cut_npy(const npy_t *npy, const int64_t *starts, const hlo_sh
   return st;
 }
 
-/* Axes of a mesh that would cut the array into parts of these sizes, as "x=2,y=4" and "x,-,y"; an
- * axis that is left cuts nothing. False: the sizes are no parts of a mesh of so many. */
+/* Guesses the axes of a mesh that cuts the array into parts of these sizes, such as "x=2,y=4" and
+ * "x,-,y"; a remaining axis cuts nothing. False: no mesh of `partitions` devices has such parts. */
 static bool guess_axes(const npy_t *npy, const hlo_shape_t *part, int64_t partitions,
                        hr_strbuf_t *mesh, hr_strbuf_t *axes) {
   int64_t left = partitions;
@@ -222,8 +222,8 @@ static bool guess_axes(const npy_t *npy, const hlo_shape_t *part, int64_t partit
   return is_part && axis > 'x';
 }
 
-/* XLA's partitioned text has the shardings of parameters alone: how arrays of all processes are
- * compared all the same. */
+/* XLA's partitioned text has shardings of parameters only; the note says which options make
+ * results comparable with whole arrays. */
 static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot, const npy_t *npy,
                               const hlo_shape_t *part) {
   const cli_signature_t *signature = slot->interface;
@@ -252,7 +252,7 @@ static hr_status_t note_parts(hr_status_t st, const cli_arg_t *slot, const npy_t
   return st;
 }
 
-/* Says what NumPy calls both types, and how to make the one of the other. */
+/* The message has NumPy's names of both types, and the conversion. */
 static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_shape_t *want) {
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT], type[32];
   npy_type_name(want->dtype, type);
@@ -269,8 +269,8 @@ static bool has_sizes(const npy_t *npy, const hlo_shape_t *shape) {
   return npy->rank == shape->rank && !memcmp(npy->dims, shape->dims, bytes);
 }
 
-/* Numbers of Python, which NumPy keeps in 64 bits, become what the program has, as in JAX: integers
- * that the type can hold, and floats for floats. *out_value stays NULL for other arrays. */
+/* Python numbers, which NumPy stores with 64 bits, are converted to the program's type as in JAX:
+ * integers that fit, and floats to float types. *out_value stays NULL for other arrays. */
 static hr_status_t take_number(const npy_t *npy, const hlo_shape_t *want, hlo_value_t **out_value) {
   bool is_float = npy_is(npy, HR_F64), into_float = hr_dtype_is_float(want->dtype);
   hlo_value_t *wide;
@@ -291,8 +291,8 @@ static hr_status_t take_number(const npy_t *npy, const hlo_shape_t *want, hlo_va
   return NULL;
 }
 
-/* Equal sizes first: a part is looked for only where they differ. Of a global program the sizes of
- * the whole decide, or a part could pass for it. */
+/* Equal sizes are tried first; a part is cut out only if sizes differ. In a global program the
+ * sizes of the whole decide, since a part could be mistaken for the whole. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
   const cli_signature_t *signature = slot->interface;
@@ -316,7 +316,7 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
   return note_parts(does_not_fit(name, npy, whole), slot, npy, want);
 }
 
-/* Has the file an array PREFIXk, of all processes or of one? */
+/* True if the file has an array PREFIXk or PREFIXk@RANK. */
 static bool has_number(const array_file_t *file, const char *prefix, int k) {
   char name[64];
   int size = snprintf(name, sizeof name, "%s%d", prefix, k);
@@ -328,8 +328,8 @@ static bool has_number(const array_file_t *file, const char *prefix, int k) {
   return false;
 }
 
-/* The number by which the file knows the slot. Tokens have numbers, too; a file that has an array
- * by the number of a token counts arrays alone, as the leaves of JAX's trees are counted. */
+/* The slot's number in the file. Tokens are numbered too, except in files that have an array with
+ * the number of a token: these number arrays only, like the leaves of JAX's trees. */
 static int number_in(const array_file_t *file, const cli_arg_t *slot) {
   const cli_signature_t *signature = slot->interface;
   const char *prefix = slot->is_result ? "out" : "in";
@@ -345,7 +345,8 @@ static int number_in(const array_file_t *file, const cli_arg_t *slot) {
   return counts_arrays ? slot->index - tokens_before : slot->index;
 }
 
-/* The member that is meant for this slot on this rank; "" of a file with one array is no name. */
+/* Finds the slot's member of the file for this rank. The only array of a file has the name "",
+ * which matches no slot. */
 static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, int rank,
                                char name[64], bool *out_found, npy_t *out_npy) {
   const char *prefix = slot->is_result ? "out" : "in";
@@ -367,7 +368,7 @@ static hr_status_t find_member(const array_file_t *file, const cli_arg_t *slot, 
   return array_file_find(file, name, out_found, out_npy);
 }
 
-/* The label names the member and the file. */
+/* The label in messages has the names of the member and of the file. */
 hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot, int rank,
                                 hlo_value_t **out_value) {
   char name[64], label[512];

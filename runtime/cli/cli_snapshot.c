@@ -1,5 +1,5 @@
-/* Reads the arguments of an HloSnapshot a second time, after the program: tuples are taken apart
- * into the leaves that parameters are. */
+/* Reads the arguments of an HloSnapshot in a second pass over the file, after the program. Tuples
+ * are flattened, as parameters are. */
 #include "cli/cli_snapshot.h"
 
 #include "base/buffer.h"
@@ -7,7 +7,7 @@
 #include "ir/module.h"
 #include "proto/hlo_proto.h"
 
-/* The leaves of a value, for the parameters from *k on. */
+/* Stores the leaves of a value as values of the parameters from *k on. */
 static void take_leaves(hlo_value_t *value, const cli_signature_t *signature, hlo_value_t **values,
                         int *k) {
   for (int i = 0; i < value->element_count; i++)
@@ -18,7 +18,7 @@ static void take_leaves(hlo_value_t *value, const cli_signature_t *signature, hl
   ++*k;
 }
 
-/* A module holds the values for the time of the copy. */
+/* A temporary module holds the arguments while they are copied. */
 static hr_status_t take_arguments(const char *path, hr_buffer_t *bytes,
                                   const cli_signature_t *signature, hlo_value_t **values) {
   hlo_module_t *module;
@@ -32,7 +32,7 @@ static hr_status_t take_arguments(const char *path, hr_buffer_t *bytes,
   return st;
 }
 
-/* Protos are recognised as the reader does it. */
+/* Only for files that the reader recognises as protos. */
 hr_status_t cli_inputs_from_snapshot(const char *program_path, const cli_signature_t *signature,
                                      hlo_value_t **values) {
   hr_buffer_t *bytes;

@@ -15,7 +15,7 @@
 #define MS_PER_S 1000
 
 typedef struct start_watch {
-  tp_loop_t *loop; /* NULL: no process of MPI */
+  tp_loop_t *loop; /* NULL: MPI is not used */
   tp_source_t *warning, *limit;
   double warning_s, limit_s; /* 0: none */
 } start_watch_t;
@@ -27,7 +27,7 @@ static void tell_waiting(const char *kind, double waited_s) {
           tp_launcher_rank(), waited_s);
 }
 
-/* Once a machine: the first rank that runs names those that do not. */
+/* Prints once per host: the first running rank names the stopped ones. */
 static void tell_stopped(void) {
   cli_rank_watch_t *ranks = cli_rank_watch_create(getppid());
   int rank = tp_launcher_rank();
@@ -42,7 +42,7 @@ static void warn(void *context) {
   tell_stopped();
 }
 
-/* hlorun -n, if it started this process, names them itself at the end. */
+/* If hlorun -n started this process, it names the stopped ranks itself. */
 static void end_now(void *context) {
   (void)context;
   tell_waiting("error", start.limit_s);

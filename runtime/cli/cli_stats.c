@@ -10,8 +10,8 @@
 
 void cli_stats_deinit(cli_stats_t *stats) { cli_times_deinit(&stats->executions); }
 
-/* Largest memory of this process since it began to run this executable. getrusage() counts what the
- * process that started it had: Linux keeps ru_maxrss over exec. */
+/* Peak memory of this process since exec. getrusage() is only the fallback: Linux keeps ru_maxrss
+ * over exec, so that it includes the launching process. */
 static uint64_t peak_rss_bytes(void) {
   FILE *file = fopen("/proc/self/status", "re");
   char line[256];
@@ -88,7 +88,7 @@ static void print_figures(hr_strbuf_t *text, const cli_figures_t *f, const char 
   print_counts(text, f, indent);
 }
 
-/* A step is done when the slowest process has done it. */
+/* A step takes as long as in the slowest process. */
 static cli_figures_t combine_ranks(const cli_figures_t *ranks, int count) {
   cli_figures_t all = ranks[0];
   for (int r = 1; r < count; r++) {

@@ -1,5 +1,5 @@
-/* Prints what --stop-after asks for: the module after a stage or pass, the plan, or the flat plan.
- */
+/* Prints the output of --stop-after: the module after a stage or pass, the plan, or the flat
+ * plan. */
 #include "cli/cli_stop.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
 
 /* --- the plan --- */
 
-/* The grid that the options and the program name; the rest is as the compiled engine has it. */
+/* The grid is that of the options or of the program; other fields are those of the compiled
+ * engine. */
 static compiler_options_t compiler_options(const hr_options_t *options,
                                            const hlo_module_t *module) {
   compiler_options_t compiler = {
@@ -90,8 +91,8 @@ static hr_status_t print_module(const hr_options_t *options, const hlo_module_t 
 
 static bool is_word(const char *stage, const char *word) { return strcmp(stage, word) == 0; }
 
-/* As many processes as the mesh wants, unless the options say. `explain`: NULL, or for the report.
- */
+/* The number of devices is that of -n, else that of the mesh. `explain`: receives the report;
+ * NULL: none. */
 static hr_status_t partition(const hr_options_t *options, const char *stage, hr_strbuf_t *explain,
                              hlo_module_t *module) {
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN_SHARDING);
@@ -111,8 +112,8 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hr_
   return st;
 }
 
-/* --explain-sharding: the report instead of the program; what propagation alone decided if it is
- * stopped there. */
+/* --explain-sharding: prints the report instead of the program; with --stop-after propagate, the
+ * decisions of propagation only. */
 static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *module) {
   const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER);
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN_SHARDING);
@@ -169,7 +170,7 @@ static hr_status_t check_stage(const char *stage) {
   return st;
 }
 
-/* Results have other files than programs have. */
+/* Refuses endings of array files. */
 static hr_status_t check_output(const hr_options_t *options, const char *option) {
   static const char *const arrays[] = {".npz", ".npy", ".safetensors"};
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
@@ -191,7 +192,7 @@ static hr_status_t stop(const hr_options_t *options, const char *stage, const ch
   else if (!st)
     st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
                                 : run_stages(options, stage, module);
-  st = cli_report_now(st); /* while the text that it quotes is there */
+  st = cli_report_now(st); /* before the text that it quotes is freed */
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
   return st;
@@ -202,7 +203,7 @@ hr_status_t cli_stop(const hr_options_t *options) {
   bool explains = hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING);
   const char *option = explains ? "explain-sharding" : "stop-after";
   hr_arena_t arena;
-  hr_mem_any_machine(true); /* nothing runs here */
+  hr_mem_any_machine(true); /* nothing is executed */
   if (!explains) HR_TRY(check_stage(stage));
   HR_TRY(check_output(options, option));
   if (options->operands.count != 1)

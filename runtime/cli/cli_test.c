@@ -16,7 +16,7 @@
 #define TIMEOUT_S 60
 #define JOBS 2
 #define HANDED_ON_MAX 16
-#define NAMED_MAX 3 /* programs that are no cases, by name */
+#define NAMED_MAX 3 /* most programs without a case that a message names */
 
 typedef struct test {
   const hr_options_t *options;
@@ -27,9 +27,9 @@ typedef struct test {
   size_t passed, failed, skipped;
 } test_t;
 
-/* --- choosing --- */
+/* --- selection --- */
 
-/* The same file may be named twice. */
+/* Removes repetitions; a file may be named twice. */
 static hr_status_t remove_doubles(cli_cases_t *cases) {
   hr_map_t seen;
   hr_map_init(&seen);
@@ -45,7 +45,7 @@ static hr_status_t remove_doubles(cli_cases_t *cases) {
   return st;
 }
 
-/* An extended regular expression, anywhere in the path. */
+/* Keeps cases whose path matches an extended regular expression anywhere. */
 static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
   regex_t regex;
   int error = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
@@ -63,7 +63,7 @@ static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
   return NULL;
 }
 
-/* In the order of the command line; doubles count once. */
+/* Cases are in the order of the command line; repetitions count once. */
 static hr_status_t find_cases(test_t *test) {
   const hr_options_t *options = test->options;
   if (!options->operands.count)
@@ -86,9 +86,9 @@ static hr_status_t find_cases(test_t *test) {
                         "with io.npz in its folder");
 }
 
-/* --- telling --- */
+/* --- reports --- */
 
-/* The first line, or all of them with --verbose; further lines are counted. */
+/* Adds the first line and the number of further lines; all lines if `whole`. */
 static void add_reason(hr_strbuf_t *line, const char *text, bool whole) {
   size_t size = strcspn(text, "\n"), rest = 0;
   for (const char *at = text + size; *at; at++) rest += *at == '\n' && at[1];
@@ -101,7 +101,7 @@ static void add_reason(hr_strbuf_t *line, const char *text, bool whole) {
   if (rest) hr_strbuf_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
 }
 
-/* Passed cases are shown with --verbose only. */
+/* Passed and skipped cases are printed with --verbose only. */
 static hr_status_t report_case(void *context, size_t index, cli_case_result_t verdict,
                                const char *text) {
   test_t *test = context;
@@ -123,7 +123,8 @@ static hr_status_t report_case(void *context, size_t index, cli_case_result_t ve
   return st;
 }
 
-/* Programs that are no cases, on standard error: all of them with their reasons, or how many. */
+/* Reports programs without a case on standard error: all with reasons if `whole`, else their
+ * number. */
 static void report_passed_over(const test_t *test, bool whole) {
   size_t count = test->passed_over.count;
   const cli_passed_over_t *list = test->passed_over.data;
@@ -136,7 +137,7 @@ static void report_passed_over(const test_t *test, bool whole) {
           list[0].reason);
 }
 
-/* Path and number of processes, with a tab between them, for scripts. */
+/* Prints path and number of processes, separated by a tab, for scripts. */
 static hr_status_t list_cases(const test_t *test) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -152,18 +153,18 @@ static hr_status_t list_cases(const test_t *test) {
 
 /* --- running --- */
 
-/* 0 means never, as elsewhere. */
+/* Seconds; --timeout 0 means no limit. */
 static double timeout_s(const hr_options_t *options) {
   double seconds = hr_option_real(options, HR_OPTION_TIMEOUT, TIMEOUT_S);
-  return seconds > 0 ? seconds : 1e9; /* 0: never */
+  return seconds > 0 ? seconds : 1e9; /* 0: no limit */
 }
 
-/* Only cases of one process are run on wild inputs. */
+/* Cases for several processes are skipped if this is true. */
 static bool is_wild(const test_t *test) {
   return hr_option_is_given(test->options, HR_OPTION_WILD_INPUTS);
 }
 
-/* The cases of one world size, in order. */
+/* Indices of the cases of one world size, in order. */
 static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *out_count) {
   HR_TRY(HR_NEW_ARRAY(&test->arena, test->cases.count, out_chosen));
   *out_count = 0;
@@ -174,7 +175,7 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
   return NULL;
 }
 
-/* In children, several at a time. */
+/* Runs each case in a child process, several at a time. */
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
   cli_case_runner_options_t pool = {
       .command_options = test->options,
@@ -184,11 +185,11 @@ static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
       .is_wild = is_wild(test),
       .wild_seed = hr_option_int(test->options, HR_OPTION_WILD_INPUTS, 0)};
   HR_TRY(cli_client_options(test->options, &pool.client));
-  pool.client.timeout_s = 0; /* the parent watches the time */
+  pool.client.timeout_s = 0; /* the parent enforces the timeout */
   return cli_case_runner_run(&pool, test->cases.data, chosen, count, report_case, test);
 }
 
-/* Options that workers need too, as words. */
+/* Options that are passed on to workers, as words of their command line. */
 static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int *out_count) {
   static const hr_option_id_t ids[] = {HR_OPTION_RTOL,    HR_OPTION_ATOL,    HR_OPTION_ULP,
                                        HR_OPTION_ENGINE,  HR_OPTION_THREADS, HR_OPTION_BIND,
@@ -205,13 +206,13 @@ static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int
   return NULL;
 }
 
-/* A skip has its reason, and is counted. */
+/* Reports cases as skipped for a reason. */
 static hr_status_t skip(test_t *test, const size_t *chosen, size_t count, const char *reason) {
   for (size_t i = 0; i < count; i++) HR_TRY(report_case(test, chosen[i], CLI_SKIPPED, reason));
   return NULL;
 }
 
-/* All cases of one world size share their processes. */
+/* All cases of a world size run in the same processes. */
 static hr_status_t run_together(test_t *test, int world, const size_t *chosen, size_t count) {
   if (is_wild(test)) return skip(test, chosen, count, "it is for several processes");
   const char *words[HANDED_ON_MAX];
@@ -223,7 +224,7 @@ static hr_status_t run_together(test_t *test, int world, const size_t *chosen, s
   return cli_batch_run(&batch, test->cases.data, chosen, count, report_case, test);
 }
 
-/* The smallest number of processes above `world` that a case is for; 0: none. */
+/* The smallest world size above `world` among the cases; 0: none. */
 static int next_world(const test_t *test, int world) {
   int next = 0;
   for (size_t i = 0; i < test->cases.count; i++) {
@@ -252,7 +253,7 @@ static hr_status_t run_cases(test_t *test) {
   return NULL;
 }
 
-/* The last line stays as it is: scripts read it. */
+/* The format of the last line is stable: scripts parse it. */
 static hr_status_t print_counts(const test_t *test) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -264,7 +265,7 @@ static hr_status_t print_counts(const test_t *test) {
   return st;
 }
 
-/* In a worker, whose processes run all cases: the files of each. */
+/* Called in a worker, whose processes run all cases: allows the files of every case. */
 static hr_status_t open_sandbox(test_t *test) {
   const char **files;
   size_t count = 0;
@@ -276,7 +277,7 @@ static hr_status_t open_sandbox(test_t *test) {
   return cli_sandbox_open(test->options, files);
 }
 
-/* In a worker: the list of cases is the parent's. */
+/* Called in a worker, which has the parent's list of cases. */
 static hr_status_t work(test_t *test, const char *report) {
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance = cli_tolerance_from_options(test->options);
@@ -286,7 +287,7 @@ static hr_status_t work(test_t *test, const char *report) {
                         test->cases.count);
 }
 
-/* Workers are started by the command itself, and find the same cases. */
+/* Workers are started with the same command line, and find the same cases. */
 static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
   if (!report && tp_launcher_world_size() > 1)
@@ -306,7 +307,7 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   return test->failed ? cli_reported(HR_MISMATCH) : NULL;
 }
 
-/* Lists are freed also after a failure. */
+/* Lists are freed after a failure, too. */
 hr_status_t cli_test(const cli_arguments_t *arguments) {
   test_t test = {.options = &arguments->options,
                  .verbose = hr_option_is_given(&arguments->options, HR_OPTION_VERBOSE)};

@@ -1,4 +1,4 @@
-/* Feeds and fetches of TensorFlow graphs from the command line. Graphs are read in several places
+/* Feeds and fetches of TensorFlow graphs on the command line. Graphs are read in several places
  * (run, check, convert), always through read_module, which asks for the choice made here. */
 #include "cli/cli_tf.h"
 
@@ -9,14 +9,15 @@
 #include "tf/tf_read.h"
 #include "transport/core/transport.h"
 
-/* One per process, as the command line is. */
+/* One choice per process, since there is one command line. */
 static struct {
   HR_VEC(const char *) feeds;
   HR_VEC(const char *) fetches;
   tf_read_options_t options;
 } chosen;
 
-/* "3=x.npy" is a data set for parameter 3; "x:0=f32[2]" and "x" are tensors. */
+/* True for names of tensors, such as "x:0=f32[2]" and "x"; false for data of a parameter, such as
+ * "3=x.npy". */
 bool cli_tf_names_tensor(const char *text) {
   const char *at = text;
   while (isdigit((unsigned char)*at)) at++;
@@ -74,7 +75,7 @@ hr_status_t cli_tf_carry(const hr_options_t *options, const char *path, cli_carr
   return st;
 }
 
-/* The module goes away, so that its names are copied. */
+/* Copies the names, since the module is freed. */
 static hr_status_t copy_names(const hlo_module_t *module, hr_arena_t *arena, int count,
                               hr_str_t *out_names, const char **out_prefix) {
   *out_prefix = NULL;

@@ -1,7 +1,7 @@
-/* A timeline as SVG: one row a process, one rectangle an event, coloured by its kind; a tooltip has
- * its name and time. Loading comes before and is left out, workers' shares are in the JSON only.
- * Events that a pixel cannot show are drawn if nothing else is at their place. Cost: one pass to
- * find the ends, one to draw. */
+/* A timeline as SVG: one row per process, one rectangle per event, with the colour of its kind and
+ * a tooltip with name and time. Loading is left out; workers' shares are in the JSON only. Events
+ * too narrow to be visible are drawn only where nothing else is. Cost: one pass to find the ends,
+ * one to draw. */
 #include "cli/cli_timeline.h"
 
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #define LEFT 70
 #define RIGHT 20
 #define TOP 54
-#define ROW 30       /* distance of rows, in pixels */
-#define BAR 22       /* their height */
-#define ROWS_MAX 256 /* processes that are drawn */
-#define NARROW 0.25  /* pixels: what is smaller is left out beside others */
+#define ROW 30       /* distance between rows, pixels */
+#define BAR 22       /* height of a rectangle, pixels */
+#define ROWS_MAX 256 /* most processes drawn */
+#define NARROW 0.25  /* pixels; narrower events beside others are left out */
 #define RECTS_MAX 20000
 
 typedef struct event {
@@ -39,7 +39,7 @@ static const struct kind {
 
 /* --- reading --- */
 
-/* A member of the line's object; the text ends at a quote that no backslash precedes. */
+/* Reads a string member of the line's object; a quote after a backslash does not end it. */
 static bool read_text(const char *line, const char *end, const char *key, char *into, size_t size) {
   const char *at = memmem(line, (size_t)(end - line), key, strlen(key));
   size_t used = 0;
@@ -62,14 +62,14 @@ static bool read_number(const char *line, const char *end, const char *key, doub
   return true;
 }
 
-/* The kinds that fill time by themselves: no loops, runs, stages of loading. */
+/* The kind of an event that occupies time by itself; NULL for loops, runs and stages of loading. */
 static const struct kind *find_kind(const char *name) {
   for (size_t i = 0; i < KIND_COUNT; i++)
     if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
   return NULL;
 }
 
-/* False: metadata, an event of another kind, or a worker's share. */
+/* False for metadata, events of other kinds, and workers' shares. */
 static bool read_event(const char *line, const char *end, event_t *out_event) {
   double process, thread;
   if (!memmem(line, (size_t)(end - line), "\"ph\":\"X\"", 8)) return false;
@@ -91,7 +91,7 @@ static const char *line_end(const char *line) { return strchrnul(line, '\n'); }
 typedef struct drawing {
   double from_us, to_us;
   int rows;
-  double drawn_to[ROWS_MAX]; /* right end of what a row has, in pixels */
+  double drawn_to[ROWS_MAX]; /* right end of the last rectangle of each row, pixels */
   int rects;
 } drawing_t;
 
@@ -160,7 +160,7 @@ static void draw_legend(hr_strbuf_t *text) {
   }
 }
 
-/* Waits are within collectives, and come over them. */
+/* Waits occur inside collectives and are drawn over them in a second pass. */
 static void draw_events(hr_strbuf_t *text, drawing_t *drawing, const char *json, bool waits) {
   event_t event;
   memset(drawing->drawn_to, 0, sizeof drawing->drawn_to);

@@ -1,5 +1,5 @@
-/* Times of executions in constant memory: exact up to a limit, then a logarithmic histogram from
- * which the median is estimated. */
+/* Durations of executions in constant memory: a list of exact values up to a limit, then a
+ * logarithmic histogram, from which the median is estimated. */
 #include "cli/cli_times.h"
 
 #include <math.h>
@@ -8,10 +8,11 @@
 
 #include "base/mem.h"
 
-/* A bucket takes the durations whose exponents, and first bits of significands, are the same: it is
- * as wide as 2^-7 of its lower bound, and its middle is off by at most 2^-8 of what it took. */
+/* A bucket counts durations with the same exponent and the same leading bits of the significand.
+ * Its width is at most 2^-7 of its lower bound, so that its middle differs by at most 2^-8 from
+ * any duration in it. */
 #define SIGNIFICAND_BITS 7
-#define LOWEST_EXPONENT (-32) /* 2^-32 s: less than a nanosecond */
+#define LOWEST_EXPONENT (-32) /* 2^-32 s, less than a nanosecond */
 #define HIGHEST_EXPONENT 32
 #define BUCKETS ((HIGHEST_EXPONENT - LOWEST_EXPONENT) << SIGNIFICAND_BITS)
 
@@ -24,13 +25,13 @@ static double lower_bound(size_t bucket) {
 static size_t find_bucket(double seconds) {
   int exponent;
   if (!(seconds >= lower_bound(0))) return 0;
-  double significand = 2 * frexp(seconds, &exponent) - 1; /* from 0 to 1 */
+  double significand = 2 * frexp(seconds, &exponent) - 1; /* in [0, 1) */
   if (exponent > HIGHEST_EXPONENT) return BUCKETS - 1;
   return ((size_t)(exponent - 1 - LOWEST_EXPONENT) << SIGNIFICAND_BITS) +
          (size_t)(significand * (1 << SIGNIFICAND_BITS));
 }
 
-/* From a list to a histogram, when the list is full. */
+/* Converts the full list to a histogram. */
 static hr_status_t begin_histogram(cli_times_t *times) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(BUCKETS * sizeof *times->histogram, &memory));
@@ -77,7 +78,7 @@ static double median_of_list(const cli_times_t *times) {
   return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* The duration that has so many before it in order. */
+/* The duration of rank `before` in ascending order, estimated as the middle of its bucket. */
 static double estimate(const cli_times_t *times, uint64_t before) {
   uint64_t seen = 0;
   size_t bucket = 0;

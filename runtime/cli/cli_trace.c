@@ -1,4 +1,4 @@
-/* Writes --trace: the timeline of all processes, or after a failure one file per process. */
+/* Writes --trace: the timeline of all processes; after a failure, one file per process. */
 #include "cli/cli_trace.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define MOST_EVENTS 100000000
 
-/* Standard output is for the JSON alone then. */
+/* True if --explain=json reserves standard output for JSON. */
 bool cli_trace_wants_json(const hr_options_t *options) {
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
   return form && strcmp(form, "json") == 0;
@@ -21,7 +21,7 @@ bool cli_trace_wants_json(const hr_options_t *options) {
 
 static bool is_gzip(const char *path) { return cli_ends_with(path, ".gz"); }
 
-/* Before the run: a timeline that cannot be written should be known. */
+/* Called before the run, so that an unwritable timeline is reported early. */
 hr_status_t cli_trace_check(const hr_options_t *options) {
   static const char *const endings[] = {".json", ".json.gz", ".svg", NULL};
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN);
@@ -36,7 +36,7 @@ hr_status_t cli_trace_check(const hr_options_t *options) {
   return cli_check_ending(options, HR_OPTION_TRACE, endings);
 }
 
-/* Without a number of events the client's default holds. */
+/* Without a number of events, the client's default applies. */
 hr_status_t cli_trace_options(const hr_options_t *options,
                               hlorun_client_options_t *client_options) {
   const char *text = getenv("HLORUN_TRACE_EVENTS");
@@ -63,7 +63,7 @@ static hr_status_t write_picture(const char *path, const char *json) {
   return st;
 }
 
-/* Takes over the text; NULL on ranks other than 0. */
+/* Frees `json`, which is NULL on ranks other than 0. */
 static hr_status_t write_timeline(const char *path, char *json) {
   hr_status_t st;
   if (!json) return NULL;
@@ -76,13 +76,13 @@ static hr_status_t write_timeline(const char *path, char *json) {
   return st;
 }
 
-/* What a file of one rank ends in. */
+/* Ending of the file of one rank. */
 static const char *ending_of(const char *path) {
   if (is_gzip(path)) return ".gz";
   return cli_ends_with(path, ".svg") ? ".svg" : "";
 }
 
-/* Says so if the timeline is not whole. */
+/* Warns if events were dropped from the timeline. */
 static hr_status_t warn_of_dropped(hlorun_client_t *client) {
   int world = hlorun_client_world_size(client);
   uint64_t mine = hlorun_client_trace_dropped(client), all = 0;
@@ -100,7 +100,7 @@ static hr_status_t warn_of_dropped(hlorun_client_t *client) {
   return st;
 }
 
-/* Collective: rank 0 has the timelines of all. */
+/* Collective: rank 0 gathers the timelines of all ranks. */
 static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
   char *json;
   HR_TRY(cli_agree(client, hlorun_client_trace(client, &json)));
@@ -108,7 +108,7 @@ static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
   return cli_agree(client, warn_of_dropped(client));
 }
 
-/* After a failure peers cannot be asked. */
+/* Writes this process's timeline only: after a failure the peers cannot be asked. */
 static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   char *json, own[4096];
   int rank = hlorun_client_rank(client);
@@ -120,7 +120,7 @@ static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
   return NULL;
 }
 
-/* A second failure is only mentioned. */
+/* A failure to write is printed, but not returned. */
 void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   hr_status_t st = client && path ? write_alone(client, path) : NULL;
@@ -128,7 +128,7 @@ void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) 
   hr_status_release(st);
 }
 
-/* Rank 0's own kernels. */
+/* Covers rank 0's own kernels only. */
 static hr_status_t print_table(hlorun_client_t *client, const hr_options_t *options) {
   char *table;
   if (hlorun_client_rank(client)) return NULL;
@@ -143,7 +143,7 @@ static hr_status_t print_table(hlorun_client_t *client, const hr_options_t *opti
   return NULL;
 }
 
-/* The timeline first: the table measures the machine, which takes time. */
+/* The timeline is written first, since the table measures the machine, which takes time. */
 hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options) {
   const char *path = hr_option_text(options, HR_OPTION_TRACE);
   if (path) HR_TRY(write_trace(client, path));

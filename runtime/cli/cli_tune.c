@@ -1,12 +1,12 @@
-/* --tune: measures the algorithms of collectives on these processes, and writes the table that
- * later runs choose by. */
+/* --tune: measures the algorithms of collectives on these processes, and writes the table from
+ * which later runs choose. */
 #include <stdio.h>
 
 #include "cli/cli.h"
 #include "cli/cli_launch.h"
 #include "transport/core/transport.h"
 
-#define SECONDS 0.02 /* for each algorithm and size */
+#define SECONDS 0.02 /* measuring time for each algorithm and size */
 
 static hr_status_t tune(const char *path) {
   tp_endpoint_t *endpoint;

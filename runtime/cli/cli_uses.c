@@ -1,6 +1,6 @@
-/* Effects of options beside each other, from option_uses.def: what can never mean anything is
- * refused before anything runs; what is merely superfluous is a warning. What depends on the
- * program is asked of its figures after loading. */
+/* Options that conflict or have no effect together, from option_uses.def: combinations without any
+ * meaning are errors before anything runs; superfluous options are warnings. Checks that depend on
+ * the program use its figures after loading. */
 #include "cli/cli_uses.h"
 
 #include "cli/cli_global.h"
@@ -34,7 +34,8 @@ static const struct use {
 #undef SCHEDULE
 #define USE_COUNT (sizeof uses / sizeof *uses)
 
-/* By option: is it of the compiled engine alone; do --stop-after and --explain-sharding read it? */
+/* By option. is_compiled: only the compiled engine uses it. is_read: --stop-after and
+ * --explain-sharding use it. */
 static const bool is_compiled[HR_OPTION_COUNT] = {
 #define NEEDS(id, commands, other)
 #define CLASHES(id, commands, other)
@@ -78,7 +79,7 @@ static bool is_reference(const hr_options_t *options) {
          hr_option_int(options, HR_OPTION_ENGINE, 0) == 0;
 }
 
-/* Each option once, in the order in which they were given. */
+/* Warns once of each given option with list[id] == listed, in the order of the command line. */
 static void warn_of_each(const hr_options_t *options, const bool *list, bool listed,
                          const char *why) {
   bool told[HR_OPTION_COUNT] = {false};
@@ -107,7 +108,7 @@ void cli_uses_warn(hr_command_t command, const hr_options_t *options) {
     warn_of_each(options, is_read, false, "--explain-sharding runs nothing");
 }
 
-/* Carried values go from step to step, and into checkpoints. */
+/* Carried values matter only for further steps and checkpoints. */
 static bool carries_nothing(const hr_options_t *options) {
   bool several = hr_option_int(options, HR_OPTION_STEPS, 1) > 1 ||
                  hr_option_is_given(options, HR_OPTION_EPOCHS);
@@ -172,7 +173,7 @@ void cli_uses_warn_of_parts(const hr_options_t *options, const hlorun_program_t 
           hlorun_program_num_partitions(program));
 }
 
-/* --- what was read --- */
+/* --- checks after reading --- */
 
 hr_status_t cli_uses_choose_platform(const hr_options_t *options) {
   uint64_t number = hr_option_int(options, HR_OPTION_PLATFORM, 0);

@@ -1,5 +1,5 @@
-/* The command: finds the subcommand, parses its options, runs it and turns its status into the exit
- * code. Standard streams, signals and HLORUN_* variables are set up here, once. */
+/* The command: finds the subcommand, parses its options, runs it and converts its status to the
+ * exit code. Sets up standard streams, signals and HLORUN_* variables once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static const struct command {
 
 /* --- help --- */
 
-/* One line each, as in the manual. */
+/* Prints one line per command, as in the manual. */
 static void print_commands(hr_strbuf_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage,
@@ -58,7 +58,7 @@ static void print_commands(hr_strbuf_t *text) {
       "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
-/* The first command has the page of the whole. */
+/* The help of `run` includes the list of all commands. */
 hr_status_t cli_help(hr_command_t command) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -84,17 +84,17 @@ hr_status_t cli_help(hr_command_t command) {
 
 /* --- output --- */
 
-/* A reader that went away is no failure to speak of. */
+/* A closed pipe is a failure without a message. */
 hr_status_t cli_print(const hr_strbuf_t *text) {
   HR_TRY(hr_strbuf_finish(text));
   errno = 0;
   if (text->size == 0) return NULL;
   if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0) return NULL;
-  if (errno == EPIPE) return cli_reported(HR_UNAVAILABLE); /* nobody reads on: no news */
+  if (errno == EPIPE) return cli_reported(HR_UNAVAILABLE); /* nobody reads the output */
   return hr_error(HR_UNAVAILABLE, "cannot write standard output: %s", strerror(errno));
 }
 
-/* For lists that are built in memory. */
+/* Prints a list that is built in memory. */
 static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -104,8 +104,8 @@ static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
   return st;
 }
 
-/* Files opened later must not become standard streams; what is written to a stream that was closed
- * must fail. */
+/* Opens closed standard streams, so that files opened later do not get their descriptors; the mode
+ * makes reads and writes on them fail. */
 static void fill_standard_streams(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) _exit(EXIT_IO);
@@ -115,16 +115,16 @@ static void fill_standard_streams(void) {
 
 #define MAX_DELAY_MS 10000
 
-static size_t failing_allocation; /* its number among all of this process; 0: none was asked for */
+static size_t failing_allocation; /* number among all allocations of this process; 0: none */
 
-/* For tests that let one after the other fail: where do they end? */
+/* For tests that let one allocation after the other fail: tells them that none is left. */
 static void tell_untouched_fault(void) {
   size_t total = hr_mem_total_allocations();
   if (failing_allocation > total)
     fprintf(stderr, "hlorun: HLORUN_FAULT: no allocation failed, there were %zu\n", total);
 }
 
-/* For tests of failures; see options.def. */
+/* Injects a failure for tests; see options.def. */
 static hr_status_t apply_fault(const char *text) {
   uint64_t n;
   if (!text) return NULL;
@@ -142,7 +142,7 @@ static hr_status_t apply_fault(const char *text) {
   return NULL;
 }
 
-/* Only rank 0 warns about variables, for all. */
+/* Only rank 0 warns about variables. */
 static hr_status_t read_environment(void) {
   int world = tp_launcher_world_size(), rank = world > 0 ? tp_launcher_rank() : 0;
   char host[256] = "";
@@ -156,7 +156,7 @@ static hr_status_t read_environment(void) {
 
 /* --- dispatch --- */
 
-/* By the whole name. */
+/* Compares whole names. */
 static const struct command *find_command(const char *word) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (strcmp(commands[i].name, word) == 0) return &commands[i];
@@ -165,7 +165,7 @@ static const struct command *find_command(const char *word) {
 
 bool cli_is_command(const char *word) { return find_command(word) || strcmp(word, "help") == 0; }
 
-/* Options that print something and end come first. */
+/* Options that print something and exit have precedence. */
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   if (hr_option_is_given(options, HR_OPTION_HELP)) return cli_help(command->command);
@@ -178,7 +178,7 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   return command->run(arguments);
 }
 
-/* A word that could be a misspelt command: no option, no path, no file. */
+/* Refuses a word that may be a misspelt command: not an option, a path or an existing file. */
 static hr_status_t check_first_word(const char *word) {
   const char *names[COMMAND_COUNT];
   if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0) return NULL;
@@ -189,7 +189,7 @@ static hr_status_t check_first_word(const char *word) {
   return hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
 }
 
-/* `hlorun help`, `hlorun help test`. */
+/* Handles `hlorun help` and `hlorun help test`. */
 static hr_status_t help_of(const char *word) {
   const struct command *command = word ? find_command(word) : &commands[0];
   if (!command) HR_TRY(check_first_word(word));
@@ -197,7 +197,8 @@ static hr_status_t help_of(const char *word) {
   return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 
-/* `hlorun -n 8 test DIR`: a command behind options of `run`, and no file, is moved before them. */
+/* Handles `hlorun -n 8 test DIR`: a command behind options of `run`, unless a file has its name,
+ * is moved before them. */
 static void move_command_first(int argc, char **argv) {
   hr_options_t options;
   hr_status_t st = hr_options_parse(HR_COMMAND_RUN, argc - 1, argv + 1, &options);
@@ -209,7 +210,7 @@ static void move_command_first(int argc, char **argv) {
     argv[1] = (char *)word;
     break;
   }
-  hr_status_release(st); /* the parse that counts says it again */
+  hr_status_release(st); /* the real parse reports it again */
   hr_options_deinit(&options);
 }
 
@@ -227,7 +228,7 @@ static hr_status_t run_with(const struct command *command, const cli_arguments_t
   return st;
 }
 
-/* A first word that is no command is a program of `run`. */
+/* A first word that is not a command is a program for `run`. */
 static hr_status_t dispatch(int argc, char **argv) {
   bool is_done = false;
   HR_TRY(cli_exec(argc, argv, &is_done));
@@ -247,13 +248,12 @@ static hr_status_t dispatch(int argc, char **argv) {
                                               .all_argv = argv + 1});
 }
 
-/* Ends by the signal that interrupted it, if one did. */
+/* If a signal interrupted the command, the process ends by this signal. */
 int main(int argc, char **argv) {
   fill_standard_streams();
   cli_signals_catch_cut_files();
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is
-                               then not kept */
+  signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an ordinary write error */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
   tell_untouched_fault();
   hr_log_close();

@@ -1,5 +1,5 @@
 /* The MLIR tree: modules, equality of types and attributes, and errors about ops. Everything lives
- * in the module's arena but the lists that grow (ops of a block, blocks of a region) and blobs.
+ * in the module's arena except growing lists (ops of a block, blocks of a region) and blobs.
  * Equality is structural and recursive, since types and attributes are not uniqued as in MLIR; the
  * depth is bounded by the readers (MLIR_MAX_DEPTH, BYTECODE_MAX_DEPTH), the cost by the smaller
  * tree. */
@@ -65,7 +65,7 @@ static bool types_equal(int count, const mlir_type_t *const *a, const mlir_type_
   return true;
 }
 
-/* Lists of no numbers may be NULL, which memcmp must not get. */
+/* Empty lists may be NULL, which memcmp does not accept. */
 static bool same_numbers(int count, const int64_t *a, const int64_t *b) {
   return count == 0 || memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
@@ -84,7 +84,7 @@ static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
          same_numbers(a->block_count, a->block_sizes, b->block_sizes);
 }
 
-/* Members that a kind does not use are zero in both types, so that all of them can be compared. */
+/* Members that a kind does not use are zero in both types, so that all members can be compared. */
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
   if (a == b) return true;
   if (!a || !b || a->kind != b->kind || a->width != b->width || a->signedness != b->signedness ||
@@ -97,7 +97,7 @@ bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
          (!a->quant || quants_equal(a->quant, b->quant));
 }
 
-/* Compares items, fields and nested names, of which an attribute has one kind. */
+/* Compares items, fields and nested names; each attribute has only one of these. */
 static bool contents_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   for (int i = 0; a->items && i < a->count; i++)
     if (!mlir_attr_equal(a->items[i], b->items[i])) return false;
@@ -117,9 +117,8 @@ static size_t data_bytes(const mlir_attr_t *attr) {
   return attr->data ? (size_t)attr->element_count * mlir_element_bytes(element) : 0;
 }
 
-/* Elements are compared as bytes, so that NaNs with the same bits are equal and zeros of different
- * sign are not. A splat and the same elements written out differ here; readers make splats of
- * all. */
+/* Elements are compared as bytes: NaNs with the same bits are equal, zeros of different sign are
+ * not. A splat and its expanded form differ; readers convert all equal elements to splats. */
 bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
   if (a == b) return true;
   if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits ||
@@ -152,7 +151,7 @@ size_t mlir_element_bytes(const mlir_type_t *element) {
   }
 }
 
-/* tf32, f80 and f128 have a width but no arithmetic here. */
+/* Width of a float type; tf32, f80 and f128 have one, but no arithmetic here. */
 int mlir_float_bits(hr_str_t name) {
   for (int type = 0; type < HR_TUPLE; type++)
     if (hr_dtype_is_float((hr_dtype_t)type) && hr_str_is(name, hr_dtype_table[type].mlir_name))
@@ -175,14 +174,14 @@ hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region,
   return NULL;
 }
 
-/* The op keeps a pointer to its block, which is how ops find the function around them. */
+/* Sets op->block, by which ops find their enclosing function. */
 hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op) {
   HR_VEC_PUSH(&block->ops, op);
   op->parent = block;
   return NULL;
 }
 
-/* A failure to format the message still gives an error of the right code and place. */
+/* If formatting the message fails, the error still has the code and the place. */
 hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module,
                             const mlir_op_t *op, const char *format, ...) {
   va_list args;

@@ -1,12 +1,13 @@
 /* Parser of MLIR attribute dictionaries in backend_config texts. It is independent of the MLIR
- * reader, as the IR's users below mlir/ need no tree: values are a small variant type.
+ * reader, since users outside mlir/ need no tree: values are a small variant type.
  *   dict  ::= "{" (entry ("," entry)*)? "}"        entry ::= name ("=" value)?
  *   value ::= bare (":" type)?
- *   bare  ::= string | dict | "[" value,* "]" | "dense<" nested ">" | "array<" type (":" value,*)?
- * ">" | number | "true" | "false" | "unit" | any balanced text Recursive descent over the
- * characters, to a depth of MAX_DEPTH, linear in the text. Strings and lists are copied to the
- * arena, other texts point into the input. Symbols, types and attributes of dialects are kept as
- * text (DICT_OTHER). */
+ *   bare  ::= string | dict | "[" value,* "]" | "dense<" nested ">"
+ *           | "array<" type (":" value,*)? ">" | number | "true" | "false" | "unit"
+ *           | any balanced text
+ * Recursive descent over the characters, to a depth of MAX_DEPTH, linear in the text. Strings and
+ * lists are copied to the arena, other texts point into the input. Symbols, types and attributes
+ * of dialects are kept as text (DICT_OTHER). */
 #include "mlir/mlir_dict.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "base/decimal.h"
 #include "base/vec.h"
 
-#define MAX_DEPTH 32 /* braces within braces */
+#define MAX_DEPTH 32 /* nesting of braces */
 
 typedef struct parser {
   hr_arena_t *arena;
@@ -42,13 +43,13 @@ static void skip_space(parser_t *p) {
     p->at++;
 }
 
-/* Looks at the next character that is no blank without taking it. */
+/* True if `c` comes next, after blanks; does not consume it. */
 static bool next_is(parser_t *p, char c) {
   skip_space(p);
   return p->at < p->end && *p->at == c;
 }
 
-/* Takes `word` if it comes next, after blanks; it may be the beginning of a longer word. */
+/* Consumes `word` if it comes next, after blanks; it may be the prefix of a longer word. */
 static bool accept(parser_t *p, const char *word) {
   size_t size = strlen(word);
   skip_space(p);
@@ -76,7 +77,7 @@ static int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One character of a string, which may be \n, \t, \\, \" or two hexadecimal digits. */
+/* Reads one character of a string: plain, \n, \t, \\, \" or two hexadecimal digits. */
 static bool read_string_char(parser_t *p, char *out_char) {
   char c = *p->at++;
   if (c == '\\') {
@@ -107,7 +108,7 @@ static hr_status_t parse_string(parser_t *p, hr_str_t *out_text) {
   return NULL;
 }
 
-/* Text up to a comma or a closing bracket that is not inside brackets or a string of its own. */
+/* Text up to a comma or closing bracket outside of nested brackets and strings. */
 static hr_str_t scan_balanced(parser_t *p) {
   skip_space(p);
   const char *first = p->at;
@@ -172,7 +173,7 @@ static hr_status_t parse_list(parser_t *p, const char *close, bool nested, dict_
   return st;
 }
 
-/* name = value, or a name alone, which is a unit. */
+/* name = value, or only a name, which is a unit. */
 static hr_status_t parse_entry(parser_t *p, values_t *values) {
   dict_value_t entry = {0};
   hr_str_t name = {0};
@@ -205,8 +206,8 @@ static hr_status_t parse_dict(parser_t *p, dict_value_t *value) {
   return st;
 }
 
-/* A number as the characters of a word and the signs of exponents; hexadecimal digits are kept as
- * an integer until the type says that they are the bits of a float (apply_type). */
+/* Scans the characters of a word and the signs of exponents. Hexadecimal digits are kept as an
+ * integer until the type shows whether they are the bits of a float (apply_type). */
 static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   char digits[64], *rest;
   skip_space(p);
@@ -233,7 +234,7 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
   return NULL;
 }
 
-/* Reads an integer again as the bits of a float if its type begins with 'f' or 'b' (f32, f64,
+/* Reinterprets an integer as the bits of a float if its type begins with 'f' or 'b' (f32, f64,
  * bf16): "0x7FC00000 : f32" is a NaN. Widths other than 32 and 64 keep the decimal value. */
 static void apply_type(dict_value_t *value) {
   union {
@@ -265,7 +266,7 @@ static hr_status_t parse_array(parser_t *p, dict_value_t *value) {
   return NULL;
 }
 
-/* A value without its type. Anything unknown is kept as text up to the next comma or bracket. */
+/* A value without its type. Unknown syntax is kept as text up to the next comma or bracket. */
 static hr_status_t parse_bare(parser_t *p, dict_value_t *value) {
   skip_space(p);
   char c = p->at < p->end ? *p->at : 0;
@@ -318,7 +319,7 @@ hr_status_t mlir_dict_parse(hr_arena_t *arena, hr_str_t text, const dict_value_t
   return NULL;
 }
 
-/* Entries may repeat a name in malformed texts; the first one counts. */
+/* Malformed texts may repeat a name; the first entry counts. */
 const dict_value_t *mlir_dict_find(const dict_value_t *dict, const char *name) {
   for (int i = 0; dict && i < dict->count; i++)
     if (hr_str_is(dict->items[i].name, name)) return &dict->items[i];

@@ -80,7 +80,7 @@ hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *con
   return NULL;
 }
 
-/* array<i64: ...>, which StableHLO has for dimensions, sizes and strides. */
+/* array<i64: ...>, StableHLO's form of dimensions, sizes and strides. */
 hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values,
                            const mlir_attr_t **out_attr) {
   static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
@@ -107,7 +107,7 @@ hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *e
   return NULL;
 }
 
-/* Order of bytes; of two names that begin alike the shorter one is first. */
+/* Byte-wise order; a prefix is before the longer name. */
 static int compare_names(const void *a, const void *b) {
   const mlir_named_attr_t *left = a;
   const mlir_named_attr_t *right = b;
@@ -117,7 +117,7 @@ static int compare_names(const void *a, const void *b) {
                : (left->name.size > right->name.size) - (left->name.size < right->name.size);
 }
 
-/* Sorts the copy, so that the caller's list keeps its order. */
+/* Sorts a copy, so that the caller's list keeps its order. */
 static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count,
                                const mlir_named_attr_t *fields) {
   void *copy;

@@ -1,6 +1,6 @@
-/* Operations of mhlo are those of StableHLO by the same name, but for the ones listed here: some
- * are CHLO's, some have rows of their own, because they are HLO's alone, and some are what XLA
- * makes of a program while it compiles. The cost is a comparison for other dialects. */
+/* Operations of mhlo equal those of StableHLO with the same name, except for the ones listed here:
+ * some are CHLO's, some are HLO's only and have rows in the importer's table, and some are
+ * internal to XLA's compilation. Names of other dialects cost one comparison. */
 #include "mlir/mlir_mhlo.h"
 
 #include <string.h>
@@ -11,26 +11,27 @@
 #define PREFIX_BYTES (sizeof PREFIX - 1)
 
 /* Ops of mhlo that StableHLO left to CHLO. Source: StableHLO's mhlo-to-stablehlo conversion. */
-static const char *const in_chlo[] = {"acos",  "acosh", "asin",    "asinh", "atanh",      "cosh",
-                                      "erf",   "sinh",  "erf_inv", "mulhi", "ragged_dot", "scan"};
-/* Ops with rows of their own in the importer's table. */
-static const char *const own[] = {
-    "add_dependency",     "bitcast", "copy", "domain", "fusion",
-    "stochastic_convert", "topk",    "xla.rng_get_and_update_state"};
-/* Ops of mhlo without a counterpart: their meaning is XLA's, after its own passes. */
-static const char *const alone[] = {"async_done",   "async_start",
-                                    "async_update", "dynamic_topk",
-                                    "sparse_dot",   "minimum_broadcast_shapes",
+static const char *const in_chlo[] = {"acos", "acosh", "asin",    "asinh", "atanh",      "cosh",
+                                      "erf",  "sinh",  "erf_inv", "mulhi", "ragged_dot", "scan"};
+/* Ops with mhlo rows in the importer's table. */
+static const char *const own[] = {"add_dependency", "bitcast",
+                                  "copy",           "domain",
+                                  "fusion",         "stochastic_convert",
+                                  "topk",           "xla.rng_get_and_update_state"};
+/* Ops of mhlo without a counterpart: XLA's passes create them and define their meaning. */
+static const char *const alone[] = {"async_done",   "async_start", "async_update",
+                                    "dynamic_topk", "sparse_dot",  "minimum_broadcast_shapes",
                                     "trace"};
 
-/* Compares whole names; the lists are short and asked for mhlo's ops only. */
+/* Compares whole names. The lists are short and searched for mhlo's ops only. */
 static bool is_one_of(const char *const *names, size_t count, hr_str_t name) {
   for (size_t i = 0; i < count; i++)
     if (strlen(names[i]) == name.size && memcmp(names[i], name.data, name.size) == 0) return true;
   return false;
 }
 
-/* Dialects with operations in programs for hlorun: its own, and those of sizes and of tests. */
+/* Dialects whose operations occur in programs for hlorun: its own, and those for sizes and
+ * tests. */
 static const char *const dialects[] = {"arith", "builtin",     "chlo",   "check",
                                        "func",  "interpreter", "mhlo",   "sdy",
                                        "shape", "stablehlo",   "tensor", "vhlo"};
@@ -49,14 +50,14 @@ static bool is_mhlo(hr_str_t name, hr_str_t *out_rest) {
   return true;
 }
 
-/* Such names stay as they are, and are refused by the importer. */
+/* These names are unchanged; the importer refuses them. */
 bool mlir_mhlo_is_alone(hr_str_t name) {
   hr_str_t rest;
   return is_mhlo(name, &rest) && is_one_of(alone, sizeof alone / sizeof *alone, rest);
 }
 
-/* precision_config of a ragged_dot: #mhlo<precision HIGH>, read as StableHLO's, is
- * #chlo<precision HIGH>. */
+/* Converts the precision_config of a ragged_dot: #mhlo<precision HIGH>, read as StableHLO's,
+ * becomes #chlo<precision HIGH>. */
 hr_status_t mlir_mhlo_adapt_attrs(hr_arena_t *arena, mlir_op_t *op) {
   const mlir_attr_t *config, *items[2];
   mlir_named_attr_t *attrs;
@@ -78,7 +79,7 @@ hr_status_t mlir_mhlo_adapt_attrs(hr_arena_t *arena, mlir_op_t *op) {
   return NULL;
 }
 
-/* Names that change are copied to the arena. */
+/* A changed name is copied to the arena. */
 hr_status_t mlir_mhlo_name(hr_arena_t *arena, hr_str_t name, hr_str_t *out_name) {
   hr_str_t rest;
   const char *full;

@@ -1,8 +1,8 @@
-/* Attributes of an instruction, between HloInstructionProto and the IR. The set of attributes is
- * that of the op's row in ops.def. Numbers, strings and lists of numbers that are one field of a
- * message are rows of proto_attrs.def, read and written by their kinds. Attributes that are
- * messages of their own are in proto_values.c and proto_devices.c. Fields that moved between
- * versions of the proto are moved to their current location before attributes are read. */
+/* Attributes of an instruction, between HloInstructionProto and the IR. The op's row in ops.def
+ * lists its attributes. Numbers, strings and lists of numbers that are one field of a message are
+ * rows of proto_attrs.def, read and written by their kinds. Attributes that are messages are in
+ * proto_values.c and proto_devices.c. Values of fields that moved between versions of the proto
+ * are copied to the current field before attributes are read. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
@@ -50,8 +50,7 @@ static bool field_applies_to_op(const attr_field_t *field, hlo_opcode_t op) {
   return field->op == HLO_OPCODE_COUNT || field->op == op;
 }
 
-/* The row that carries an attribute of an op; NULL: the attribute has no field of its own in
- * HloInstructionProto. Cost: a scan of the table. */
+/* The row of an op's attribute; NULL: it is not a single field. Cost: a scan of the table. */
 static const attr_field_t *find_attr_field(hlo_opcode_t op, hlo_attr_key_t key) {
   for (size_t i = 0; i < ATTR_FIELD_COUNT; i++)
     if (attr_fields[i].key == key && field_applies_to_op(&attr_fields[i], op))
@@ -61,7 +60,7 @@ static const attr_field_t *find_attr_field(hlo_opcode_t op, hlo_attr_key_t key) 
 
 /* Reading -------------------------------------------------------------------------------------- */
 
-/* The dimension numbers that ragged-dot shares with dot are one message deeper. */
+/* Copies the dot's dimension numbers, which ragged-dot has one message deeper. */
 static hr_status_t unwrap_ragged_dot(proto_reader_t *p, proto_draft_t *draft) {
   proto_ragged_dot_t ragged;
   if (draft->op != HLO_RAGGED_DOT) return NULL;
@@ -79,8 +78,7 @@ static void upgrade_old_fields(proto_draft_t *draft) {
   if (draft->op == HLO_SCAN && !in->num_carries) in->num_carries = draft->operand_count / 2;
 }
 
-/* Refuses numbers outside the table of the enum: printers index the table with the value and do
- * not check it again. */
+/* Refuses numbers outside the enum's table, which printers index without a check. */
 static hr_status_t check_enum(hlo_attr_key_t key, int64_t value) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   if (value >= 0 && value < hlo_enum_table[info->enum_id].count) return NULL;
@@ -88,7 +86,7 @@ static hr_status_t check_enum(hlo_attr_key_t key, int64_t value) {
                      hlo_enum_table[info->enum_id].count - 1);
 }
 
-/* Number of an enum value that is stored as text, such as a comparison; empty text is 0. */
+/* Number of an enum value stored as text, such as a comparison direction; empty text is 0. */
 static hr_status_t find_enum_text(hlo_attr_key_t key, hr_str_t word, int64_t *out_value) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   *out_value = word.size ? hlo_enum_find(info->enum_id, word) : 0;
@@ -118,8 +116,8 @@ static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft,
   return NULL;
 }
 
-/* Reads an attribute by its row. A message that has several attributes is decoded again for each
- * of them; they are few. *out_present stays true for required kinds. */
+/* Reads an attribute by its row. A message with several attributes is decoded again for each of
+ * them; they are few. *out_present stays true for required kinds. */
 static hr_status_t read_plain_attr(proto_reader_t *p, const proto_draft_t *draft,
                                    const attr_field_t *field, hlo_attr_t *attr, bool *out_present) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
@@ -168,7 +166,7 @@ static hr_status_t read_plain_attr(proto_reader_t *p, const proto_draft_t *draft
   return info->kind == HLO_KIND_ENUM ? check_enum((hlo_attr_key_t)attr->key, attr->integer) : NULL;
 }
 
-/* Attributes that are stored as the only entry of `dimensions`; absent if they are the default. */
+/* Reads an attribute stored as the only entry of `dimensions`; absent if it is the default. */
 static hr_status_t read_dimension_attr(proto_reader_t *p, const proto_draft_t *draft,
                                        hlo_attr_t *attr, bool *out_present) {
   hr_ints_t dims;
@@ -181,7 +179,7 @@ static hr_status_t read_dimension_attr(proto_reader_t *p, const proto_draft_t *d
 /* xla_data.proto, TriState. */
 enum { TRI_STATE_TRUE = 1, TRI_STATE_FALSE = 2 };
 
-/* The literal of an attribute, not of a constant; its shape is its own. */
+/* The literal of an attribute, not of a constant; its shape is in the literal. */
 static hr_status_t read_literal_attr(proto_reader_t *p, const proto_draft_t *draft,
                                      hlo_attr_t *attr) {
   const hlo_shape_t *shape;
@@ -196,8 +194,9 @@ static hr_status_t read_shapes_attr(proto_reader_t *p, const proto_draft_t *draf
   return proto_read_shapes(p, draft->in.operand_shapes_with_layout, shapes);
 }
 
-/* Selects the called computations of an attribute. The proto lists them without names: while has
- * body, condition; select-and-scatter select, scatter; a conditional on pred true, false. */
+/* Selects the called computations of an attribute. The proto lists them without names. Order:
+ * while has body, condition; select-and-scatter select, scatter; a conditional on pred true,
+ * false. */
 static void select_called(const proto_draft_t *draft, hlo_attr_t *attr, int *out_first) {
   bool branches = draft->op == HLO_CONDITIONAL;
   bool pred = branches && draft->operand_count && draft->operands[0]->shape->dtype == HR_PRED;
@@ -295,8 +294,8 @@ static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
   }
 }
 
-/* Whether an absent field stands for 0 or "": proto3 does not write them. Lists of lists and
- * messages of required attributes, in contrast, can be missing. */
+/* True if an absent field means 0 or "", which proto3 does not write. An absent list of lists or
+ * message of a required attribute is an error. */
 static bool may_be_zero(hlo_attr_key_t key) {
   switch (hlo_attr_table[key].kind) {
     case HLO_KIND_BOOL:
@@ -311,8 +310,7 @@ static bool may_be_zero(hlo_attr_key_t key) {
   }
 }
 
-/* Every called computation must belong to an attribute: a count that differs means a malformed
- * op. */
+/* Every called computation must belong to an attribute; otherwise the op is malformed. */
 hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attrs,
                              hlo_instr_def_t *def) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
@@ -338,7 +336,7 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
 
 /* Writing -------------------------------------------------------------------------------------- */
 
-/* Writes a plain attribute. XLA writes the default of an absent one if that is not 0. */
+/* Writes a plain attribute. If the default is not 0, XLA writes it for an absent attribute. */
 static void write_plain_attr(hr_strbuf_t *out, const hlo_instr_t *instr,
                              const attr_field_t *field) {
   hlo_attr_key_t key = (hlo_attr_key_t)field->key;
@@ -371,7 +369,7 @@ static void write_plain_attr(hr_strbuf_t *out, const hlo_instr_t *instr,
   }
 }
 
-/* Whether the op's row in ops.def lists the attribute. */
+/* True if the op's row in ops.def lists the attribute. */
 static bool op_has_attr(const hlo_op_info_t *op, hlo_attr_key_t key) {
   for (int i = 0; i < op->attr_count; i++)
     if (op->attrs[i].key == key) return true;
@@ -387,14 +385,14 @@ static void write_message_fields(hr_strbuf_t *out, const hlo_instr_t *instr, siz
       write_plain_attr(out, instr, &attr_fields[i]);
 }
 
-/* First of the consecutive rows of a message; there is one for each number that callers ask for. */
+/* First of the consecutive rows of a message; callers ask only for messages that have rows. */
 static size_t first_row_of_message(uint32_t part_number) {
   size_t i = 0;
   while (attr_fields[i].part_number != part_number) i++;
   return i;
 }
 
-/* A message in a message: the numbers of the dot are inside of those of the ragged dot. */
+/* A nested message: the dot's numbers are inside the ragged dot's. */
 static void write_ragged_dot(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_instr_ragged_dot);
   size_t dot = proto_open(out, PROTO_ragged_dot_dot_dimension_numbers);
@@ -404,8 +402,8 @@ static void write_ragged_dot(hr_strbuf_t *out, const hlo_instr_t *instr) {
   proto_close(out, opened);
 }
 
-/* Opens each message that has an attribute of the op, and writes its fields. Rows of a message are
- * consecutive, so that `written` is enough to write it once. */
+/* Writes each message that has an attribute of the op, with its fields. Rows of a message are
+ * consecutive, so that `written` suffices to write it once. */
 static void write_messages(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   uint32_t written = 0;
@@ -436,7 +434,7 @@ static void write_called(hr_strbuf_t *out, const hlo_instr_t *instr) {
   proto_close(out, opened);
 }
 
-/* Attributes that live in `dimensions`, and those that are messages. */
+/* Writes attributes stored in `dimensions`, and attributes that are messages. */
 static void write_other_attr(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (attr->key) {
     case HLO_ATTR_IOTA_DIMENSION:
@@ -452,7 +450,7 @@ static void write_other_attr(hr_strbuf_t *out, const hlo_attr_t *attr) {
   }
 }
 
-/* Plain fields of the instruction in the op's order, then messages, then called computations. */
+/* Order: plain fields of the instruction as in the op's row, messages, called computations. */
 void proto_write_attrs(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   for (int i = 0; i < op->attr_count; i++) {

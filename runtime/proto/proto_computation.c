@@ -1,10 +1,9 @@
 /* Reading of computations and instructions, and the marking of asynchronous ops.
- * Instructions refer to operands, and computations to callees, by ids that must have been defined
- * before: a file in a wrong order or with a cycle is refused rather than repaired. Ids are
- * computation << 32 | position in current files, numbers through the module in old ones. A draft
- * (proto_draft_t) gathers the parts of one instruction before it is created; its scratch memory is
- * released after each one. Names are made unique and fit for HLO text, as XLA makes them. Cost:
- * one hash look-up for each operand. */
+ * Ids of operands and callees must have been defined before: a file in a wrong order or with a
+ * cycle is refused. Ids are computation << 32 | position in current files, and numbers unique in
+ * the module in old ones. A draft (proto_draft_t) collects the parts of an instruction before it
+ * is created; its scratch memory is released after each instruction. Names are made unique and
+ * valid in HLO text, as in XLA. Cost: one hash lookup for each operand. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +12,17 @@
 
 /* Names ---------------------------------------------------------------------------------------- */
 
-/* HLO text: names begin with a letter or '_'. */
+/* True for characters that may begin a name in HLO text. */
 static bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-/* Characters that HLO text allows after the first one of a name: those of the first, digits, '-'
- * and '.'. */
+/* True for characters that may follow in a name: those that may begin one, digits, '-' and '.'. */
 static bool is_name_char(char c) {
   return is_name_start(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
 }
 
-/* Makes a name that HLO text can spell, as XLA does: other characters become '_', and the name of
- * an element type gets a trailing one. */
+/* Makes a name valid in HLO text, as XLA does: other characters become '_', and names of element
+ * types get a trailing '_'. */
 static hr_status_t sanitize(hr_arena_t *arena, hr_str_t wanted, hr_str_t *out_name) {
   char *name;
   hr_dtype_t dtype;
@@ -38,7 +36,7 @@ static hr_status_t sanitize(hr_arena_t *arena, hr_str_t wanted, hr_str_t *out_na
   return NULL;
 }
 
-/* A suffix starts at the number of names, so that equal names need few attempts. */
+/* The first suffix tried is the number of names, so that equal names need few attempts. */
 hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken, void *holder,
                             hr_str_t *out_name) {
   hr_str_t base;
@@ -54,7 +52,7 @@ hr_status_t proto_make_name(proto_reader_t *p, hr_str_t wanted, hr_map_t *taken,
 
 /* Opcodes -------------------------------------------------------------------------------------- */
 
-/* Opcodes of old files. Six of them are comparisons, each with its direction. */
+/* Opcodes of old files. Six of them are comparisons with a direction. */
 static const struct {
   const char *name;
   hlo_opcode_t op;
@@ -70,7 +68,7 @@ static const struct {
     {"generate-token", HLO_AFTER_ALL, NULL},
 };
 
-/* The opcode by its name in HLO text, or by a name of old files. */
+/* Finds the opcode by its name in HLO text or in old files. */
 static hr_status_t find_opcode(proto_draft_t *draft) {
   hr_str_t name = draft->in.opcode;
   if (hlo_op_from_name(name, &draft->op)) return NULL;
@@ -83,7 +81,7 @@ static hr_status_t find_opcode(proto_draft_t *draft) {
   return PROTO_ERROR("unknown opcode '%.*s'", HR_STR_ARGS(name));
 }
 
-/* Operands by their ids. A negative count -1 - n in the table means at least n. */
+/* Finds operands by id. A negative count -1 - n in the op table means at least n. */
 static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   int want = hlo_op_table[draft->op].operands;
@@ -103,7 +101,7 @@ static hr_status_t find_operands(proto_reader_t *p, proto_draft_t *draft) {
                      bound, limit);
 }
 
-/* Called computations, which must have been read before. */
+/* Finds called computations, which must have been read before. */
 static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, draft->in.called_computation_ids, &ids));
@@ -118,7 +116,7 @@ static hr_status_t find_called(proto_reader_t *p, proto_draft_t *draft) {
   return NULL;
 }
 
-/* Reads the literal of a constant. Constants are static: dynamic dimensions become their bounds. A
+/* Reads the literal of a constant. Constants are static: dynamic sizes become their bounds. A
  * constant without a literal (elided by the writer) has no value. */
 static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
   const hlo_shape_t *literal_shape;
@@ -136,8 +134,8 @@ static hr_status_t read_constant(proto_reader_t *p, proto_draft_t *draft) {
                      hlo_shape_text(draft->shape, want));
 }
 
-/* Parameter numbers have no gaps, so that they are below the size of the file: this bounds the
- * list of parameters that a hostile number could ask for. */
+/* Parameter numbers have no gaps. Checking them against the size of the file bounds the list of
+ * parameters for hostile numbers. */
 static hr_status_t check_parameter(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_computation_t *computation) {
   int64_t number = draft->in.parameter_number;
@@ -160,10 +158,10 @@ static void mark_called_computations(hlo_instr_t *instr) {
     instr->called[0]->execution_thread = thread;
 }
 
-#define ATTRS_MAX 32 /* more than any op has */
+#define ATTRS_MAX 32 /* larger than the number of attributes of any op */
 
-/* Adds an instruction. `id` is the storage of its map key, which must outlive the computation. Old
- * files number instructions through the module in 32 bits: they are found by the low half. */
+/* Adds an instruction. `id` is the storage of its map key, which must outlive the computation. Ids
+ * of old files have 32 bits: the map finds them by the low half. */
 static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
                               proto_draft_t *draft, int64_t *id) {
   hlo_attr_t attrs[ATTRS_MAX];
@@ -195,7 +193,7 @@ static hr_status_t read_instr(proto_reader_t *p, hlo_computation_t *computation,
   return hr_map_put(&p->instrs, (hr_str_t){(const char *)id, 4}, instr, &old);
 }
 
-/* Errors name the position, opcode and name of the instruction. */
+/* Errors include position, opcode and name of the instruction. */
 static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation,
                                proto_list_t list) {
   int64_t *ids;
@@ -218,8 +216,8 @@ static hr_status_t read_instrs(proto_reader_t *p, hlo_computation_t *computation
 
 /* Computations --------------------------------------------------------------------------------- */
 
-/* Puts the instructions into the order of the schedule. A slot becomes NULL when its instruction is
- * scheduled, which finds repetitions. */
+/* Sorts the instructions by the schedule. A slot becomes NULL when its instruction is scheduled,
+ * which detects repetitions. */
 static hr_status_t apply_schedule(proto_reader_t *p, hlo_computation_t *computation,
                                   const hr_ints_t *schedule) {
   hlo_instr_t **order;
@@ -244,7 +242,7 @@ static hr_status_t apply_schedule(proto_reader_t *p, hlo_computation_t *computat
   return NULL;
 }
 
-/* Instructions, root, and the order of the schedule if there is one. */
+/* Reads instructions, root, and the schedule if there is one. */
 static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
                              const proto_computation_t *in, const hr_ints_t *schedule) {
   HR_TRY(read_instrs(p, computation, in->instructions));
@@ -255,7 +253,7 @@ static hr_status_t read_body(proto_reader_t *p, hlo_computation_t *computation,
   return schedule->count ? apply_schedule(p, computation, schedule) : NULL;
 }
 
-/* The computation is entered by its id last, so that it cannot call itself. */
+/* The computation is entered into the map last, so that it cannot call itself. */
 hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t *in,
                                    const hr_ints_t *schedule) {
   hlo_computation_t *computation;
@@ -276,8 +274,8 @@ hr_status_t proto_read_computation(proto_reader_t *p, const proto_computation_t 
 
 /* Async operations ----------------------------------------------------------------------------- */
 
-/* Whether the computation is one op on its parameters in order, which HLO text can print as
- * OP-start. There must be no op of that name. */
+/* True if the computation is one op on its parameters in order, which HLO text can print as
+ * OP-start. False if that is the name of another op. */
 static bool wraps_one_op(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   char name[64];
@@ -292,14 +290,14 @@ static bool wraps_one_op(const hlo_computation_t *computation) {
   return !hlo_op_from_name((hr_str_t){name, (size_t)size}, &op);
 }
 
-/* async-start of a chain of updates and done; NULL if the operands lead elsewhere. */
+/* The async-start of a chain of updates and done; NULL if the operands lead elsewhere. */
 static const hlo_instr_t *chain_start(const hlo_instr_t *instr) {
   while (instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE) instr = instr->operands[0];
   return instr->op == HLO_ASYNC_START ? instr : NULL;
 }
 
-/* Sets async_sugar where the short notation loses nothing: one caller, a body of one op, and the
- * tuple shapes that async-start has. Updates and dones follow their start. */
+/* Sets async_sugar if the short notation loses nothing: one caller, a body of one op, and
+ * async-start's tuple shapes. Updates and dones take the value of their start. */
 static void mark_async(hlo_instr_t *instr, const int *callers) {
   bool async =
       instr->op == HLO_ASYNC_START || instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_ASYNC_DONE;
@@ -328,12 +326,12 @@ static void count_callers(const hlo_computation_t *computation, int *callers) {
   }
 }
 
-/* The entry counts as called, since it must print by itself. */
+/* The entry counts as called, so that it is always printed separately. */
 hr_status_t proto_mark_async(proto_reader_t *p) {
   const hlo_module_t *module = p->module;
   int *callers;
   HR_TRY(HR_NEW_ARRAY(&p->scratch, module->computations.count, &callers));
-  callers[module->entry->id]++; /* it must print by itself */
+  callers[module->entry->id]++; /* always printed separately */
   for (size_t c = 0; c < module->computations.count; c++)
     count_callers(module->computations.data[c], callers);
   for (size_t c = 0; c < module->computations.count; c++)

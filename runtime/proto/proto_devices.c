@@ -1,13 +1,13 @@
 /* Meshes, replica groups and shardings between xla_data.proto and the IR, reading and writing. A
- * few bytes of iota notation or mesh axes can name many devices; so equal messages are expanded
- * once per module, and the total is limited (HLO_MAX_MODULE_DEVICES). Numbers that index axes or
- * tiles are checked here, as printers and passes trust them. */
+ * few bytes of iota notation or mesh axes can name many devices: equal messages are expanded once
+ * per module, and the total is limited (HLO_MAX_MODULE_DEVICES). Indices of axes and tiles are
+ * checked here, as printers and passes rely on them. */
 #include "proto/proto_parts.h"
 
 /* Permutations --------------------------------------------------------------------------------- */
 
-/* Reads the dimensions of an iota and their permutation. XLA writes the permutation {0} of a single
- * dimension, which the IR leaves out. */
+/* Reads the dimensions of an iota and their permutation. XLA writes the permutation {0} for a
+ * single dimension; the IR omits it. */
 static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t permutation,
                              hlo_iota_t *out_iota) {
   HR_TRY(proto_ints(p->arena, dims, &out_iota->dims));
@@ -31,7 +31,7 @@ static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims,
 
 /* Meshes --------------------------------------------------------------------------------------- */
 
-/* Names and sizes; an axis has at least one device. */
+/* Reads names and sizes of axes; an axis has at least one device. */
 static hr_status_t read_mesh_axes(proto_reader_t *p, proto_list_t list, hlo_mesh_t *mesh) {
   hlo_mesh_axis_t *axes;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &axes));
@@ -84,7 +84,8 @@ static void write_mesh(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh
   proto_close(out, opened);
 }
 
-/* Axis reference, whole or (pre_size)size of an axis that both must divide. */
+/* Reads a reference to a whole axis or to its part (pre_size)size; both sizes must divide the
+ * axis. */
 static hr_status_t read_axis(proto_reader_t *p, const hr_str_t *bytes, const hlo_mesh_t *mesh,
                              hlo_axis_ref_t *out_ref) {
   proto_axis_ref_t in;
@@ -132,7 +133,7 @@ static void write_axes(hr_strbuf_t *out, uint32_t number, hlo_axes_t axes) {
 
 /* Replica groups ------------------------------------------------------------------------------- */
 
-/* Groups as lists of ids. */
+/* Reads groups as lists of ids. */
 static hr_status_t read_group_lists(proto_reader_t *p, proto_list_t list, hlo_groups_t *groups) {
   hr_ints_t *lists;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &lists));
@@ -158,7 +159,7 @@ static hr_status_t read_iota_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return hr_arena_ints(p->arena, tile, 2, &groups->iota_tile);
 }
 
-/* A maximal mesh has no axes to group by. */
+/* Refuses maximal meshes, which have no axes. */
 static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups) {
   proto_mesh_device_list_t in;
   hlo_axes_t axes;
@@ -172,7 +173,8 @@ static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return NULL;
 }
 
-/* Expands groups, or finds equal ones in the cache. All expansions of a module are limited. */
+/* Expands groups, or finds equal ones in the cache. The total of all expansions of a module is
+ * limited. */
 static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups,
                                  const hlo_groups_t **out_groups) {
   hr_str_t key = pieces.items[0];
@@ -188,7 +190,7 @@ static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_gro
   return pieces.count == 1 ? hr_map_put(&p->groups, key, groups, NULL) : NULL;
 }
 
-/* Current files have one of three messages; older ones a list of groups in the instruction. */
+/* Current files have one of three messages; old files have a list of groups in the instruction. */
 hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_groups_t **out_groups) {
   proto_device_list_t list;
@@ -243,7 +245,7 @@ void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
 
 /* Shardings ------------------------------------------------------------------------------------ */
 
-/* OpMetadata of a sharding: one for each op that it was merged from. */
+/* Reads the OpMetadata of a sharding: one for each op from which it was merged. */
 static hr_status_t read_metadata_list(proto_reader_t *p, proto_list_t list, hlo_sharding_t *s) {
   hlo_metadata_t *metadata;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &metadata));
@@ -254,7 +256,7 @@ static hr_status_t read_metadata_list(proto_reader_t *p, proto_list_t list, hlo_
   return NULL;
 }
 
-/* The number of tiles must equal that of the devices, listed or as an iota. */
+/* The number of tiles must equal the number of devices, which are a list or an iota. */
 static hr_status_t read_tiles(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   HR_TRY(proto_ints(p->arena, in->tile_assignment_dimensions, &s->tile_dims));
   HR_TRY(proto_ints(p->arena, in->tile_assignment_devices, &s->devices));
@@ -278,7 +280,7 @@ static hr_status_t read_tiles(proto_reader_t *p, const proto_sharding_t *in, hlo
       (long)s->tile_dims.count);
 }
 
-/* Whether the list is all axes of the mesh, whole and in order: the encoding of "manual" and
+/* True if the list has all axes of the mesh, whole and in order: the encoding of "manual" and
  * "unreduced" without a list. */
 static bool lists_all_axes(hlo_axes_t axes, const hlo_mesh_t *mesh) {
   if (axes.count != mesh->axis_count || !axes.count) return false;
@@ -287,7 +289,7 @@ static bool lists_all_axes(hlo_axes_t axes, const hlo_mesh_t *mesh) {
   return true;
 }
 
-/* Axes that shard each dimension, and whether propagation may add more. */
+/* Reads the axes that shard each dimension, and whether propagation may add more. */
 static hr_status_t read_named_dims(proto_reader_t *p, proto_list_t list, hlo_sharding_t *s) {
   hlo_sharding_dim_t *dims;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &dims));
@@ -302,8 +304,8 @@ static hr_status_t read_named_dims(proto_reader_t *p, proto_list_t list, hlo_sha
   return NULL;
 }
 
-/* Finds the kind of a named sharding, which the proto does not store: without dimensions it follows
- * from the axes. */
+/* Derives the kind of a named sharding without dimensions from its axes, as the proto does not
+ * store it. */
 static void classify_named(hlo_sharding_t *s) {
   hlo_axes_t none = {0};
   s->kind = HLO_TILE_KIND_OTHER;
@@ -323,7 +325,7 @@ static void classify_named(hlo_sharding_t *s) {
   }
 }
 
-/* The kind is not in the proto; it follows from the rest (classify_named). */
+/* The kind is not in the proto; see classify_named. */
 static hr_status_t read_named(proto_reader_t *p, proto_list_t pieces, hlo_sharding_t *s) {
   proto_named_sharding_t in;
   s->named = true;
@@ -338,7 +340,7 @@ static hr_status_t read_named(proto_reader_t *p, proto_list_t pieces, hlo_shardi
   return read_metadata_list(p, in.metadata, s);
 }
 
-/* A maximal sharding's device is its only tile. */
+/* A maximal sharding has its device as its only tile. */
 static hr_status_t read_maximal(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   hr_ints_t devices;
   HR_TRY(proto_ints(&p->scratch, in->tile_assignment_devices, &devices));
@@ -348,7 +350,7 @@ static hr_status_t read_maximal(proto_reader_t *p, const proto_sharding_t *in, h
   return NULL;
 }
 
-/* A sharding that is no tuple. */
+/* Reads a sharding that is not a tuple. */
 static hr_status_t read_leaf(proto_reader_t *p, const proto_sharding_t *in, hlo_sharding_t *s) {
   if (in->named_sharding.count) return read_named(p, in->named_sharding, s);
   if (in->type < 0 || in->type >= HLO_TILE_KIND_COUNT || in->type == HLO_TILE_KIND_TUPLE)
@@ -362,8 +364,8 @@ static hr_status_t read_leaf(proto_reader_t *p, const proto_sharding_t *in, hlo_
   return read_metadata_list(p, in->metadata, s);
 }
 
-/* A tuple sharding lists its leaves flat, in the order of the flattened shape; a leaf that is
- * itself a tuple is refused by read_leaf, which bounds the recursion. */
+/* A tuple sharding lists its leaves in the order of the flattened shape; read_leaf refuses a leaf
+ * that is a tuple, which bounds the recursion. */
 static hr_status_t read_tuple(proto_reader_t *p, proto_list_t list, hlo_sharding_t *tuple) {
   const hlo_sharding_t **elements;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &elements));
@@ -381,7 +383,7 @@ static hr_status_t read_tuple(proto_reader_t *p, proto_list_t list, hlo_sharding
   return NULL;
 }
 
-/* A named sharding may come with any old type field, which is ignored. */
+/* The type field of a named sharding is ignored. */
 hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_sharding_t **out_sharding) {
   proto_sharding_t in;
@@ -398,7 +400,7 @@ static void write_metadata_list(hr_strbuf_t *out, uint32_t number, const hlo_sha
   for (int i = 0; i < s->metadata_count; i++) proto_write_metadata(out, number, &s->metadata[i]);
 }
 
-/* Every axis of the mesh, whole: what lists_all_axes recognizes. */
+/* Writes every axis of the mesh as a whole; see lists_all_axes. */
 static void write_all_axes(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh) {
   for (int a = 0; a < mesh->axis_count; a++) write_axis(out, number, &(hlo_axis_ref_t){.axis = a});
 }
@@ -425,7 +427,7 @@ static void write_named(hr_strbuf_t *out, const hlo_sharding_t *s) {
   proto_close(out, opened);
 }
 
-/* A maximal sharding is one tile on its device. */
+/* A maximal sharding is written as one tile on its device. */
 static void write_tiles(hr_strbuf_t *out, const hlo_sharding_t *s) {
   static const int64_t one[] = {1};
   if (s->kind == HLO_TILE_KIND_MAXIMAL) {
@@ -442,7 +444,7 @@ static void write_tiles(hr_strbuf_t *out, const hlo_sharding_t *s) {
   write_permutation(out, PROTO_sharding_iota_transpose_perm, s->iota.dims, s->iota.permutation);
 }
 
-/* OpSharding. A named one has no type; the shard group fields belong to both forms. */
+/* OpSharding. A named sharding has no type; both forms have shard group fields. */
 void proto_write_sharding(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *s) {
   size_t opened = proto_open(out, number);
   if (s->named) {

@@ -1,7 +1,7 @@
 /* Attributes that every instruction may have (hlo_extra_t): metadata, frontend attributes,
  * sharding, control predecessors, statistics, origin, replication, backend configuration. Empty
  * messages, which XLA writes for absent ones, are read as absent. Metadata and backend
- * configurations may refer to payloads that the module shares among instructions.
+ * configurations may refer to payloads shared by instructions of the module.
  * Origins are trees in the IR and lists of (path, leaf) in the proto: the list is sorted by path
  * and consumed in one walk over the shape. */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* Metadata ------------------------------------------------------------------------------------- */
 
-/* Bytes of a payload: inline, or an entry of the module's pool. Empty if it has none. */
+/* The payload's bytes: inline, or an entry of the module's pool. Empty if there is none. */
 static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_list_t *out_bytes) {
   proto_payload_t in;
   *out_bytes = (proto_list_t){0};
@@ -28,7 +28,7 @@ static hr_status_t find_payload(proto_reader_t *p, proto_list_t pieces, proto_li
   return NULL;
 }
 
-/* Decodes the shared payload first, so that fields of the instruction override it. */
+/* The shared payload is decoded first, so that fields of the instruction override it. */
 hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_metadata_t *m) {
   proto_metadata_t direct, in = {0};
   proto_list_t shared;
@@ -49,7 +49,7 @@ hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_meta
   return proto_ints(p->arena, in.profile_type, &m->profile_type);
 }
 
-/* OpMetadata. Empty strings and zeros are left out, so that an absent field stays absent. */
+/* OpMetadata. Empty strings and zeros are omitted, so that an absent field stays absent. */
 void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_t *m) {
   size_t opened = proto_open(out, number);
   proto_put_bytes(out, PROTO_metadata_op_type, m->op_type);
@@ -68,7 +68,7 @@ void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_
 
 /* Frontend attributes -------------------------------------------------------------------------- */
 
-/* Order of bytes; of two names that begin alike the shorter one is first. */
+/* Byte-wise order; a prefix is before the longer name. */
 static int compare_names(const void *a, const void *b) {
   hr_str_t x = ((const hlo_name_value_t *)a)->name;
   hr_str_t y = ((const hlo_name_value_t *)b)->name;
@@ -108,7 +108,7 @@ void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_
 
 /* Statistics ----------------------------------------------------------------------------------- */
 
-/* An empty message, which XLA writes, means none. */
+/* XLA writes an empty message for none. */
 static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
                                    const hlo_statistics_t **out_statistics) {
   proto_statistics_t in;
@@ -130,7 +130,7 @@ static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
-/* StatisticsViz: named figures of a profile and the index of the one that viewers show. */
+/* StatisticsViz: named profile figures, and the index of the one that viewers show. */
 static void write_statistics(hr_strbuf_t *out, const hlo_statistics_t *statistics) {
   size_t opened = proto_open(out, PROTO_instr_statistics);
   proto_put_int(out, PROTO_statistics_stat_index_to_visualize, statistics->visualizing_index);
@@ -145,13 +145,13 @@ static void write_statistics(hr_strbuf_t *out, const hlo_statistics_t *statistic
 
 /* Origins -------------------------------------------------------------------------------------- */
 
-/* One leaf of the list that a tree is stored as. */
+/* A leaf of an origin tree, as listed in the proto. */
 typedef struct origin_leaf {
   hr_ints_t path;
   hlo_origin_t origin;
 } origin_leaf_t;
 
-/* Walk over a shape with the leaves in the order of their paths. */
+/* Walk over a shape with the leaves sorted by path. */
 typedef struct origin_walk {
   proto_reader_t *p;
   int64_t count; /* leaves */
@@ -161,7 +161,7 @@ typedef struct origin_walk {
   int depth;
 } origin_walk_t;
 
-/* Order in which a walk over the shape meets the leaves. */
+/* Order in which a walk over the shape visits the leaves. */
 static int compare_paths(const void *a, const void *b) {
   hr_ints_t x = ((const origin_leaf_t *)a)->path;
   hr_ints_t y = ((const origin_leaf_t *)b)->path;
@@ -170,7 +170,7 @@ static int compare_paths(const void *a, const void *b) {
   return (x.count > y.count) - (x.count < y.count);
 }
 
-/* A path, and the instruction and its path that the leaf comes from, if it is known. */
+/* Reads a path and, if known, the leaf's original instruction and its path there. */
 static hr_status_t read_origin_leaf(proto_reader_t *p, const hr_str_t *bytes, origin_leaf_t *leaf) {
   proto_original_element_t in;
   proto_original_array_t array;
@@ -182,14 +182,14 @@ static hr_status_t read_origin_leaf(proto_reader_t *p, const hr_str_t *bytes, or
   return proto_ints(p->arena, array.shape_index, &leaf->origin.index);
 }
 
-/* Whether the current path is that of the next leaf. */
+/* True at the path of the next leaf. */
 static bool at_next_leaf(const origin_walk_t *w) {
   if (w->next == w->count || w->leaves[w->next].path.count != w->depth) return false;
   return !w->depth ||
          !memcmp(w->leaves[w->next].path.data, w->path, (size_t)w->depth * sizeof *w->path);
 }
 
-/* Builds the tree below the current path: a leaf of the list, or a tuple that mirrors the shape. */
+/* Builds the tree below the current path: a leaf of the list, or a tuple like the shape's. */
 static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape,
                                 const hlo_origin_t **out_origin) {
   hlo_origin_t *origin;
@@ -213,7 +213,7 @@ static hr_status_t build_origin(origin_walk_t *w, const hlo_shape_t *shape,
   return NULL;
 }
 
-/* Leaves that remain after the walk have paths that the shape does not have. */
+/* Leaves that remain after the walk have paths that do not exist in the shape. */
 static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t *shape,
                                const hlo_origin_t **out_origin) {
   proto_original_value_t in;
@@ -241,8 +241,8 @@ static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo
       (long)(walk->count - walk->next));
 }
 
-/* One leaf of the tree: `path` leads to it in the shape of this instruction. A leaf without an
- * original array is one whose origin is unknown. */
+/* One leaf of the tree: `path` is its place in the shape of this instruction. A leaf without an
+ * original array has an unknown origin. */
 static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_ints_t path) {
   size_t opened = proto_open(out, PROTO_original_value_elements);
   proto_put_ints(out, PROTO_original_element_shape_index, path);
@@ -255,7 +255,7 @@ static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_int
   proto_close(out, opened);
 }
 
-/* A leaf for each path, in the order of the walk. */
+/* Writes a leaf for each path, in the order of the walk. */
 static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int64_t *path,
                               int depth) {
   if (!origin->is_tuple) {
@@ -268,8 +268,8 @@ static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int6
   }
 }
 
-/* OriginalValueProto: the tree flattened to leaves in depth-first order. A synthetic call has
- * none. */
+/* OriginalValueProto: the leaves of the tree in depth-first order. A synthetic call has no
+ * leaves. */
 static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
   int64_t path[PROTO_DEPTH_MAX];
   size_t opened = proto_open(out, PROTO_instr_original_value);
@@ -280,19 +280,19 @@ static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
 
 /* Control predecessors ------------------------------------------------------------------------- */
 
-/* The id under which an instruction is written. */
+/* The id of an instruction in written files. */
 int64_t proto_instr_id(const hlo_instr_t *instr) {
   return (int64_t)instr->parent->id << 32 | instr->id;
 }
 
-/* Ids of current files are computation << 32 | position; old files number through the module in 32
- * bits, which the look-up by the low half finds. */
+/* Ids of current files are computation << 32 | position. Ids of old files have 32 bits; the lookup
+ * by the low half finds them. */
 hlo_instr_t *proto_find_instr(proto_reader_t *p, int64_t id) {
   hlo_instr_t *instr = hr_map_get(&p->instrs, (hr_str_t){(const char *)&id, 8});
   return instr ? instr : hr_map_get(&p->instrs, (hr_str_t){(const char *)&id, 4});
 }
 
-/* Control predecessors must precede the instruction, as operands do. */
+/* Control predecessors must come before the instruction, like operands. */
 static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_t *extra) {
   hr_ints_t ids;
   HR_TRY(proto_ints(&p->scratch, list, &ids));
@@ -308,7 +308,7 @@ static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Repeats the sharding of a tuple-shaped instruction for each of its leaves. */
+/* Repeats the sharding of an instruction with a tuple shape for each leaf. */
 static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
                                    hlo_extra_t *extra) {
   const hlo_sharding_t *leaf = extra->sharding;
@@ -326,7 +326,7 @@ static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape,
   return NULL;
 }
 
-/* Metadata of which every field is empty is none. */
+/* Metadata with only empty fields is read as absent. */
 static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, hlo_extra_t *extra) {
   hlo_metadata_t metadata, *copy;
   HR_TRY(proto_read_metadata(p, pieces, &metadata));
@@ -342,7 +342,7 @@ static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, h
   return NULL;
 }
 
-/* The configuration, in the instruction or in the module's pool of payloads. */
+/* Reads the configuration from the instruction or from the module's pool of payloads. */
 static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *in,
                                        hlo_extra_t *extra) {
   proto_list_t payload;
@@ -352,7 +352,7 @@ static hr_status_t read_backend_config(proto_reader_t *p, const proto_instr_t *i
   return NULL;
 }
 
-/* The arena gets a copy only if there is anything, as most instructions have nothing. */
+/* The arena gets a copy only if it is not empty; most instructions have no extra attributes. */
 hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft,
                              const hlo_extra_t **out_extra) {
   const proto_instr_t *in = &draft->in;

@@ -1,17 +1,17 @@
 /* Fields of a module other than its computations: entry layout, aliasing, donors, grid of devices,
  * stack frames, frontend attributes, recovery table, configuration. The grid (replicas and
  * partitions) comes from the device assignment of a bare module, or from HloModuleConfigProto in
- * wrappers, which overrides it. Fields that HLO text has and HloModuleProto has not are written to
- * field numbers that XLA skips (hlo_proto.def). */
+ * wrappers, which overrides it. Fields of HLO text without a field in HloModuleProto are written
+ * to field numbers that XLA ignores (hlo_proto.def). */
 #include "ir/print.h"
 #include "proto/proto_read.h"
 
 /* Aliasing ------------------------------------------------------------------------------------- */
 
-/* hlo.proto, Kind of an alias. */
+/* Kind of an alias, from hlo.proto. */
 enum { KIND_MAY_ALIAS = 1, KIND_MUST_ALIAS = 2 };
 
-/* input_output_alias: which result takes over the buffer of which parameter. */
+/* input_output_alias: results that take over the buffer of a parameter. */
 static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
                                 hlo_aliasing_t *out_aliasing) {
   proto_module_aliases_t in;
@@ -30,7 +30,7 @@ static hr_status_t read_aliases(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
-/* buffer_donor: parameters whose buffers results may use; the message has the form of the
+/* buffer_donor: parameters whose buffers results may use; the message is encoded like the
  * aliases'. */
 static hr_status_t read_donors(proto_reader_t *p, proto_list_t pieces, hlo_aliasing_t *out_donors) {
   proto_module_aliases_t in;
@@ -64,8 +64,8 @@ static void write_aliases(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   proto_close(out, opened);
 }
 
-/* HloBufferDonorProto: parameters whose memory the program may reuse, without an output yet. Its
- * field of entries has the number of that of the aliases. */
+/* HloBufferDonorProto: parameters whose memory the program may reuse, without a specific output.
+ * The field of entries has the same number as in the aliases' message. */
 static void write_donors(hr_strbuf_t *out, const hlo_aliasing_t *donors) {
   if (!donors->count) return;
   size_t opened = proto_open(out, PROTO_module_buffer_donor);
@@ -96,7 +96,7 @@ static hr_status_t read_locations(proto_reader_t *p, proto_list_t list,
   return NULL;
 }
 
-/* Frames refer to locations and to their callers by number, from 1. */
+/* Frames refer to locations and to caller frames by 1-based number. */
 static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_frames_t *frames) {
   hlo_stack_frame_t *copies;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &copies));
@@ -110,7 +110,7 @@ static hr_status_t read_frames(proto_reader_t *p, proto_list_t list, hlo_stack_f
   return NULL;
 }
 
-/* Copies a list of names to the arena; decoded lists live in the scratch memory. */
+/* Copies a list of names to the arena, since decoded lists are in scratch memory. */
 static hr_status_t copy_names(proto_reader_t *p, proto_list_t list, int *out_count,
                               const hr_str_t **out_names) {
   void *copy;
@@ -120,7 +120,7 @@ static hr_status_t copy_names(proto_reader_t *p, proto_list_t list, int *out_cou
   return NULL;
 }
 
-/* An empty message means none. */
+/* An empty message means no stack frames. */
 static hr_status_t read_stack_frames(proto_reader_t *p, proto_list_t pieces) {
   proto_stack_frames_t in;
   hlo_stack_frames_t *frames;
@@ -148,8 +148,8 @@ static void write_location(hr_strbuf_t *out, const hlo_file_location_t *l) {
   proto_close(out, opened);
 }
 
-/* StackFrameIndexProto: tables that refer to each other by 1-based ids, so empty names are written
- * too: one left out would move the ids that follow. */
+/* StackFrameIndexProto: tables that refer to each other by 1-based ids. Empty names are written,
+ * too, since ids are positions. */
 static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
   size_t opened = proto_open(out, PROTO_module_stack_frame_index);
   for (int i = 0; i < f->file_count; i++)
@@ -178,15 +178,15 @@ static hr_status_t set_grid(hlo_module_t *module, int64_t replicas, int64_t part
   return NULL;
 }
 
-/* The device assignment is the only field of a bare HloModuleProto that tells the grid. */
+/* In a bare HloModuleProto, only the device assignment has the grid. */
 static hr_status_t read_assignment(proto_reader_t *p, proto_list_t pieces) {
   proto_device_assignment_t in;
   HR_TRY(PROTO_DECODE(&p->scratch, device_assignment, pieces, &in));
   return set_grid(p->module, in.replica_count, in.computation_count);
 }
 
-/* Writes the device assignment: device replica * partitions + partition. Device lists are left out
- * above HLO_MAX_DEVICES; the counts remain. */
+/* Writes the device assignment: device replica * partitions + partition. Above HLO_MAX_DEVICES
+ * only the counts are written. */
 static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
   int64_t replicas = module->replica_count;
   int64_t partitions = module->num_partitions;
@@ -206,7 +206,7 @@ static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
 
 /* Configuration -------------------------------------------------------------------------------- */
 
-/* The entry's layout; without a result it is ignored. */
+/* Reads the entry's layout; ignored without a result. */
 static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   proto_program_shape_t in;
   hlo_module_t *module = p->module;
@@ -219,7 +219,7 @@ static hr_status_t read_program_shape(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
-/* Flags and counts that are present override those of the module. */
+/* Flags and counts, if present, override those of the module. */
 hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   proto_config_t in;
   hlo_module_t *m = p->module;
@@ -238,7 +238,7 @@ hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
-/* hlorun's own field: flags of the text's header that HloModuleProto does not have. */
+/* hlorun's own field: flags of the text's header that HloModuleProto lacks. */
 static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
   if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count)
     return;
@@ -272,7 +272,7 @@ static hr_status_t print_original_array(proto_reader_t *p, proto_list_t pieces, 
 }
 
 /* Prints the table as the text between its braces, which is its form in the IR. The module that
- * recomputes a lost value is left out: nothing runs it. */
+ * recomputes a lost value is omitted, as it is never executed. */
 static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_strbuf_t *text) {
   for (int64_t i = 0; i < entries.count; i++) {
     proto_recovery_entry_t in;
@@ -286,7 +286,7 @@ static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_st
   return hr_strbuf_finish(text);
 }
 
-/* The table is kept as the text that HLO text has for it: no pass reads its parts. */
+/* The table is kept in HLO text's form, as no pass reads its parts. */
 static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
   proto_recovery_table_t in;
   hr_strbuf_t text;
@@ -302,7 +302,7 @@ static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* The configuration is read last, as it overrides. */
+/* The configuration is read last, as it overrides other fields. */
 hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in) {
   hlo_module_t *m = p->module;
   HR_TRY(read_program_shape(p, in->host_program_shape));

@@ -1,14 +1,14 @@
-/* Literals. LiteralProto has one field per element type, stored in the order of the literal's own
- * layout; values in the IR are row-major, so that other layouts are permuted. 32- and 64-bit
- * integers and pred are varints, all others are bytes as in memory; types narrower than a byte
- * take one byte each.
- * The number of elements is checked against the shape before memory is allocated. Cost: one copy,
- * two when the layout is not the default. */
+/* Literals. LiteralProto has one field per element type, in the order of the literal's layout;
+ * values in the IR are row-major, so that other layouts are permuted. 32- and 64-bit integers and
+ * pred are varints, other types are bytes as in memory; types narrower than a byte take one byte
+ * each.
+ * The number of elements is checked against the shape before memory is allocated. Cost: one copy;
+ * two if the layout is not the default. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
 
-/* Field with the elements of a type: varints, or bytes as in memory. */
+/* Field that holds elements of a type: varints, or bytes as in memory. */
 typedef struct element_field {
   uint16_t offset;
   uint32_t number;
@@ -53,8 +53,8 @@ static const element_field_t element_fields[HR_DTYPE_COUNT] = {
 };
 
 /* Moves elements between row-major order and the order of a layout. Elements are enumerated in the
- * layout's order, the minor-most dimension fastest; `row` is the row-major position, kept up to
- * date by strides. O(count). */
+ * layout's order, the minor-most dimension fastest; `row` is the row-major position, updated by
+ * strides. O(count). */
 static void permute_elements(const hlo_value_t *value, hr_ints_t order, const char *from, char *to,
                              bool to_rows) {
   int64_t strides[HLO_MAX_RANK], at[HLO_MAX_RANK] = {0}, row = 0;
@@ -76,7 +76,7 @@ static void permute_elements(const hlo_value_t *value, hr_ints_t order, const ch
   }
 }
 
-/* Whether the layout is another than row-major, {rank-1, ..., 0}. */
+/* True if the layout is not row-major, {rank-1, ..., 0}. */
 static bool is_permuted(const hlo_shape_t *shape) {
   if (!shape || !shape->layout) return false;
   hr_ints_t order = shape->layout->minor_to_major;
@@ -98,7 +98,7 @@ static void sign_extend_narrow(hr_dtype_t dtype, uint8_t *bytes, int64_t count) 
   }
 }
 
-/* Elements in packed pieces; a piece holds whole varints. The count has been checked. */
+/* Decodes packed pieces of whole varints. The count has been checked. */
 static hr_status_t decode_varints(proto_list_t list, hr_dtype_t dtype, char *to) {
   size_t element_bytes = hr_dtype_bytes(dtype);
   for (int64_t i = 0; i < list.count; i++) {
@@ -116,7 +116,7 @@ static hr_status_t decode_varints(proto_list_t list, hr_dtype_t dtype, char *to)
   return NULL;
 }
 
-/* Varints, or bytes as they are in memory, in one or several pieces. */
+/* Decodes varints, or bytes as in memory, from one or several pieces. */
 static hr_status_t decode_elements(proto_list_t list, bool varints, const hlo_value_t *value) {
   char *to = value->data;
   if (varints) return decode_varints(list, value->dtype, to);
@@ -128,7 +128,7 @@ static hr_status_t decode_elements(proto_list_t list, bool varints, const hlo_va
   return NULL;
 }
 
-/* Checks the number of encoded elements before anything is allocated for them. */
+/* Checks the number of encoded elements before memory is allocated for them. */
 static hr_status_t check_count(const proto_literal_t *in, const hlo_shape_t *shape) {
   const element_field_t *field = &element_fields[shape->dtype];
   proto_list_t list = *(const proto_list_t *)((const char *)in + field->offset);
@@ -147,7 +147,7 @@ static hr_status_t check_count(const proto_literal_t *in, const hlo_shape_t *sha
                         "get_compiler_ir has them with stage=\"hlo_serialized\"");
 }
 
-/* Decodes into an array in layout order, and permutes it into a second one if need be. */
+/* Decodes an array in layout order, and permutes it into a second one if needed. */
 static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shape,
                               hlo_value_t **out_value) {
   const element_field_t *field = &element_fields[shape->dtype];
@@ -169,7 +169,7 @@ static hr_status_t read_array(const proto_literal_t *in, const hlo_shape_t *shap
 static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
                             hlo_value_t **out_value);
 
-/* Elements made before a failure are released; the tuple has references of its own. */
+/* After a failure, elements made before are released; the tuple has its own references. */
 static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in,
                               const hlo_shape_t *shape, hlo_value_t **out_value) {
   hlo_value_t **elements;
@@ -190,8 +190,8 @@ static hr_status_t read_tuple(proto_reader_t *p, const proto_literal_t *in,
   return st;
 }
 
-/* Reads a literal of the given shape. Elements of tuples repeat their shapes, which are ignored:
- * the outermost one counts. */
+/* Reads a literal of the given shape. The shapes of a tuple's elements are ignored, as they repeat
+ * parts of the outermost shape. */
 static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const hlo_shape_t *shape,
                             hlo_value_t **out_value) {
   if (hlo_shape_is_tuple(shape)) return read_tuple(p, in, shape, out_value);
@@ -199,7 +199,7 @@ static hr_status_t read_any(proto_reader_t *p, const proto_literal_t *in, const 
   return PROTO_ERROR("a literal of type %s, which has no values", hr_dtype_name(shape->dtype));
 }
 
-/* The value becomes the module's, and is released with it. */
+/* The module owns the value. */
 hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
                                const hlo_shape_t **out_shape, hlo_value_t **out_value) {
   proto_literal_t in;
@@ -214,7 +214,7 @@ hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
 
 /* Writing -------------------------------------------------------------------------------------- */
 
-/* Literals are static: sizes come from the value, layouts from the shape. */
+/* Literals are static: sizes are the value's, layouts the shape's. */
 static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value,
                               const hlo_shape_t *shape) {
   if (value->dtype != HR_TUPLE) {
@@ -257,8 +257,8 @@ static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char 
   proto_close(out, opened);
 }
 
-/* Elements in the order of the shape's layout. A failed allocation is noted in `out`, which is
- * checked at the end. */
+/* Writes elements in the order of the shape's layout. A failed allocation is recorded in `out`,
+ * which is checked at the end. */
 static void write_elements(hr_strbuf_t *out, const hlo_value_t *value, const hlo_shape_t *shape) {
   void *ordered = NULL;
   if (!value->count) return;

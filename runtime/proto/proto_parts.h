@@ -52,14 +52,14 @@ void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *sha
  * layout. */
 hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces,
                                const hlo_shape_t **out_shape, hlo_value_t **out_value);
-/* `shape` gives the layout; NULL: the default one. */
+/* `shape` has the layout; NULL: the default one. */
 void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value,
                          const hlo_shape_t *shape);
 
 /* proto_devices.c */
 hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_groups_t **out_groups);
-/* Writes the field of the instruction that suits the notation. */
+/* Writes the instruction's field for the notation of the groups. */
 void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups);
 hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_sharding_t **out_sharding);

@@ -15,12 +15,12 @@
 
 /* Recognition ---------------------------------------------------------------------------- */
 
-/* A byte that no text has. */
+/* True for bytes that do not occur in text. */
 static bool is_control(char c) { return (unsigned char)c < ' ' && !strchr("\t\n\v\f\r", c); }
 
-/* All forms begin with field 1, or with 2 or 3 when a module has no name. The tag of field 1 is a
- * newline, with which a text may begin too; but lengths and tags of a proto soon include bytes that
- * no text has. */
+/* All forms begin with field 1, or with 2 or 3 if the module has no name. The tag of field 1 is a
+ * newline, which may also begin a text; but lengths and tags of a proto soon include bytes that do
+ * not occur in text. */
 bool hlo_proto_is(hr_str_t bytes) {
   enum { SNIFF_BYTES = 1 << 16 };
   if (bytes.size < 2) return false;
@@ -32,13 +32,14 @@ bool hlo_proto_is(hr_str_t bytes) {
   return false;
 }
 
-/* Whether field 1 is a nested message rather than a name: it begins with a tag of fields 1 to 3. */
+/* True if field 1 is a nested message, which begins with a tag of fields 1 to 3, rather than a
+ * name. */
 static bool has_nested_message(proto_list_t pieces) {
   return pieces.count && pieces.items[0].size && (unsigned char)pieces.items[0].data[0] < ' ';
 }
 
-/* Reads HloModuleConfigProto, field 2 of HloModuleProtoWithConfig. Other wrappers use the number
- * for other messages; those with neither count are taken for such. */
+/* Reads HloModuleConfigProto, field 2 of HloModuleProtoWithConfig. Other wrappers use this number
+ * for other messages, which have neither count and are ignored. */
 static hr_status_t read_wrapper_config(proto_reader_t *p, const proto_wrapper_t *wrapper) {
   proto_config_t config;
   if (wrapper->config.count != 1 || wrapper->version.present) return NULL;
@@ -49,7 +50,7 @@ static hr_status_t read_wrapper_config(proto_reader_t *p, const proto_wrapper_t 
 
 /* Modules -------------------------------------------------------------------------------------- */
 
-/* Schedules: ids of computations (keys of the map), and their orders. */
+/* Schedules: ids of computations (keys of the map), and their instruction orders. */
 typedef struct schedules {
   int64_t count;
   int64_t *ids;
@@ -89,7 +90,7 @@ static hr_status_t read_computations(proto_reader_t *p, proto_list_t list,
   return NULL;
 }
 
-/* The entry by its id; old files have only its name, and files of a certain age both. */
+/* Finds the entry by its id; old files have only its name, and some have both. */
 static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   int64_t id = in->entry_computation_id.value;
   hlo_module_t *module = p->module;
@@ -103,7 +104,7 @@ static hr_status_t find_entry(proto_reader_t *p, const proto_module_t *in) {
   return PROTO_ERROR("the module has no entry computation of id %ld", (long)id);
 }
 
-/* XLA's partitioner writes how it has cut the results: one sharding for each leaf of a tuple. */
+/* XLA's partitioner writes the shardings of the results, one for each leaf of a tuple. */
 static hr_status_t read_result_shardings(proto_reader_t *p, proto_list_t pieces) {
   hlo_module_t *module = p->module;
   const hlo_sharding_t *sharding, **leaves;
@@ -120,7 +121,7 @@ static hr_status_t read_result_shardings(proto_reader_t *p, proto_list_t pieces)
   return NULL;
 }
 
-/* The name is made fit for HLO text like all others. */
+/* The name is made valid in HLO text, like all others. */
 static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   proto_module_t in;
   hr_map_t schedules;
@@ -143,7 +144,7 @@ static hr_status_t read_module(proto_reader_t *p, proto_list_t pieces) {
   return st ? st : proto_mark_async(p);
 }
 
-/* Decodes field 1 up to twice to find at which depth the module is. */
+/* Decodes field 1 at most twice, to find the depth of the module. */
 static hr_status_t read_any_form(proto_reader_t *p) {
   const hr_source_t *source = &p->module->source;
   hr_str_t bytes = {source->text, source->size_bytes};

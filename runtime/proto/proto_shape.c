@@ -1,11 +1,11 @@
-/* Shapes and layouts between xla_data.proto and the IR. Default layouts are dropped on reading and
- * written out on writing, as XLA does. Tuples recurse to a depth of PROTO_DEPTH_MAX at most; sizes
- * and orders are checked, as everything later trusts them. */
+/* Shapes and layouts between xla_data.proto and the IR. As in XLA, default layouts are dropped on
+ * reading and written on writing. Tuples recurse at most to depth PROTO_DEPTH_MAX; sizes and
+ * orders are checked here, as all later code relies on them. */
 #include <string.h>
 
 #include "proto/proto_parts.h"
 
-/* Element types by their numbers in PrimitiveType, plus 1; 0: no such type. */
+/* Element types by their number in PrimitiveType, plus 1; 0: no such type. */
 static const uint8_t dtypes[256] = {
 #define DTYPE(id, hlo, mlir, npy, number, ...) [number] = HR_##id + 1,
 #include "base/dtypes.def"
@@ -36,7 +36,7 @@ static hr_status_t read_tiles(proto_reader_t *p, proto_list_t list, hlo_layout_t
   return NULL;
 }
 
-/* Dimensions that are split over memories, with the indices where. */
+/* Reads dimensions that are split over memories, with the split indices. */
 static hr_status_t read_splits(proto_reader_t *p, proto_list_t list, hlo_layout_t *layout) {
   hlo_split_t *splits;
   HR_TRY(HR_NEW_ARRAY(p->arena, list.count, &splits));
@@ -53,7 +53,7 @@ static hr_status_t read_splits(proto_reader_t *p, proto_list_t list, hlo_layout_
 
 #define LEVEL_LETTERS "DCSH" /* dense, compressed, singleton, loose compressed */
 
-/* "D,C+~": a letter per dimension, '+' if not unique, '~' if not ordered. */
+/* Text such as "D,C+~": a letter per dimension, '+' if not unique, '~' if not ordered. */
 static hr_status_t read_levels(proto_reader_t *p, const proto_layout_t *in, hr_str_t *out_text) {
   hr_ints_t types, unique, ordered;
   char *text;
@@ -74,7 +74,7 @@ static hr_status_t read_levels(proto_reader_t *p, const proto_layout_t *in, hr_s
   return NULL;
 }
 
-/* 0 means no type. */
+/* Number 0 means no type. */
 static hr_status_t read_type_name(int64_t number, hr_str_t *out_name) {
   hr_dtype_t dtype;
   if (!number) return NULL;
@@ -83,13 +83,13 @@ static hr_status_t read_type_name(int64_t number, hr_str_t *out_name) {
   return NULL;
 }
 
-/* A layout lists each dimension once. */
+/* A layout must list each dimension once. */
 static hr_status_t check_order(hr_ints_t order, int rank) {
   if (order.count == rank && hlo_is_permutation(order)) return NULL;
   return PROTO_ERROR("a layout does not list each of its %d dimensions once", rank);
 }
 
-/* Replaces *shape by one with the layout, unless that is the default. */
+/* Replaces *shape by one with the layout, unless it is the default. */
 static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **shape) {
   proto_layout_t in;
   hlo_layout_t layout = {0}, *copy;
@@ -114,7 +114,7 @@ static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo
   return hlo_shape_with_layout(p->arena, *shape, copy, shape);
 }
 
-/* Inverse of read_levels. Flags are written only if some dimension is not unique or not ordered. */
+/* Inverse of read_levels. Flags are written only if a dimension is not unique or not ordered. */
 static void write_levels(hr_strbuf_t *out, hr_str_t levels) {
   int64_t types[HLO_MAX_RANK];
   bool unique[HLO_MAX_RANK], ordered[HLO_MAX_RANK], plain = true;
@@ -138,7 +138,7 @@ static void write_levels(hr_strbuf_t *out, hr_str_t levels) {
   proto_put_bools(out, PROTO_layout_dim_ordered, count, ordered);
 }
 
-/* PrimitiveType numbers; a name that is none is left out. */
+/* Writes a PrimitiveType number; omits unknown names. */
 static void write_type_name(hr_strbuf_t *out, uint32_t number, hr_str_t name) {
   hr_dtype_t dtype;
   if (hr_dtype_from_name(name, &dtype)) proto_put_int(out, number, hr_dtype_table[dtype].proto);
@@ -185,7 +185,7 @@ static void write_layout(hr_strbuf_t *out, const hlo_shape_t *shape) {
 
 /* Shapes --------------------------------------------------------------------------------------- */
 
-/* Sizes are not negative, save that of an unbounded dynamic dimension. */
+/* Sizes are not negative, except that of an unbounded dynamic dimension. */
 static hr_status_t check_dims(hr_ints_t dims, const bool *dynamic) {
   for (int64_t d = 0; d < dims.count; d++) {
     bool unbounded = dims.data[d] == HLO_UNBOUNDED && dynamic && dynamic[d];
@@ -195,7 +195,7 @@ static hr_status_t check_dims(hr_ints_t dims, const bool *dynamic) {
   return NULL;
 }
 
-/* An array or a token-like type, which must not have dimensions. */
+/* Reads an array, or a token-like type, which must not have dimensions. */
 static hr_status_t read_array(proto_reader_t *p, const proto_shape_t *in, hr_dtype_t dtype,
                               const hlo_shape_t **out_shape) {
   hr_ints_t dims;
@@ -226,7 +226,7 @@ hr_status_t proto_read_shapes(proto_reader_t *p, proto_list_t list, hlo_shapes_t
   return NULL;
 }
 
-/* Elements of a tuple, or the one array of a buffer. */
+/* Reads the elements of a tuple, or the one array of a buffer. */
 static hr_status_t read_elements(proto_reader_t *p, const proto_shape_t *in, hr_dtype_t dtype,
                                  const hlo_shape_t **out_shape) {
   hlo_shapes_t elements;

@@ -1,15 +1,15 @@
 /* Arguments of an HloSnapshot, which XLA writes with the program that it ran on them. The snapshot
- * is recognised as the program's reader does: field 1 is a message whose field 1 is a message whose
- * field 1 is the module's name. Dumps of unoptimised programs keep their inputs elsewhere and are
- * not looked at. */
+ * is recognised as in proto_read.c: field 1 is a message whose field 1 is a message whose field 1
+ * is the module's name. Dumps of unoptimised programs keep their inputs elsewhere and are
+ * ignored. */
 #include "proto/proto_parts.h"
 
-/* A message begins with a tag, a name with a letter. */
+/* True for a message, which begins with a tag; a name begins with a letter. */
 static bool begins_message(proto_list_t pieces) {
   return pieces.count && pieces.items[0].size && (unsigned char)pieces.items[0].data[0] < ' ';
 }
 
-/* Looks two messages deep, no further. */
+/* Checks nested messages to a depth of two only. */
 static hr_status_t is_snapshot(proto_reader_t *p, proto_list_t pieces, bool *out_is_snapshot) {
   proto_wrapper_t outer, inner;
   *out_is_snapshot = false;
@@ -20,7 +20,7 @@ static hr_status_t is_snapshot(proto_reader_t *p, proto_list_t pieces, bool *out
   return NULL;
 }
 
-/* The shapes are the literals' own. */
+/* Each literal has its own shape. */
 static hr_status_t read_arguments(proto_reader_t *p, hlo_value_t ***out_values, int *out_count) {
   hr_str_t bytes = {p->module->source.text, p->module->source.size_bytes};
   proto_list_t pieces = proto_piece(&bytes);
@@ -38,7 +38,7 @@ static hr_status_t read_arguments(proto_reader_t *p, hlo_value_t ***out_values, 
   return NULL;
 }
 
-/* Only the scratch memory is the reader's. */
+/* The scratch memory is freed here; the values belong to the module. */
 hr_status_t hlo_proto_read_arguments(hlo_module_t *module, hlo_value_t ***out_values,
                                      int *out_count) {
   proto_reader_t p = {.module = module, .arena = &module->arena};

@@ -1,8 +1,8 @@
-/* Attributes that are messages of their own, both directions: windows, convolution labels,
- * padding, slices, lists of lists, aliasing, domains, sparsity, accuracy. A reader decodes the
- * message and checks what verifier and printers index by: ranks (HLO_MAX_RANK) and the roles of
- * dimensions. A writer writes the instruction's field; proto3 leaves zeros out, so that reading
- * gives the same values again. */
+/* Attributes that are messages, both directions: windows, convolution labels, padding, slices,
+ * lists of lists, aliasing, domains, sparsity, accuracy. A reader decodes the message and checks
+ * all numbers that the verifier and printers use as indices: ranks (HLO_MAX_RANK) and roles of
+ * dimensions. A writer writes the instruction's field; proto3 omits zeros, so that reading gives
+ * the same values. */
 #include "proto/proto_parts.h"
 
 /* Windows -------------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static void write_window(hr_strbuf_t *out, const hlo_window_t *window) {
 
 #define SPATIAL_MAX 10 /* text labels are single digits */
 
-/* Checks one side of the labels: the two named dimensions and the spatial ones, each with one role.
+/* Checks one side of the labels: the two named dimensions and the spatial ones have one role each.
  * The rank is the shape's if there is one, since dimensions without a role are not listed. */
 static hr_status_t check_labels_side(const hlo_shape_t *shape, int64_t first, int64_t second,
                                      hr_ints_t spatial, int *out_rank, uint32_t *out_unused) {
@@ -83,8 +83,8 @@ static hr_status_t check_labels_side(const hlo_shape_t *shape, int64_t first, in
   return NULL;
 }
 
-/* Roles of dimensions; -1 is an absent batch or feature dimension. Operand shapes give the
- * ranks. */
+/* Reads the roles of dimensions; -1 is an absent batch or feature dimension. Operand shapes give
+ * the ranks. */
 hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft,
                               const hlo_dim_labels_t **out_labels) {
   proto_convolution_t in;
@@ -140,7 +140,7 @@ static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
 
 /* Padding and slices --------------------------------------------------------------------------- */
 
-/* One entry for each dimension: before, after, between elements. */
+/* One entry for each dimension: low, high and interior padding. */
 hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces,
                                const hlo_padding_t **out_padding) {
   proto_padding_t in;
@@ -204,7 +204,7 @@ static void write_slice(hr_strbuf_t *out, const hlo_slice_t *slice) {
 
 /* Lists of lists ------------------------------------------------------------------------------- */
 
-/* The lists live in the arena already. */
+/* The lists are in the arena already. */
 static hr_status_t copy_int_lists(proto_reader_t *p, int64_t count, const hr_ints_t *lists,
                                   const hlo_int_lists_t **out_lists) {
   hlo_int_lists_t *copy;
@@ -214,7 +214,7 @@ static hr_status_t copy_int_lists(proto_reader_t *p, int64_t count, const hr_int
   return NULL;
 }
 
-/* source_target_pairs: two ids each. */
+/* source_target_pairs: two ids per pair. */
 hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list,
                                     const hlo_int_lists_t **out_lists) {
   hr_ints_t *lists;
@@ -231,8 +231,9 @@ hr_status_t proto_read_pairs_of_ids(proto_reader_t *p, proto_list_t list,
   return copy_int_lists(p, list.count, lists, out_lists);
 }
 
-/* slice_sizes of a collective-permute, concatenated: each list has the rank of the operand, or of
- * an element of the operand. With more lists than elements, each element has equally many. */
+/* Splits the concatenated slice_sizes of a collective-permute: each list has the rank of the
+ * operand, or of an element of the operand. If there are more lists than elements, each element
+ * has the same number of lists. */
 hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft,
                                    const hlo_int_lists_t **out_lists) {
   hr_ints_t all;
@@ -255,7 +256,7 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
   return copy_int_lists(p, used, lists, out_lists);
 }
 
-/* SourceTarget messages; a list shorter than two ids leaves out what it lacks. */
+/* SourceTarget messages; for a list shorter than two ids, the missing fields are omitted. */
 static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   for (int64_t i = 0; i < lists->count; i++) {
     size_t pair = proto_open(out, PROTO_instr_source_target_pairs);
@@ -278,7 +279,7 @@ static void write_slice_lists(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
 
 /* Aliasing ------------------------------------------------------------------------------------- */
 
-/* Results that share their buffer with an operand, by paths into tuples. */
+/* Reads the results that share their buffer with an operand, by tuple indices. */
 hr_status_t proto_read_aliasing(proto_reader_t *p, proto_list_t list,
                                 const hlo_aliasing_t **out_aliasing) {
   hlo_aliasing_t *aliasing;
@@ -311,8 +312,7 @@ static void write_aliasing(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
 /* Domains, sparsity, accuracy
  * ------------------------------------------------------------------------------------- */
 
-/* Domains are of the kind "sharding" unless the field domain_kind, which is hlorun's own, says
- * another. */
+/* The kind of a domain is "sharding" unless hlorun's own field domain_kind has another one. */
 hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
                               const hlo_domain_t **out_domain) {
   hlo_domain_t *domain;
@@ -323,7 +323,7 @@ hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in,
   return proto_read_sharding(p, in->domain_exit_sharding, &domain->exit);
 }
 
-/* The kind "sharding" is the default of the reader and is left out. */
+/* The kind "sharding" is the reader's default and omitted. */
 static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
   proto_write_sharding(out, PROTO_instr_domain_entry_sharding, domain->entry);
   proto_write_sharding(out, PROTO_instr_domain_exit_sharding, domain->exit);
@@ -331,7 +331,7 @@ static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
     proto_put_bytes(out, PROTO_instr_domain_kind, domain->kind);
 }
 
-/* An absent side of a sparse product has no message. */
+/* A dense side of a sparse product has no message. */
 static hr_status_t read_sparsity_side(proto_reader_t *p, proto_list_t pieces,
                                       hlo_sparsity_side_t *side) {
   proto_sparsity_side_t in;
@@ -352,7 +352,7 @@ hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces,
   return read_sparsity_side(p, in.rhs, &sparsity->rhs);
 }
 
-/* A dense operand has no message: presence is what says that a side is sparse. */
+/* Dense operands have no message: its presence means that the side is sparse. */
 static void write_sparsity_side(hr_strbuf_t *out, uint32_t number,
                                 const hlo_sparsity_side_t *side) {
   if (!side->present) return;
@@ -371,10 +371,10 @@ static void write_sparsity(hr_strbuf_t *out, const hlo_sparsity_t *sparsity) {
   proto_close(out, opened);
 }
 
-/* xla_data.proto, ResultAccuracy.Mode; DEFAULT is 0. */
+/* ResultAccuracy.Mode of xla_data.proto; DEFAULT is 0. */
 #define MODE_HIGHEST 1
 
-/* *out_accuracy is NULL for the default accuracy, which XLA may write out. */
+/* *out_accuracy is NULL for the default accuracy, which some writers include. */
 hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
                                 const hlo_result_accuracy_t **out_accuracy) {
   proto_result_accuracy_t in;
@@ -391,7 +391,7 @@ hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces,
   return NULL;
 }
 
-/* ResultAccuracy is a union: a tolerance, or a mode, of which the IR keeps HIGHEST only. */
+/* ResultAccuracy is a union: a tolerance, or a mode; HIGHEST is the only mode in the IR. */
 static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accuracy) {
   size_t opened = proto_open(out, PROTO_instr_result_accuracy);
   if (accuracy->has_tolerance) {
@@ -406,14 +406,15 @@ static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accura
   proto_close(out, opened);
 }
 
-/* Operand layouts. The flag says that there are constraints, as the list of shapes may be empty. */
+/* Operand layouts. The flag marks the presence of constraints, as the list of shapes may be
+ * empty. */
 static void write_constraints(hr_strbuf_t *out, const hlo_shapes_t *shapes) {
   proto_put_int(out, PROTO_instr_constrain_layout, 1);
   for (int i = 0; i < shapes->count; i++)
     proto_write_shape(out, PROTO_instr_operand_shapes_with_layout, shapes->shapes[i]);
 }
 
-/* By kind; kinds with plain values are rows of proto_attrs.def. */
+/* Writes an attribute by its kind; kinds with plain values are rows of proto_attrs.def. */
 void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_INT_LISTS:

@@ -1,11 +1,11 @@
 /* Protocol buffers wire format: decoding into C structs by the tables of hlo_proto.def, and
  * encoding.
- * A message is decoded one level deep: numbers and strings go to members, nested messages stay
- * bytes. Unknown fields, and known ones with a wire type that does not suit their kind, are
- * skipped, so that newer writers do no harm. Every length is checked against the bytes that are
- * left; nothing recurses, and memory is proportional to the input.
- * Encoding appends to a string buffer. A nested message reserves one byte for its length and moves
- * its bytes if that is not enough.
+ * A message is decoded one level deep: numbers and strings are stored in members, nested messages
+ * stay bytes. Unknown fields, and known ones with an unsuitable wire type, are skipped, so that
+ * files of newer writers can be read. Every length is checked against the bytes left; nothing
+ * recurses, and memory is proportional to the input.
+ * Encoding appends to a string buffer. A nested message reserves one byte for its length; if more
+ * are needed, the message is moved.
  * Source: protobuf.dev, "Encoding". */
 #include "proto/proto_wire.h"
 
@@ -39,7 +39,7 @@
 /* Wire types; 3 and 4 (groups) are refused. */
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-/* Seven bits a byte, least significant first. Bits above 64 of a tenth byte are dropped. */
+/* Seven bits per byte, least significant first. Bits above 64 in a tenth byte are dropped. */
 bool proto_take_varint(const char **at, const char *end, uint64_t *out_value) {
   uint64_t value = 0;
   for (int shift = 0; shift < 70 && *at < end; shift += 7) {
@@ -54,8 +54,8 @@ bool proto_take_varint(const char **at, const char *end, uint64_t *out_value) {
   return false;
 }
 
-/* Row of a field; NULL: unknown. Writers emit ascending numbers nearly always, so the search starts
- * at the row found last (*hint), which makes it O(1). */
+/* Row of a field; NULL: unknown. Field numbers nearly always ascend, so the search starts at the
+ * last row found (*hint), which makes it O(1). */
 static const proto_field_t *find_field(const proto_message_t *type, uint32_t number, int *hint) {
   for (int i = 0; i < type->field_count; i++) {
     int k = *hint + i < type->field_count ? *hint + i : *hint + i - type->field_count;
@@ -66,7 +66,8 @@ static const proto_field_t *find_field(const proto_message_t *type, uint32_t num
   return NULL;
 }
 
-/* Appends to a list whose capacity is the next power of two: a count that is one means full. */
+/* Appends to a list whose capacity is the smallest power of two not below its count; a count that
+ * is a power of two means full. */
 static hr_status_t append_item(hr_arena_t *arena, proto_list_t *list, hr_str_t item) {
   if ((list->count & (list->count - 1)) == 0) {
     hr_str_t *grown;
@@ -78,8 +79,8 @@ static hr_status_t append_item(hr_arena_t *arena, proto_list_t *list, hr_str_t i
   return NULL;
 }
 
-/* Stores a field: `value` of a number, `raw` bytes of a length-delimited field or list item.
- * A wire type that does not suit the kind makes it an unknown field. */
+/* Stores a field: `value` of a number, `raw` bytes of a length-delimited field or list item. Skips
+ * it if the wire type does not suit the kind. */
 static hr_status_t store_field(hr_arena_t *arena, const proto_field_t *field, int wire,
                                hr_str_t raw, uint64_t value, void *into) {
   void *member = (char *)into + field->offset;
@@ -135,7 +136,7 @@ static bool read_field_value(const char **at, const char *end, int wire, hr_str_
 }
 
 /* Decodes one occurrence of a message. A field number of 0, a tag beyond 32 bits or an unknown
- * wire type means that the bytes are no such message. */
+ * wire type means that the bytes are not such a message. */
 static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, hr_str_t bytes,
                                 void *into) {
   const char *at = bytes.data;
@@ -153,8 +154,8 @@ static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, 
   return NULL;
 }
 
-/* Later pieces overwrite numbers and strings and append to lists: protobuf merges the occurrences
- * of a message in this way. */
+/* Later pieces overwrite numbers and strings and append to lists, which is protobuf's rule for
+ * repeated occurrences of a message. */
 hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_list_t pieces,
                          void *into) {
   for (int64_t i = 0; i < pieces.count; i++)
@@ -162,7 +163,7 @@ hr_status_t proto_decode(hr_arena_t *arena, const proto_message_t *type, proto_l
   return NULL;
 }
 
-/* Counts the bytes below 128: each varint ends with its only one. */
+/* Counts the bytes below 128: each varint has exactly one, its last byte. */
 int64_t proto_varint_count(proto_list_t list) {
   int64_t count = 0;
   for (int64_t i = 0; i < list.count; i++) {
@@ -179,7 +180,7 @@ size_t proto_list_bytes(proto_list_t list) {
   return bytes;
 }
 
-/* Packed and single encodings may be mixed, as protobuf allows. */
+/* Packed and single encodings may be mixed, as in protobuf. */
 hr_status_t proto_ints(hr_arena_t *arena, proto_list_t list, hr_ints_t *out_ints) {
   int64_t count = proto_varint_count(list);
   int64_t *ints;
@@ -233,8 +234,7 @@ static void put_tag(hr_strbuf_t *out, uint32_t number, int wire) {
   proto_put_varint(out, number << 3 | (uint32_t)wire);
 }
 
-/* Negative values take ten bytes, as int64 does; zigzag coding (sint64) occurs in no XLA
- * message. */
+/* Negative values take ten bytes, as in int64; no XLA message uses zigzag coding (sint64). */
 void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   put_tag(out, number, WIRE_VARINT);
   proto_put_varint(out, (uint64_t)value);
@@ -244,8 +244,8 @@ void proto_put_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   if (value) proto_put_present_int(out, number, value);
 }
 
-/* Bytes of the number in memory order: this machine is little endian, as the wire is. -0 counts as
- * 0. */
+/* Bytes in memory order: this machine is little-endian, like the wire. -0 counts as 0 and is
+ * omitted. */
 void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value) {
   float narrow = (float)value;
   if (value == 0) return;

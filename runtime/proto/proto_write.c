@@ -1,12 +1,12 @@
-/* Writing of modules as HloModuleProto or HloProto. Ids are positions: computation << 32 |
- * instruction, as XLA makes them. Fields are written in ascending order where XLA does so. The
- * text grows in one string buffer, which becomes the result without a copy. */
+/* Writing of modules as HloModuleProto or HloProto. Ids are positions, computation << 32 |
+ * instruction, as in XLA. Fields are in ascending order where XLA writes them so. The string
+ * buffer becomes the result without a copy. */
 #include <stdlib.h>
 
 #include "proto/hlo_proto.h"
 #include "proto/proto_read.h"
 
-/* Operands and attributes refer to ids; a constant without a literal has none. */
+/* Operands and called computations are written as ids; an elided constant has no literal. */
 static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_computation_instructions);
   proto_put_bytes(out, PROTO_instr_name, instr->name);
@@ -40,7 +40,7 @@ static void write_computation(hr_strbuf_t *out, const hlo_computation_t *computa
   proto_close(out, opened);
 }
 
-/* Order of execution of one computation: an entry of a map from its id. */
+/* Execution order of one computation: an entry of a map from its id. */
 static void write_sequence(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t entry = proto_open(out, PROTO_schedule_sequences);
   proto_put_int(out, PROTO_sequence_entry_computation_id, computation->id);
@@ -53,7 +53,8 @@ static void write_sequence(hr_strbuf_t *out, const hlo_computation_t *computatio
   proto_close(out, entry);
 }
 
-/* Writes the order of each list as its schedule; bodies of fusions have none. */
+/* Writes the order of each computation's instruction list as its schedule; fusion bodies have
+ * none. */
 static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_schedule);
   for (size_t i = 0; i < module->computations.count; i++)
@@ -61,8 +62,8 @@ static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_close(out, opened);
 }
 
-/* Computations keep the order of the module. The fields of the header follow; protobuf readers
- * take fields in any order. */
+/* Computations are in the order of the module. Header fields follow; protobuf readers accept any
+ * order. */
 static void write_module(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_put_bytes(out, PROTO_module_name, module->name);
   proto_put_bytes(out, PROTO_module_entry_computation_name, module->entry->name);
@@ -77,7 +78,7 @@ static void free_text(void *context, void *data, size_t size_bytes) {
   free(data);
 }
 
-/* Hands the bytes over to a buffer without a copy; the last release of the buffer frees them. */
+/* Turns the bytes into a buffer without a copy; the last release of the buffer frees them. */
 static hr_status_t wrap_text_in_buffer(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   size_t size = text->size;
   HR_TRY(hr_strbuf_finish(text));
@@ -88,7 +89,7 @@ static hr_status_t wrap_text_in_buffer(hr_strbuf_t *text, hr_buffer_t **out_buff
   return st;
 }
 
-/* Failed allocations are found once, when the buffer is finished. */
+/* Failed allocations are detected once, when the string buffer is finished. */
 hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form,
                             hr_buffer_t **out_buffer) {
   hr_strbuf_t out;

@@ -1,6 +1,6 @@
-/* Attributes of the builtin dialect, and the pieces that other dialects share with it. Elements of
- * tensors and resources are used where they lie in the file if their alignment allows it, so that
- * models of gigabytes are not copied; all else is copied to the arena. */
+/* Attributes of the builtin dialect, and functions that other dialects share with it. Elements of
+ * tensors and resources are used in place in the file if their alignment allows it, so that models
+ * of gigabytes are not copied; everything else is copied to the arena. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -14,8 +14,8 @@ static hr_status_t new_attr(bytecode_reader_t *reader, mlir_attr_kind_t kind,
   return NULL;
 }
 
-/* INVALID: codes are numbers of a dialect, so a newer dialect's code cannot be passed over; the
- * length of its fields is not known either. */
+/* INVALID: codes are numbers of a dialect, and an unknown one (of a newer version) cannot be
+ * skipped, since the length of its fields is unknown. */
 hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code) {
   return bytecode_error(reader, cursor, "the attribute of code %lu is not known",
@@ -82,8 +82,8 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Whether the bytes of the file can be elements of the tree without a copy: a power of two of
- * whole bytes for each scalar, aligned for it, and no narrow integers, whose high bits must be
+/* True if the bytes of the file can be elements of the tree without a copy: scalars have a power
+ * of two of whole bytes and are aligned, and are not narrow integers, whose high bits must be
  * set. */
 static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   const mlir_type_t *scalar = scalar_of(element);
@@ -92,8 +92,8 @@ static bool usable_in_place(const mlir_type_t *element, const uint8_t *bytes) {
   return !narrow && size && (size & (size - 1)) == 0 && ((uintptr_t)bytes & (size - 1)) == 0;
 }
 
-/* Elements of a tensor: those of the file where they can be used and are all there, else a copy
- * (splats, packed i1, narrow types). */
+/* Elements of a tensor: in place if usable and complete, else a copy (splats, packed i1, narrow
+ * types). */
 static hr_status_t set_dense(bytecode_reader_t *reader, const bytecode_cursor_t *bytes,
                              mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
@@ -253,7 +253,7 @@ hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* The root's name, and nested references, each an attribute of its own, if `nested`. */
+/* The root's name; with `nested`, nested references follow, each an attribute. */
 static hr_status_t take_symbol(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool nested,
                                const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -279,13 +279,13 @@ hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return mlir_make_type_attr(reader->arena, type, out_attr);
 }
 
-/* distinct[n]<attribute>: the attribute alone; identity has no meaning in the tree. */
+/* distinct[n]<attribute>: only the attribute is kept; identity has no meaning in the tree. */
 static hr_status_t take_distinct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_attr_t **out_attr) {
   return bytecode_take_attr(reader, cursor, out_attr);
 }
 
-/* By the code of the builtin dialect's encoding. */
+/* Decodes the attribute with this code of the builtin dialect. */
 hr_status_t bytecode_builtin_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code, const mlir_attr_t **out_attr) {
   switch (code) {

@@ -21,7 +21,7 @@ hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reade
                        (size_t)(at - reader->start), message);
 }
 
-/* INVALID at the offset where bytes were wanted. */
+/* INVALID at the offset where bytes are missing. */
 static hr_status_t too_short(bytecode_reader_t *reader, const bytecode_cursor_t *cursor) {
   return bytecode_error(reader, cursor, "the section or entry ends here, more is wanted");
 }
@@ -33,9 +33,8 @@ hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* The zeros below the lowest one of the first byte count the bytes that follow: xxxxxxx1 is 7
- * bits, xxxxxx10 with a byte more 14 bits, and so on; eight zeros mean 8 bytes as they are.
- * Little-endian. */
+/* The trailing zeros of the first byte count the bytes that follow: xxxxxxx1 is 7 bits, xxxxxx10
+ * with one more byte 14 bits, and so on; eight zeros mean 8 plain bytes. Little-endian. */
 hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               uint64_t *out_value) {
   if (cursor->at == cursor->end) return too_short(reader, cursor);
@@ -75,7 +74,7 @@ hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* Bounded by the bytes left, so that no count asks for more memory than the file is long. */
+/* Bounded by the bytes left, so that no count requires more memory than the file's length. */
 hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count) {
   uint64_t count;
@@ -87,8 +86,8 @@ hr_status_t bytecode_take_count(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* No copy: the range points into the file. The size is compared with what is left before anything
- * is added, so that it cannot overflow. */
+/* Not a copy: the range points into the file. The size is compared with the bytes left before any
+ * addition, so that nothing overflows. */
 hr_status_t bytecode_take_bytes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t size,
                                 bytecode_cursor_t *out_bytes) {
   if (size > bytecode_left(cursor)) return too_short(reader, cursor);
@@ -169,7 +168,7 @@ hr_status_t bytecode_charge(bytecode_reader_t *reader, uint64_t amount) {
   return NULL;
 }
 
-/* One level deeper; INVALID beyond BYTECODE_MAX_DEPTH, which bounds the stack. */
+/* Enters a nesting level; INVALID beyond BYTECODE_MAX_DEPTH, which bounds the stack. */
 hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *cursor) {
   if (++reader->depth <= BYTECODE_MAX_DEPTH) return NULL;
   return bytecode_error(reader, cursor, "nested more than %d levels deep", BYTECODE_MAX_DEPTH);

@@ -1,29 +1,31 @@
 /* Operations, blocks and regions of bytecode.
- *   ops    ::= block, with one op, the module
- *   block  ::= count << 1 | has_args, args?, op*
- *   op     ::= name:var mask:byte location attrs? properties? results? operands? successors?
- * orders? regions?                             each '?' by a bit of the mask regions ::= count << 1
- * | isolated, region*      region ::= blocks:var (values:var block*)? Values have numbers: within a
- * region all arguments and results of its blocks in order, those of nested regions not counted; a
- * nested region continues after all values of the region around it, an isolated one starts at 0
- * again. Uses before definitions wait in a list (pending). */
+ *   ops     ::= block, with one op, the module
+ *   block   ::= count << 1 | has_args, args?, op*
+ *   op      ::= name:var mask:byte location attrs? properties? results? operands? successors?
+ *               orders? regions?         each '?' by a bit of the mask
+ *   regions ::= count << 1 | isolated, region*
+ *   region  ::= blocks:var (values:var block*)?
+ * Values are numbered. The numbers of a region are those of all arguments and results of its
+ * blocks in order, without nested regions. The numbers of a nested region continue after those of
+ * the enclosing region; an isolated region starts at 0. Uses before definitions wait in a list
+ * (pending). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/mlir_mhlo.h"
 #include "mlir/mlir_ops.h"
 
-/* An operand that is used before its definition. */
+/* A use of an operand before its definition. */
 typedef struct pending_use {
   uint64_t number;
   mlir_value_t **slot;
 } pending_use_t;
 
-/* The values that ops see; one for each isolated region and those nested in it. */
+/* The values visible to ops: one scope for each isolated region and the regions nested in it. */
 typedef struct value_scope {
   HR_VEC(mlir_value_t *) values; /* by number; NULL: not yet defined */
-  size_t next;                   /* number of the next value of the region that is being read */
-  size_t end;                    /* end of the numbers of that region */
+  size_t next;                   /* number of the next value of the current region */
+  size_t end;                    /* end of the numbers of the current region */
   HR_VEC(pending_use_t) pending;
 } value_scope_t;
 
@@ -41,8 +43,8 @@ static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor
   return NULL;
 }
 
-/* A number below the end of the visible values; a value that is not defined yet leaves the use
- * pending. */
+/* Reads a number below the end of the visible values; if its value is not defined yet, the use
+ * becomes pending. */
 static hr_status_t read_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_value_t **slot) {
   uint64_t number;
@@ -55,8 +57,8 @@ static hr_status_t read_operand(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return NULL;
 }
 
-/* Fills in the uses, from entry `from` of the list on, that waited for values of the region that
- * ends: numbers from `first` on. The others move up and wait on. */
+/* At the end of a region, resolves the pending uses of its values, whose numbers start at `first`;
+ * entries before `from` are not looked at. The other entries move up and stay pending. */
 static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                    value_scope_t *scope, size_t from, size_t first) {
   size_t remaining = from;
@@ -92,7 +94,7 @@ static hr_status_t skip_use_orders(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Type and location; since version 4 one number has the type and whether a location follows. */
+/* Type and location; since version 4 one number holds the type and a flag for the location. */
 static hr_status_t read_arg(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_value_t *arg,
                             const mlir_attr_t **out_location) {
   uint64_t header;
@@ -145,8 +147,8 @@ static hr_status_t open_values(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* All blocks exist before their ops are read, as successors refer to them. The region's numbers
- * are free again when it ends. */
+/* All blocks are created before their ops are read, as successors refer to them. The region's
+ * numbers are released at its end. */
 static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region, int count) {
   size_t first = scope->values.count;
@@ -160,7 +162,7 @@ static hr_status_t read_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* The numbers of the region around it continue afterwards where they stopped. */
+/* Afterwards the numbers of the enclosing region continue where they stopped. */
 static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                value_scope_t *scope, mlir_region_t *region) {
   int blocks;
@@ -176,7 +178,7 @@ static hr_status_t read_region(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Regions that see nothing of the values around them: a scope of their own. */
+/* Regions that see no values of the enclosing regions have a new scope. */
 static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  mlir_op_t *op) {
   value_scope_t scope = {0};
@@ -188,7 +190,7 @@ static hr_status_t read_isolated(bytecode_reader_t *reader, bytecode_cursor_t *c
   return st;
 }
 
-/* Since version 2 isolated regions are sections of their own, which could be read lazily. */
+/* Since version 2 isolated regions are separate sections, which can be read lazily. */
 static hr_status_t read_regions(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 value_scope_t *scope, mlir_op_t *op) {
   uint64_t header;
@@ -258,8 +260,8 @@ static hr_status_t read_successors(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* Casts between a type of VHLO and the one that it stands for: the tree has only the latter, so
- * that the result is the operand. A cast whose operand is pending is kept. */
+/* True for casts between a type of VHLO and its counterpart: the tree has only the latter, so that
+ * the result equals the operand. A cast with a pending operand is kept. */
 static bool is_identity(const mlir_op_t *op) {
   if (!hr_str_is(op->name, "builtin.unrealized_conversion_cast") ||
       op->operand_count != op->result_count)
@@ -270,7 +272,7 @@ static bool is_identity(const mlir_op_t *op) {
   return true;
 }
 
-/* Results take the next numbers of the scope. An op that stands for its operands gives those
+/* Results take the next numbers of the scope. An identity op binds its operands to the numbers
  * instead, so that its users see them directly. */
 static hr_status_t define_results(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                                   value_scope_t *scope, mlir_op_t *op, bool identity) {
@@ -354,7 +356,7 @@ static hr_status_t read_op(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
   return mask & BYTECODE_OP_REGIONS ? read_regions(reader, cursor, scope, op) : NULL;
 }
 
-/* Casts that are identities leave no op behind. */
+/* Identity casts leave no op behind. */
 static hr_status_t read_ops(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             value_scope_t *scope, mlir_block_t *block, uint64_t count) {
   if (count > bytecode_left(cursor))

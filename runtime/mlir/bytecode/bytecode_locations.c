@@ -1,14 +1,13 @@
-/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...).
- * Locations refer to others, so that texts can double with each level: a text is cut to its
- * innermost place beyond LOCATION_MAX, and copies are charged to the file's budget; when it is
- * used up, locations are "unknown" rather than an error. */
+/* Locations: the tree keeps their text between the parentheses of loc(...). Locations refer to
+ * others, so that texts can double with each level: a text beyond LOCATION_MAX is cut to its
+ * innermost place, and copies are charged to the file's budget. When the budget is used up,
+ * locations are "unknown" rather than an error. */
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_print.h"
 
 #define LOCATION_MAX 512 /* bytes of text; longer ones are cut to their innermost place */
 
-/* Stores the text; the budget pays for a sixteenth of it, as most locations are shared by many
- * ops. */
+/* Stores the text; a sixteenth of its size is charged, as many ops share most locations. */
 static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *text,
                                  const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -26,13 +25,13 @@ static hr_status_t make_location(bytecode_reader_t *reader, const hr_strbuf_t *t
   return NULL;
 }
 
-/* A name as a string in quotation marks; too long a one is left out. */
+/* A name as a quoted string; omitted if too long. */
 static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   if (string.size <= LOCATION_MAX) mlir_print_attr(text, &attr);
 }
 
-/* callsite(callee at caller); the callee alone where both together are too long. */
+/* callsite(callee at caller); only the callee if both together are too long. */
 static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    hr_strbuf_t *text) {
   const mlir_attr_t *callee, *caller;
@@ -47,7 +46,7 @@ static hr_status_t print_call_site(bytecode_reader_t *reader, bytecode_cursor_t 
 }
 
 /* "file":line:column, or a range of up to four numbers: line, column, " to " line, column. The row
- * of separators is that of the number of numbers. */
+ * of separators is chosen by the count of numbers. */
 static hr_status_t print_file_range(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     bool is_range, hr_strbuf_t *text) {
   static const char *const separators[5][4] = {
@@ -95,7 +94,7 @@ static hr_status_t print_name_location(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-/* By the code of builtin; BUILTIN_ATTR_UNKNOWN_LOC has no fields. */
+/* Decodes a location by its code of builtin; BUILTIN_ATTR_UNKNOWN_LOC has no fields. */
 hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    uint64_t code, const mlir_attr_t **out_attr) {
   hr_strbuf_t text;

@@ -1,7 +1,7 @@
-/* Attributes of operations. Since version 5 inherent ones are in blobs of properties, which have
- * no names in them: the op's row says the order (vhlo.def, bytecode_ops.def). An op whose
- * properties have changed over time has several rows, told apart by the number of entries. Before
- * version 5 all attributes are in the dictionary. */
+/* Attributes of operations. Since version 5 inherent attributes are in property blobs, without
+ * names: the op's row gives the order (vhlo.def, bytecode_ops.def). An op whose properties have
+ * changed over time has several rows, distinguished by the number of entries. Before version 5 all
+ * attributes are in the dictionary. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -9,7 +9,7 @@
 
 #define ATTRS_MAX 32 /* attributes of one operation */
 
-/* --- VHLO: every attribute is there --- */
+/* --- VHLO: all attributes are present --- */
 
 /* VHLO writes every attribute of the row. */
 static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
@@ -31,7 +31,7 @@ static int list_length(const char *list) {
   return count;
 }
 
-/* The entries of a blob without segments: each is one number. */
+/* Counts the entries of a blob without segments: each is one number. */
 static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cursor,
                                  int *out_count) {
   uint64_t number;
@@ -40,8 +40,8 @@ static hr_status_t count_numbers(bytecode_reader_t *reader, bytecode_cursor_t cu
   return NULL;
 }
 
-/* The row of this op that has as many attributes as the blob has entries; ops with segments have
- * one row. */
+/* The row of this op with as many attributes as the blob has entries; ops with segments have one
+ * row. */
 static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const bytecode_op_row_t **out_row) {
   int count;
@@ -49,8 +49,8 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
   *out_row = name->row;
   if (name->row->operand_segments || name->row->result_segments) return NULL;
   HR_TRY(count_numbers(reader, *cursor, &count));
-  for (const bytecode_op_row_t *row = name->row;
-       row < end && !strcmp(row->name, name->row->name); row++) {
+  for (const bytecode_op_row_t *row = name->row; row < end && !strcmp(row->name, name->row->name);
+       row++) {
     *out_row = row;
     if (list_length(row->attrs) == count) return NULL;
   }
@@ -58,7 +58,8 @@ static hr_status_t choose_row(bytecode_reader_t *reader, const bytecode_cursor_t
                         HR_STR_ARGS(name->name), count);
 }
 
-/* A number of an attribute; optional ones have a presence bit below it. */
+/* Reads the index of an attribute; the lowest bit of an optional one tells whether it is
+ * present. */
 static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  bool optional, const mlir_attr_t **out_attr) {
   uint64_t index;
@@ -68,8 +69,8 @@ static hr_status_t take_row_attr(bytecode_reader_t *reader, bytecode_cursor_t *c
   return bytecode_attr_at(reader, cursor, optional ? index >> 1 : index, out_attr);
 }
 
-/* operandSegmentSizes: as they are; or, where most are 0, as numbers that hold an index in their
- * lowest `bits` bits and the size above. */
+/* Reads a segment sizes attribute: either one size each, or, if most sizes are 0, numbers with the
+ * index in the lowest `bits` bits and the size above. */
 static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int count,
                                  const mlir_attr_t **out_attr) {
   static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};
@@ -127,7 +128,7 @@ static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* An op that its writer did not know has one entry: a dictionary. */
+/* An op unknown to its writer has one entry: a dictionary. */
 static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        bytecode_attrs_t *attrs) {
   const mlir_attr_t *dict;
@@ -139,7 +140,7 @@ static hr_status_t decode_unregistered(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-/* By the op: VHLO, unregistered, or a row of bytecode_ops.def. */
+/* Decodes by the kind of op: VHLO, unregistered, or a row of bytecode_ops.def. */
 static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const bytecode_op_name_t *name, bytecode_attrs_t *attrs) {
   const bytecode_op_row_t *row;
@@ -152,8 +153,8 @@ static hr_status_t decode_blob(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return decode_row(reader, cursor, row, attrs);
 }
 
-/* Blobs that ops share are decoded once, for the op name that asked last. Each decoding is charged
- * to the budget, as ops of different names could take turns. */
+/* A blob shared by ops is decoded once; the cache holds the result for the last op name. Each
+ * decoding is charged to the budget, as ops of different names could alternate. */
 hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                      const bytecode_op_name_t *name, mlir_op_t *op) {
   uint64_t index;
@@ -179,7 +180,7 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
 
 /* --- dictionaries --- */
 
-/* The dictionary's entries that the row names are the op's own, the others discardable. */
+/* Entries named by the row are inherent, all others discardable. */
 static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *row,
                                  const mlir_attr_t *dict, mlir_op_t *op) {
   const mlir_attr_t *given[ATTRS_MAX];
@@ -197,7 +198,7 @@ static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *ro
   return vhlo_upgrade_attrs(reader->module, reader->arena, row, given, &op->attr_count, &op->attrs);
 }
 
-/* Whether a name without a dot is among them. */
+/* True if any name has no dot. */
 static bool has_plain_names(const mlir_attr_t *dict) {
   for (int i = 0; i < dict->count; i++)
     if (!memchr(dict->fields[i].name.data, '.', dict->fields[i].name.size)) return true;

@@ -1,6 +1,6 @@
-/* A file of bytecode: its header and sections, which are read in the order in which they need each
- * other: strings; dialects and op names; offsets of attributes and types; resources; properties;
- * the operations last, which decode attributes and types as they meet them. */
+/* A file of bytecode: its header and sections. Sections are read in the order of their
+ * dependences: strings; dialects and op names; offsets of attributes and types; resources;
+ * properties; last the operations, which decode attributes and types on first use. */
 #include "mlir/bytecode/bytecode_reader.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static hr_status_t read_header(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return read_producer(reader, cursor);
 }
 
-/* Sections may come in any order, each at most once; five of them must be there. */
+/* Sections may come in any order, each at most once; five of them are required. */
 static hr_status_t find_sections(bytecode_reader_t *reader, bytecode_cursor_t *cursor) {
   static const bytecode_section_t required[] = {
       BYTECODE_STRINGS, BYTECODE_DIALECTS, BYTECODE_ATTR_TYPES, BYTECODE_ATTR_OFFSETS, BYTECODE_IR};

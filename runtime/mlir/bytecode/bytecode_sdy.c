@@ -10,7 +10,7 @@
 
 #define TEXT_MAX 65536 /* bytes of one attribute: entries repeat each other's text */
 
-/* The text between the angle brackets of an attribute that was printed here. */
+/* The text between the angle brackets of an attribute that this file printed. */
 static hr_str_t body_of(const mlir_attr_t *attr) {
   const char *open =
       attr->kind == MLIR_ATTR_OPAQUE ? memchr(attr->text.data, '<', attr->text.size) : NULL;
@@ -30,7 +30,7 @@ static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   mlir_print_attr(text, &attr);
 }
 
-/* A list of entries, their bodies between two brackets; `angled` puts each into angle brackets. */
+/* A bracketed list of the bodies of entries; `angled` puts each body into angle brackets. */
 static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                             const char *brackets, bool angled, hr_strbuf_t *text, int *out_count) {
   const mlir_attr_t **items;
@@ -61,7 +61,7 @@ static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t 
   return NULL;
 }
 
-/* ["x"=2, ...], device_ids=[...]; the ids if the entry lists any. */
+/* ["x"=2, ...], device_ids=[...]; the ids are optional. */
 static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               hr_strbuf_t *text) {
   int count;
@@ -128,7 +128,7 @@ static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor
   return NULL;
 }
 
-/* A reduction follows the axes that it is for; the sum is not written. */
+/* The reduction kind follows its axes; the default, a sum, is not printed. */
 static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  bool has_reduction, hr_strbuf_t *text) {
   static const char *const labels[] = {"unreduced", "unreduced=max", "unreduced=min"};
@@ -174,7 +174,7 @@ static void add_factor(hr_strbuf_t *text, int64_t factor) {
     hr_strbuf_printf(text, "z_%ld", (long)(factor - ('z' - 'i')));
 }
 
-/* The factors of one dimension, one after another: "ij" is a dimension that two factors make up. */
+/* The factors of one dimension without separators: "ij" is a dimension made of two factors. */
 static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  hr_strbuf_t *text) {
   hr_ints_t factors;
@@ -183,7 +183,7 @@ static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
-/* " label={i, j}"; nothing for no factors. */
+/* " label={i, j}"; nothing if there are no factors. */
 static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    const char *label, hr_strbuf_t *text) {
   hr_ints_t factors;
@@ -237,7 +237,7 @@ static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* By the code: what stands between "#sdy.name<" and ">". */
+/* Prints the text between "#sdy.name<" and ">" for a code. */
 static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                               hr_strbuf_t *text) {
   int count;
@@ -278,7 +278,7 @@ static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *curs
   }
 }
 
-/* Decodes to an OPAQUE attribute whose text is that of the text form. */
+/* Decodes to an OPAQUE attribute with the same text as in the text form. */
 hr_status_t bytecode_sdy_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                               const mlir_attr_t **out_attr) {
   static const char *const names[] = {"manual_axes",

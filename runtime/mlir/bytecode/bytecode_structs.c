@@ -1,11 +1,11 @@
 /* Enumerations and structures, by the rows of bytecode_attrs.def, and the attributes of VHLO,
- * which become their StableHLO counterparts (their names and defaults change in vhlo_upgrade.c). */
+ * which become their StableHLO counterparts (vhlo_upgrade.c converts names and defaults). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/text/mlir_parser.h"
 
-/* The number of a word; a number without one is an error. */
+/* Word of an enumeration's number; a number without a word is an error. */
 static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       const char *dialect, const bytecode_enum_t *row,
                                       const mlir_attr_t **out_attr) {
@@ -40,7 +40,7 @@ static hr_status_t take_int_field(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_i64(reader->arena, value, out_attr);
 }
 
-/* A byte; any but 0 is true. */
+/* A byte; nonzero is true. */
 static hr_status_t take_bool_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    const mlir_attr_t **out_attr) {
   uint8_t byte;
@@ -56,7 +56,7 @@ static hr_status_t take_ints_field(bytecode_reader_t *reader, bytecode_cursor_t 
   return mlir_make_ints(reader->arena, ints.count, ints.data, out_attr);
 }
 
-/* 0, or 1 and an attribute; *out_attr is NULL for the former. */
+/* 0, or 1 and an attribute; *out_attr is NULL if it is 0. */
 static hr_status_t take_maybe_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   uint64_t present;
@@ -65,7 +65,7 @@ static hr_status_t take_maybe_field(bytecode_reader_t *reader, bytecode_cursor_t
   return present ? bytecode_take_attr(reader, cursor, out_attr) : NULL;
 }
 
-/* One field by its kind. */
+/* Reads a field of any kind. */
 static hr_status_t take_field(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               bytecode_field_kind_t kind, const mlir_attr_t **out_attr) {
   switch (kind) {
@@ -92,9 +92,8 @@ static hr_status_t take_field(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* Fields in wire order. A field that came later (NEW_INTS) is skipped for old writers and left out
- * where it is empty, so that all versions give the same attribute. The last field must end the
- * entry. */
+/* Fields in wire order. A newer field (NEW_INTS) is absent in files of old writers and omitted if
+ * empty, so that all versions give the same attribute. The entry must end after the last field. */
 static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const bytecode_struct_t *row, bool with_new,
                                const mlir_attr_t **out_attr) {
@@ -113,15 +112,15 @@ static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                : NULL;
 }
 
-/* Whether older writers of this structure knew fewer fields. */
+/* True if older writers of this structure had fewer fields. */
 static bool has_new_fields(const bytecode_struct_t *row) {
   for (const bytecode_field_t *field = row->fields; field->name; field++)
     if (field->kind == BYTECODE_NEW_INTS) return true;
   return false;
 }
 
-/* Whether a writer knew the new fields is not said: they are tried first, and if the entry then
- * does not fit its size, it is read without them. */
+/* Files do not tell whether the writer had the new fields: they are tried first; if the size of
+ * the entry does not fit, it is read without them. */
 static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                         const bytecode_struct_t *row,
                                         const mlir_attr_t **out_attr) {
@@ -133,7 +132,7 @@ static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_curs
   return take_fields(reader, cursor, row, false, out_attr);
 }
 
-/* The row by dialect and code. */
+/* Finds the row by dialect and code. */
 static hr_status_t take_struct_of(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   const char *dialect, uint64_t code,
                                   const mlir_attr_t **out_attr) {
@@ -143,7 +142,7 @@ static hr_status_t take_struct_of(bytecode_reader_t *reader, bytecode_cursor_t *
   return bytecode_unknown_attr(reader, cursor, code);
 }
 
-/* Codes of enumerations and structures are from one series in each dialect. */
+/* Enumerations and structures of a dialect share one series of codes. */
 hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     uint64_t code, const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++)
@@ -152,7 +151,8 @@ hr_status_t bytecode_stablehlo_attr(bytecode_reader_t *reader, bytecode_cursor_t
   return take_struct_of(reader, cursor, "stablehlo", code, out_attr);
 }
 
-/* mhlo's codes are StableHLO's but for the last few. What both have becomes StableHLO's. */
+/* Codes of mhlo equal StableHLO's, except for the last few. Common attributes become
+ * StableHLO's. */
 hr_status_t bytecode_mhlo_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_attr_t **out_attr) {
   for (int i = 0; i < bytecode_enum_count; i++) {
@@ -184,7 +184,7 @@ static hr_status_t take_vhlo_bool(bytecode_reader_t *reader, bytecode_cursor_t *
   return mlir_make_bool(reader->arena, value != 0, out_attr);
 }
 
-/* The interface of a custom call: an enumeration in VHLO, a number of 32 bits in StableHLO. */
+/* The API version of a custom call: an enumeration in VHLO, an i32 in StableHLO. */
 static hr_status_t take_api_version(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr) {
   static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};

@@ -1,10 +1,12 @@
-/* The tables of a file: strings, dialects and names of operations, and where attributes, types,
- * resources and properties lie. Nothing is decoded here: entries keep a pointer and a size.
+/* The tables of a file: strings, dialects and names of operations, and the positions of
+ * attributes, types, resources and properties. Nothing is decoded here: entries keep a pointer and
+ * a size.
  *   strings    ::= count, (size)* of the last string first, (bytes NUL)*
  *   dialects   ::= count, (name version-section?)*, ops:var, (dialect, count, (op name)*)*
  *   offsets    ::= attributes:var types:var, (dialect, count, (size << 1 | is_binary)*)*
- *   resources  ::= externals:var, (key group)*, (dialect group)*    group ::= count, (key size
- * kind)* properties ::= count, (size bytes)* */
+ *   resources  ::= externals:var, (key group)*, (dialect group)*
+ *   group      ::= count, (key size kind)*
+ *   properties ::= count, (size bytes)* */
 #include <string.h>
 
 #include "mlir/mlir_mhlo.h"
@@ -12,7 +14,7 @@
 
 #define NAME_MAX_BYTES 200 /* name of a dialect or an operation; full names are copied */
 
-/* Sizes include the NUL, and are listed from the last string to the first. */
+/* Sizes include the NUL and are listed in reverse order of the strings. */
 hr_status_t bytecode_read_strings(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_STRINGS];
   bytecode_cursor_t text;
@@ -68,8 +70,8 @@ static const bytecode_op_row_t *find_row(hr_str_t name) {
   return NULL;
 }
 
-/* "dialect.name"; since version 5 a flag tells whether the writer knew the op. An op of VHLO gets
- * its row of vhlo.def, another one its first row of bytecode_ops.def. */
+/* "dialect.name"; since version 5 a flag tells whether the writer had the op registered. An op of
+ * VHLO gets its row of vhlo.def, any other its first row of bytecode_ops.def. */
 static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 hr_str_t dialect) {
   bytecode_op_name_t op = {.registered = true};
@@ -85,7 +87,7 @@ static hr_status_t read_op_name(bytecode_reader_t *reader, bytecode_cursor_t *cu
     op.vhlo = vhlo_find(name);
   else
     op.row = find_row(hr_str_from(full));
-  if (!op.vhlo && !op.row) op.row = find_row(op.name); /* an mhlo op, as StableHLO has it */
+  if (!op.vhlo && !op.row) op.row = find_row(op.name); /* an mhlo op with the row of StableHLO's */
   HR_VEC_PUSH(&reader->op_names, op);
   return NULL;
 }
@@ -125,8 +127,8 @@ hr_status_t bytecode_read_dialects(bytecode_reader_t *reader) {
 
 /* --- attributes and types --- */
 
-/* Groups of one dialect until the table is full. The entries' bytes follow each other in another
- * section, whose cursor goes on from attributes to types. */
+/* Groups of one dialect until the table is full. The entries' bytes are consecutive in another
+ * section; its cursor continues from attributes to types. */
 static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               bytecode_table_t *table) {
   bytecode_cursor_t *data = &reader->sections[BYTECODE_ATTR_TYPES];
@@ -150,8 +152,7 @@ static hr_status_t read_table(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return NULL;
 }
 
-/* The numbers of attributes and types, then their sizes; offsets are the sums of the sizes
- * before. */
+/* Numbers of attributes and types, then sizes of entries; offsets are prefix sums of the sizes. */
 hr_status_t bytecode_read_offsets(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_ATTR_OFFSETS];
   int attrs, types;
@@ -181,8 +182,8 @@ static hr_status_t take_resource_blob(bytecode_reader_t *reader, bytecode_cursor
   return NULL;
 }
 
-/* A group of resources: key, size and kind (0: a blob). All are skipped in the section of the
- * bytes; those of dialects are kept (`keep`), as dense_resource attributes refer to them by
+/* A group of resources: key, size and kind (0: a blob). All are consumed in the section of the
+ * bytes; with `keep` (dialects) they are stored, as dense_resource attributes refer to them by
  * number. */
 static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                        bool keep) {
@@ -204,8 +205,8 @@ static hr_status_t read_resource_group(bytecode_reader_t *reader, bytecode_curso
   return NULL;
 }
 
-/* External groups come first and are passed over, as no attribute refers to them; then those of
- * dialects. */
+/* External groups come first and are skipped, as no attribute refers to them; groups of dialects
+ * follow. */
 hr_status_t bytecode_read_resources(bytecode_reader_t *reader) {
   bytecode_cursor_t *cursor = &reader->sections[BYTECODE_RESOURCE_OFFSETS];
   int externals;

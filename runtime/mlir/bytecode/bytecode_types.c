@@ -1,8 +1,8 @@
 /* Types of the builtin, quant, StableHLO and VHLO dialects, by the codes of their encodings
  * (bytecode_format.h, vhlo.h, floats in bytecode_attrs.def). VHLO's types become their StableHLO
- * and builtin counterparts. Each function takes the fields after the code; types within types are
- * decoded once for each entry of the table (bytecode_values.c). What the rest of the reader relies
- * on is checked here: ranks, elements that are numbers, storage of quantised types. */
+ * and builtin counterparts. Each function reads the fields after the code; types within types are
+ * decoded once for each entry of the table (bytecode_values.c). Checked here, as the rest of the
+ * reader relies on them: ranks, numeric element types, storage of quantised types. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -35,7 +35,7 @@ static hr_status_t float_type(bytecode_reader_t *reader, const char *name,
   return NULL;
 }
 
-/* INVALID: a code that the dialect has not in the versions that are read. */
+/* INVALID: a code that the supported versions of the dialect do not have. */
 static hr_status_t unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 uint64_t code) {
   return bytecode_error(reader, cursor, "the type of code %lu is not known", (unsigned long)code);
@@ -154,8 +154,8 @@ static hr_status_t take_unranked(bytecode_reader_t *reader, bytecode_cursor_t *c
   return NULL;
 }
 
-/* Memory space, shape and layout, each if the code says so. The layout is kept where it is
- * "strided": the others are affine maps, mostly the identity, which the tree leaves out. */
+/* Memory space, shape and layout, each if the code says so. Only "strided" layouts are kept: the
+ * others are affine maps, mostly the identity, which the tree omits. */
 static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool spaced,
                                bool unranked, const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -175,7 +175,7 @@ static hr_status_t take_memref(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* Flags for scalable dimensions, a byte each, if the code says so; then the shape. */
+/* If the code says so, one flag byte per dimension for scalable ones; then the shape. */
 static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool scalable,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -194,7 +194,7 @@ static hr_status_t take_vector(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* By the code of the builtin dialect. */
+/* Decodes the type with this code of the builtin dialect. */
 hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code, const mlir_type_t **out_type) {
   for (int i = 0; i < bytecode_float_count; i++)
@@ -236,7 +236,7 @@ hr_status_t bytecode_builtin_type(bytecode_reader_t *reader, bytecode_cursor_t *
   }
 }
 
-/* Types of StableHLO itself, in files that are not VHLO: token, and futures of a list of types. */
+/* Types of StableHLO itself, in files without VHLO: token, and futures of a list of types. */
 hr_status_t bytecode_stablehlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     uint64_t code, const mlir_type_t **out_type) {
   if (code == STABLEHLO_TYPE_TOKEN) return plain_type(reader, MLIR_TYPE_TOKEN, out_type);
@@ -269,7 +269,7 @@ static hr_status_t take_range(bytecode_reader_t *reader, bytecode_cursor_t *curs
   return bytecode_take_svar(reader, cursor, &quant->max);
 }
 
-/* The float type that a quantised value stands for. */
+/* The float type that quantised values represent. */
 static hr_status_t take_expressed(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   mlir_quant_t *quant) {
   HR_TRY(bytecode_take_type(reader, cursor, &quant->expressed));
@@ -394,7 +394,7 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* By the code of the quant dialect. */
+/* Decodes the type with this code of the quant dialect. */
 hr_status_t bytecode_quant_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                 const mlir_type_t **out_type) {
   mlir_quant_t *quant;
@@ -447,7 +447,7 @@ static hr_status_t take_buffer(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-/* By the code of VHLO. */
+/* Decodes the type with this code of VHLO. */
 hr_status_t bytecode_vhlo_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                const mlir_type_t **out_type) {
   mlir_type_t *type;

@@ -1,10 +1,10 @@
-/* Attributes and types of the file's tables: found by index, decoded once, by the function of
+/* Attributes and types of the file's tables: found by index and decoded once, by the function of
  * their dialect or by the parser of text.
- * An entry may refer to others, and to the same one several times. The tree shares what it
- * decodes, but printers and comparisons walk it, so that a small file could describe a walk of
- * exponential length: (a a), with a = (b b), b = (c c), ... Hence each entry has a weight, its
- * nodes with shared ones counted each time, which is bounded by the size of the file; an entry
- * that holds itself is refused. */
+ * An entry may refer to others, and to the same one several times. The tree shares decoded
+ * entries, but printers and comparisons walk it, so that a small file could describe a walk of
+ * exponential length: (a a), with a = (b b), b = (c c), ... Hence each entry has a weight, the
+ * number of its nodes with shared ones counted each time; the weight is bounded by the size of the
+ * file. An entry that contains itself is refused. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_reader.h"
@@ -26,8 +26,7 @@ static const struct {
 
 /* --- entries as text --- */
 
-/* The whole text must have been parsed. An attribute that names a resource finds its elements
- * here. */
+/* The whole text must have been parsed. Attributes that name a resource get its elements here. */
 static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser) {
   if (mlir_peek(parser)->kind != MLIR_TOKEN_END)
     return mlir_expected(parser, "the end of the text");
@@ -43,7 +42,7 @@ static hr_status_t finish_text(bytecode_reader_t *reader, mlir_parser_t *parser)
   return NULL;
 }
 
-/* An entry in the notation of MLIR text, which writers use for dialects without an encoding. */
+/* An entry in MLIR text, which writers use for dialects without an encoding. */
 static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t *entry,
                               bool is_type, const void **out_value) {
   mlir_parser_t parser = {.module = reader->module, .arena = reader->arena};
@@ -92,7 +91,8 @@ static hr_status_t decode_binary(bytecode_reader_t *reader, const bytecode_entry
                         HR_STR_ARGS(dialect));
 }
 
-/* Decodes an entry and weighs it: the entries that it takes add their weights to reader->weight. */
+/* Decodes an entry and computes its weight: entries used by it add their weights to
+ * reader->weight. */
 static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bool is_type) {
   const bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
   uint32_t outer = reader->weight;
@@ -110,13 +110,13 @@ static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bo
   return st;
 }
 
-/* Whether an entry has more nodes than the file has bytes, with some room for small files. */
+/* True if an entry has more nodes than the file has bytes, plus some slack for small files. */
 static bool too_heavy(const bytecode_reader_t *reader, uint64_t weight) {
   return weight > (1 << 16) + (uint64_t)(reader->end - reader->start) || weight > 1u << 30;
 }
 
-/* An entry by its index, decoded on first use. Its weight counts for the entry that asks, if
- * any. */
+/* An entry by its index, decoded on first use. Its weight is added to that of the entry being
+ * decoded, if any. */
 static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *table, bool is_type,
                             const bytecode_cursor_t *cursor, uint64_t index,
                             const void **out_value) {

@@ -1,5 +1,5 @@
-/* Attributes as bytes, in the encoding of their own dialects or in that of VHLO. What an attribute
- * holds is numbered before it, so that equal ones have equal bytes and share a number. Attributes
+/* Attributes as bytes, in the encoding of their own dialects or of VHLO. Parts of an attribute are
+ * numbered before it, so that equal attributes have equal bytes and share a number. Attributes
  * without an encoding here (affine maps, sdy's, sparse elements, locations, CHLO's structures) are
  * written as text. */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "mlir/text/mlir_print.h"
 
 #define MAX_DEPTH 1000
-#define LARGE_ELEMENTS (1 << 20) /* bytes: from here on they are not copied */
+#define LARGE_ELEMENTS (1 << 20) /* bytes; elements from this size on are not copied */
 
 /* Count, then the number of each attribute. */
 static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count,
@@ -28,7 +28,7 @@ hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, cons
   return NULL;
 }
 
-/* Entries of text are not binary and end with a NUL; readers parse them. */
+/* Text entries have a NUL at their end and are not flagged as binary; readers parse them. */
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                  hr_str_t dialect, const hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t number;
@@ -98,8 +98,8 @@ static void put_bools(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
-/* Equal truth values are written as a splat: as bits, a single byte of them could be read as
- * one. */
+/* Equal truth values must be written as a splat: a reader could take a single byte of packed bits
+ * for one. */
 static bool bools_alike(const mlir_attr_t *attr) {
   const uint8_t *values = attr->data;
   for (int64_t i = 1; i < attr->element_count; i++)
@@ -111,7 +111,7 @@ static bool is_narrow(const mlir_type_t *scalar) {
   return scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
 }
 
-/* Elements that are written as they are stored, if they are large; else nothing. */
+/* Elements that are written as stored, if they are large; else empty. */
 static hr_str_t large_elements(const mlir_attr_t *attr) {
   if (attr->kind != MLIR_ATTR_DENSE || is_narrow(scalar_of(attr->type->element)))
     return (hr_str_t){0};
@@ -119,8 +119,8 @@ static hr_str_t large_elements(const mlir_attr_t *attr) {
   return size < LARGE_ELEMENTS ? (hr_str_t){0} : (hr_str_t){attr->data, size};
 }
 
-/* Elements as they are stored; i1 as bits, other narrow integers with their high bits cleared. Of
- * large ones only the size. */
+/* Elements as stored; i1 packed to bits, other narrow integers with their high bits cleared. For
+ * large elements only the size is written here. */
 static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
   const mlir_type_t *scalar = scalar_of(element);
   bool narrow = is_narrow(scalar);
@@ -193,7 +193,7 @@ static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int 
   return NULL;
 }
 
-/* The number of a string in the table of strings. */
+/* Writes the number of a string in the table of strings. */
 static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t string) {
   uint32_t number;
   HR_TRY(bytecode_number_string(writer, string, &number));
@@ -243,7 +243,7 @@ static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_
   return hr_error(HR_INVALID, "%s %.*s does not exist", row->name, HR_STR_ARGS(attr->text));
 }
 
-/* A field that is an attribute. Only `mode` of #stablehlo.result_accuracy may be absent:
+/* A field that is an attribute. Only `mode` of #stablehlo.result_accuracy may be absent; it means
  * DEFAULT. */
 static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                    const bytecode_struct_t *row, const bytecode_field_t *field,
@@ -257,7 +257,7 @@ static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
   return bytecode_put_attr(writer, text, mode, in_vhlo);
 }
 
-/* A field in the encoding of its kind; what a structure leaves out is 0 or empty. */
+/* A field in the encoding of its kind; fields absent in the structure are 0 or empty. */
 static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text,
                              const bytecode_struct_t *row, const bytecode_field_t *field,
                              const mlir_attr_t *value, bool in_vhlo) {
@@ -349,7 +349,7 @@ static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text
   }
 }
 
-/* Encoding of VHLO. It has no units and no symbols: they are true and strings. */
+/* Encoding of VHLO, which represents units as true and symbols as strings. */
 static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
                                  const mlir_attr_t *attr) {
   switch (attr->kind) {
@@ -391,7 +391,7 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text,
   }
 }
 
-/* Structures of CHLO, and the precision of a product. */
+/* True for CHLO's structures and for its precision enumeration. */
 static bool is_chlo_text(const mlir_attr_t *attr) {
   if (!hr_str_is(attr->dialect, "chlo")) return false;
   if (attr->kind == MLIR_ATTR_STRUCT) return true;
@@ -400,7 +400,7 @@ static bool is_chlo_text(const mlir_attr_t *attr) {
   return row && row->chlo_code < 0;
 }
 
-/* Whether an attribute has an encoding as text only, and the dialect that the text belongs to. */
+/* True if an attribute has an encoding as text only. *out_dialect: dialect of the text. */
 static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_dialect) {
   bool bare = attr->kind == MLIR_ATTR_OPAQUE && attr->text.size && attr->text.data[0] == '#';
   *out_dialect = HR_STR("builtin");
@@ -447,7 +447,7 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
              : bytecode_number_bytes(writer, &writer->attrs, number, true, text, out_number);
 }
 
-/* The number of an attribute, which is encoded if neither its address nor its bytes are known. */
+/* The number of an attribute; encodes it if neither its address nor its bytes are known. */
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;
@@ -462,7 +462,7 @@ hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *a
   return st;
 }
 
-/* The interface of a custom call: a number in StableHLO, an enumeration in VHLO. */
+/* The API version of a custom call: a number in StableHLO, an enumeration in VHLO. */
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr,
                                 uint32_t *out_number) {
   hr_strbuf_t text;
@@ -480,7 +480,7 @@ hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *at
   return st;
 }
 
-/* A dictionary of builtin with values of VHLO, as discardable attributes of VHLO's ops are. */
+/* A dictionary of builtin with values of VHLO, the form of discardable attributes of VHLO's ops. */
 hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count,
                                        const mlir_named_attr_t *fields, uint32_t *out_number) {
   hr_strbuf_t text;

@@ -1,8 +1,7 @@
 /* Operations, blocks and regions as bytes; the grammar is in bytecode_ir.c. mlir_value_t.mapped
  * holds a value's number plus 1 while its region is written. All values of a region are numbered
- * when it begins, so that uses before definitions need no special care. Types of the operands of
- * VHLO's ops are VHLO's, those of foreign ops builtin's: casts stand between them
- * (vhlo_casts.c). */
+ * at its beginning, so that uses before definitions need no special care. Operands of VHLO's ops
+ * have types of VHLO, those of foreign ops types of builtin; casts connect them (vhlo_casts.c). */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_writer.h"
@@ -13,7 +12,7 @@
 #define ATTRS_MAX 32
 #define MAX_DEPTH 1000
 
-/* An op as it is written: the tree's attributes sorted into property blob and dictionary. */
+/* The encoded form of an op, with attributes divided into property blob and dictionary. */
 typedef struct op_form {
   const vhlo_row_t *vhlo;       /* NULL: not an op of VHLO */
   const bytecode_op_row_t *row; /* NULL: no properties are known */
@@ -45,7 +44,7 @@ static bool lists_attr(const bytecode_op_row_t *row, hr_str_t name) {
          (row->result_segments && hr_str_is(name, "resultSegmentSizes"));
 }
 
-/* The first row of the op that lists all its attributes; the first of all if none does. */
+/* The first row of the op that lists all its attributes; if none does, the op's first row. */
 static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
   const bytecode_op_row_t *first = find_row(op->name);
   const bytecode_op_row_t *end = bytecode_op_rows + bytecode_op_row_count;
@@ -58,8 +57,8 @@ static const bytecode_op_row_t *choose_row(const mlir_op_t *op) {
   return first;
 }
 
-/* The number of the op's name. A name counts as registered if its properties can be decoded by a
- * row, or if there are none to decode. */
+/* The number of the op's name. A name is registered if a row can decode its properties, or if it
+ * has none. */
 static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   const char *key;
   bytecode_name_t name;
@@ -102,8 +101,7 @@ static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_
   return NULL;
 }
 
-/* Inherent attributes of sdy ops lost the name of their kind when they were read; it is put
- * back. */
+/* Restores the kind name of inherent attributes of sdy ops, which reading has removed. */
 static hr_status_t name_sdy(bytecode_writer_t *writer, const mlir_op_t *op, mlir_named_attr_t entry,
                             const mlir_attr_t **out_attr) {
   mlir_sdy_kind_t kind;
@@ -120,7 +118,7 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, const mlir_op_t *op, mlir
   return NULL;
 }
 
-/* Sizes one by one, without the pairs that a writer may use where most are 0. */
+/* Writes all sizes, not the sparse encoding that readers accept if most are 0. */
 static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const char *name,
                                 int count) {
   const mlir_attr_t *sizes = mlir_op_attr(op, name);
@@ -159,7 +157,7 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *bl
                               : NULL;
 }
 
-/* The properties of an op without a row: a dictionary, as unregistered ops have it. */
+/* The properties of an op without a row: a dictionary, as for unregistered ops. */
 static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *blob,
                                        const mlir_op_t *op) {
   const mlir_attr_t *dict;
@@ -225,15 +223,15 @@ static hr_status_t number_plain_dict(bytecode_writer_t *writer, const mlir_op_t 
                     : bytecode_number_attr(writer, dict, false, &form->dict);
 }
 
-/* UNSUPPORTED: the op came with a later version of VHLO. */
+/* UNSUPPORTED: the op was added in a later version of VHLO. */
 static hr_status_t refuse_op(const bytecode_writer_t *writer, const mlir_op_t *op) {
   return hr_error(HR_UNSUPPORTED, "%.*s has no form in version %d.%d of VHLO",
                   HR_STR_ARGS(op->name), writer->vhlo / 100, writer->vhlo % 100);
 }
 
-/* Chooses the op's form: its row of VHLO, or the op as it is. Foreign ops may stand in artifacts
- * since FOREIGN_OPS. An op of VHLO without attributes is checked for those that its version
- * lacks. */
+/* Chooses the op's form: its row of VHLO, or the op unchanged. Foreign ops are allowed in
+ * artifacts since FOREIGN_OPS. An op of VHLO without attributes is checked for attributes missing
+ * in its version. */
 static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   *form = (op_form_t){0};
   if (writer->vhlo && !hr_str_is(op->name, "builtin.module")) {
@@ -258,7 +256,7 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- locations --- */
 
-/* Locations are builtin's attributes and written as text; what is none is unknown. */
+/* Locations are written as text of builtin attributes; without one: unknown. */
 static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text,
                                 const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
@@ -299,7 +297,7 @@ static hr_status_t put_successors(hr_strbuf_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
-/* Name, location, mask, then the parts that the mask announces. */
+/* Name, location, mask, then the parts selected by the mask. */
 static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
                             size_t next) {
   op_form_t form;
@@ -368,7 +366,7 @@ static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, ml
   return NULL;
 }
 
-/* Regions of one op begin with the same number. */
+/* All regions of an op begin with the same number. */
 static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *text,
                                      const mlir_op_t *op, size_t next, bool in_vhlo) {
   for (int i = 0; i < op->region_count; i++)
@@ -376,7 +374,7 @@ static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *tex
   return NULL;
 }
 
-/* The regions of isolated ops are a section of their own from version 2 on. */
+/* From version 2 on, the regions of isolated ops are in a nested section. */
 static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
                                  size_t next, bool in_vhlo) {
   bool isolated = mlir_op_is_isolated(op->name);

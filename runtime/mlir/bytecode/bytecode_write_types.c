@@ -1,7 +1,7 @@
-/* Types as bytes, in the encoding of their own dialects or in that of VHLO. The codes are in
- * bytecode_format.h and vhlo.h. A type is numbered after the types that it holds, so that equal
- * types have equal bytes and share a number. Types without an encoding (opaque ones, quantised
- * ones of sub-channels) are written as text. */
+/* Types as bytes, in the encoding of their own dialects or of VHLO. The codes are in
+ * bytecode_format.h and vhlo.h. A type is numbered after its parts, so that equal types have equal
+ * bytes and share a number. Types without an encoding (opaque types, sub-channel quantisation) are
+ * written as text. */
 #include "mlir/bytecode/bytecode_writer.h"
 #include "mlir/text/mlir_print.h"
 
@@ -45,10 +45,11 @@ static const bytecode_float_t *find_float(hr_str_t name) {
 /* Bit 0: storage is signed. */
 static int type_flags(const mlir_quant_t *quant) { return quant->storage_signed ? 1 : 0; }
 
-/* Flags and storage type. On the wire storage is signless and the flag says how to read it. */
+/* Flags and storage type. On the wire the storage type is signless, and a flag has its
+ * signedness. */
 static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text,
                                const mlir_quant_t *quant, bool in_vhlo) {
-  /* Storage is signless in quant's types; its flag says how to read it. */
+  /* storage types of quant are signless; a flag has the signedness */
   const mlir_type_t signless = {.kind = MLIR_TYPE_INTEGER, .width = quant->storage->width};
   mlir_type_t *storage;
   HR_TRY(HR_NEW(&writer->arena, &storage));
@@ -82,7 +83,7 @@ static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text,
   return NULL;
 }
 
-/* The forms of quant but for sub-channels, which go as text (is_type_text). */
+/* The forms of quant except sub-channels, which are written as text (is_type_text). */
 static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text,
                              const mlir_quant_t *quant) {
   switch (quant->form) {
@@ -111,7 +112,7 @@ static hr_status_t put_shape(bytecode_writer_t *writer, hr_strbuf_t *text, const
   return bytecode_put_type(writer, text, type->element, in_vhlo);
 }
 
-/* Space, shape and layout. The usual layout is the identity map, which has an encoding as text
+/* Space, shape and layout. The default layout is the identity map, which has an encoding as text
  * only. */
 static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_type_t *type) {
@@ -133,7 +134,7 @@ static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text,
   return st;
 }
 
-/* Scalable dimensions have a code of their own. */
+/* Vectors with scalable dimensions have another code. */
 static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text,
                               const mlir_type_t *type) {
   bytecode_put_var(text, type->scalable ? BUILTIN_TYPE_SCALABLE_VECTOR : BUILTIN_TYPE_VECTOR);
@@ -190,7 +191,7 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text
   }
 }
 
-/* Encoding of the dialect that owns the type: quant, StableHLO or builtin. */
+/* Encoding of the type's own dialect: quant, StableHLO or builtin. */
 static hr_status_t put_dialect_type(bytecode_writer_t *writer, hr_strbuf_t *text,
                                     const mlir_type_t *type) {
   switch (type->kind) {
@@ -246,7 +247,7 @@ static int vhlo_type_code(const mlir_type_t *type, const bytecode_float_t *row) 
   return -1;
 }
 
-/* What follows the code in VHLO's encoding: element, dimensions, lists of types. */
+/* Fields after the code in VHLO's encoding: element, dimensions, lists of types. */
 static hr_status_t put_vhlo_fields(bytecode_writer_t *writer, hr_strbuf_t *text,
                                    const mlir_type_t *type) {
   switch (type->kind) {
@@ -271,7 +272,7 @@ static hr_status_t put_vhlo_fields(bytecode_writer_t *writer, hr_strbuf_t *text,
   }
 }
 
-/* Encoding of VHLO. Errors: UNSUPPORTED if the version that is written does not have the type. */
+/* Encoding of VHLO. Errors: UNSUPPORTED if the written version does not have the type. */
 static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
                                  const mlir_type_t *type) {
   const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
@@ -283,7 +284,7 @@ static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text,
   return put_vhlo_fields(writer, text, type);
 }
 
-/* The dialect whose encoding a type has outside of VHLO; that of put_dialect_type. */
+/* The dialect that encodes the type outside of VHLO; see put_dialect_type. */
 static hr_str_t type_dialect(const mlir_type_t *type) {
   if (type->kind == MLIR_TYPE_TOKEN || type->kind == MLIR_TYPE_FUTURE) return HR_STR("stablehlo");
   return type->kind == MLIR_TYPE_QUANT ? HR_STR("quant") : HR_STR("builtin");
@@ -295,7 +296,7 @@ static bool is_type_text(const mlir_type_t *type) {
          (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
 }
 
-/* Binary encoding if there is one, else text. VHLO has a type of its own for !shape.witness. */
+/* Binary encoding if there is one, else text. VHLO has its own type for !shape.witness. */
 static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t dialect;
@@ -312,7 +313,7 @@ static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *typ
   return bytecode_number_bytes(writer, &writer->types, dialect, true, text, out_number);
 }
 
-/* The number of a type, which is encoded if neither its address nor its bytes are known. */
+/* The number of a type; encodes it if neither its address nor its bytes are known. */
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                  uint32_t *out_number) {
   hr_strbuf_t text;

@@ -1,7 +1,7 @@
-/* A file of bytecode: the operations are written first, which numbers all the strings, attributes,
- * types and blobs that they need, then the tables around them. Equal things get one number: they
- * are found by their address, which is cheap and catches most, and then by their bytes. Sections
- * are built in buffers of their own and concatenated; large elements are copied only then. */
+/* A file of bytecode: the operations are written first, which numbers all strings, attributes,
+ * types and blobs; then the tables. Equal items share a number: they are found by address, which
+ * is cheap and finds most, then by their bytes. Sections are built in separate buffers and
+ * concatenated; only then are large elements copied. */
 #include "mlir/bytecode/bytecode_writer.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 void bytecode_put_byte(hr_strbuf_t *text, uint8_t byte) { hr_strbuf_add_char(text, (char)byte); }
 
-/* 7 bits a byte; the zeros below the lowest one of the first byte count the bytes that follow. */
+/* 7 bits per byte; the trailing zeros of the first byte count the bytes that follow. */
 void bytecode_put_var(hr_strbuf_t *text, uint64_t value) {
   int size = 1;
   while (size < 9 && value >> (7 * size)) size++;
@@ -66,7 +66,7 @@ hr_str_t bytecode_dialect_of(hr_str_t name) {
   return (hr_str_t){name.data, size};
 }
 
-/* Files have few dialects: a linear search. */
+/* Linear search, since files have few dialects. */
 hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name,
                                     uint32_t *out_number) {
   uint32_t string;
@@ -82,7 +82,7 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name,
 }
 
 /* The key is the dialect, the form (binary or text) and the bytes. It is built in the arena, which
- * is rewound if the bytes are known. */
+ * is rewound if the item exists. */
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number) {
@@ -107,8 +107,8 @@ hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t 
   return NULL;
 }
 
-/* Items with elements are few, as these are large: a linear search, which compares to the first
- * byte that differs. */
+/* Linear search, as items with elements are few because they are large. Each comparison stops at
+ * the first byte that differs. */
 hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                      uint32_t dialect, const hr_strbuf_t *bytes, hr_str_t elements,
                                      uint32_t *out_number) {
@@ -127,14 +127,14 @@ hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers
   return NULL;
 }
 
-/* An object may have two encodings, its dialect's and VHLO's. */
+/* Key of an object by address; it may have two encodings, its dialect's and VHLO's. */
 typedef struct address_key {
   const void *address;
   uint64_t in_vhlo;
 } address_key_t;
 
-/* Looks an item up by address. One item may have two numbers: VHLO and other dialects encode it in
- * different ways. The map holds number + 1, so that NULL means absent. */
+/* Looks up an item by address. It may have two numbers, as VHLO and other dialects encode it
+ * differently. The map holds number + 1, so that NULL means absent. */
 bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo,
                           uint32_t *out_number) {
   const address_key_t key = {address, in_vhlo};
@@ -143,8 +143,7 @@ bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address
   return known != NULL;
 }
 
-/* Remembers the number of an object by its address; the tree does not change while it is
- * written. */
+/* Stores the number of an object by its address; the tree does not change while it is written. */
 hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   const void *address, bool in_vhlo, uint32_t number) {
   address_key_t *key;
@@ -156,7 +155,7 @@ hr_status_t bytecode_cache_number(bytecode_writer_t *writer, bytecode_numbers_t 
 
 /* --- sections --- */
 
-/* Dialects with a flag each (no version follows), then names of ops in groups of one dialect. */
+/* Dialects with a flag each (no version follows), then names of ops grouped by dialect. */
 static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
   for (size_t i = 0; i < writer->dialects.count; i++)
@@ -177,7 +176,7 @@ static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
 
 static size_t size_of(const bytecode_written_t *item) { return item->bytes.size + item->rest.size; }
 
-/* Groups of neighbours of one dialect with the sizes of their bytes. */
+/* Runs of items of the same dialect, with the sizes of their bytes. */
 static void put_offsets(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets) {
   const bytecode_written_t *items = numbers->items.data;
   for (size_t i = 0, end; i < numbers->items.count; i = end) {
@@ -223,7 +222,8 @@ static void put_header(const bytecode_writer_t *writer, const mlir_write_options
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
-/* The IR first, as it fills all tables. The bytes of attributes and types remain in their items. */
+/* The IR is built first, as it fills all tables. The bytes of attributes and types remain in their
+ * items. */
 static hr_status_t build_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS]) {
   HR_TRY(bytecode_write_ir(writer, &sections[IR]));
   put_dialects(writer, &sections[DIALECTS]);
@@ -256,9 +256,9 @@ static void copy_items(char **at, const bytecode_numbers_t *numbers) {
   }
 }
 
-/* section := byte id, var length, bytes. The high bit of the id, which would announce an
- * alignment, is never set. Properties are a section since version 5. `file` has the header, and
- * gets the bytes before each section; `ends` are its sizes after each. */
+/* section := byte id, var length, bytes. The high bit of the id (an alignment follows) is never
+ * set. Properties are a section since version 5. `file` holds the header; the head of each section
+ * is appended to it, and `ends` gets its size after each. */
 static size_t put_heads(const bytecode_writer_t *writer, const hr_strbuf_t sections[SECTIONS],
                         hr_strbuf_t *file, size_t ends[SECTIONS]) {
   static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS,   BYTECODE_ATTR_OFFSETS,
@@ -279,7 +279,7 @@ static size_t put_heads(const bytecode_writer_t *writer, const hr_strbuf_t secti
   return total;
 }
 
-/* The file is put together once, in its own buffer, as its elements may be most of the memory. */
+/* The file is assembled once, in its final buffer, as its elements may be most of the memory. */
 static hr_status_t join_sections(const bytecode_writer_t *writer,
                                  const hr_strbuf_t sections[SECTIONS], hr_strbuf_t *file,
                                  hr_buffer_t **out_bytes) {
@@ -311,7 +311,7 @@ static int bytecode_version_of(int vhlo) {
   return version;
 }
 
-/* Checks the version of VHLO, and finds that of the bytecode. */
+/* Checks the version of VHLO and finds the bytecode version for it. */
 static hr_status_t choose_version(const mlir_write_options_t *options, bytecode_writer_t *writer,
                                   int64_t out_version[3]) {
   static const int64_t newest[3] = {VHLO_NEWEST / 100, VHLO_NEWEST % 100, 0};

@@ -67,7 +67,7 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
   return NULL;
 }
 
-/* Looks the float's name up among the element types, by their MLIR names. */
+/* Looks up the float's MLIR name among the element types. */
 bool mlir_float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   for (int dtype = 0; dtype < HR_TUPLE; dtype++) {
     if (!hr_dtype_is_float((hr_dtype_t)dtype) ||
@@ -192,7 +192,7 @@ static hr_status_t parse_symbol(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
-/* An attribute that is stored as text: affine_map<...>, affine_set<...>, strided<...>. */
+/* An attribute stored as text: affine_map<...>, affine_set<...>, strided<...>. */
 static hr_status_t parse_opaque_word(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t word, body;
   const char *text;
@@ -229,8 +229,7 @@ static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out
 
 typedef hr_status_t (*attr_parser_fn)(mlir_parser_t *, const mlir_attr_t **);
 
-/* Parser of an attribute that begins with this word; NULL: a type may begin with it, or nothing
- * does. */
+/* Parser of an attribute that begins with this word; NULL: it may be a type or an error. */
 static attr_parser_fn find_word_parser(const mlir_parser_t *parser) {
   static const struct {
     const char *word;
@@ -301,7 +300,7 @@ static hr_status_t parse_any_attr(mlir_parser_t *parser, const mlir_attr_t **out
   }
 }
 
-/* One level of nesting for each attribute in another. */
+/* Each attribute within another is a nesting level. */
 hr_status_t mlir_parse_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   HR_TRY(mlir_enter(parser));
   hr_status_t st = parse_any_attr(parser, out_attr);

@@ -1,7 +1,7 @@
-/* Decimal digits of floats as MLIR prints them. The number is written as an integer N times a power
- * of ten; of a long N the last decimal digits are dropped first, by a bound from its size in bits,
- * and the rest is rounded to as many digits as are wanted. So the last digit is not always the
- * nearest one, and cannot be had from printf. */
+/* Decimal digits of floats as printed by MLIR. The number is written as an integer N times a power
+ * of ten. Low decimal digits of a long N are dropped first, by a bound from its size in bits, and
+ * the rest is rounded to the wanted number of digits. So the last digit is not always the nearest
+ * one, and differs from printf's. */
 #include <math.h>
 #include <string.h>
 
@@ -58,8 +58,8 @@ static void make_big(double value, big_t *big, int *out_power) {
   for (; exponent < 0; exponent++) multiply(big, 5);
 }
 
-/* Drops low digits that cannot matter for `wanted` ones: a number of b bits has more than 59/196 b
- * digits. */
+/* Drops low digits that do not affect the `wanted` first ones: a number of b bits has more than
+ * 59/196 b digits. */
 static void drop_digits(big_t *big, int wanted, int *power) {
   int needed = (wanted * 196 + 58) / 59;
   int bits = bit_count(big);
@@ -69,7 +69,7 @@ static void drop_digits(big_t *big, int wanted, int *power) {
   *power += dropped;
 }
 
-/* Rounds digits (most significant first) to `wanted`, ties up; without trailing zeros. */
+/* Rounds digits (most significant first) to `wanted`, ties up, and removes trailing zeros. */
 static int round_digits(char *digits, int count, int wanted, int *first_power) {
   bool up = count > wanted && digits[wanted] >= '5';
   if (count > wanted) count = wanted;

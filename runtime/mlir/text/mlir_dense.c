@@ -2,12 +2,12 @@
  *   dense    ::= "dense<" (element | nested | "\"0x" hex "\"")? "> :" type
  *   nested   ::= "[" nested,* "]"            element ::= number | "(" number "," number ")"
  *   array    ::= "array<" type (":" number,*)? ">"
- *   resource ::= "dense_resource<" key "> :" type      its blob is in {-# ... #-} at the file's end
- * The type of a dense literal follows its elements but says how to read them: the parser looks for
- * the closing '>', reads the type, and goes back, which reads the characters twice. Elements are
- * stored as the IR has them: row-major, a byte for types below 8 bits, i1 as bytes 0 and 1. Lists
- * of equal elements become splats, so that attributes that mean the same compare equal. Counts are
- * checked against the length of the text before memory is allocated for them. */
+ *   resource ::= "dense_resource<" key "> :" type    its blob is in {-# ... #-} at the end
+ * The type of a dense literal follows its elements but is needed to read them: the parser finds
+ * the closing '>', reads the type, and goes back, so that the characters are read twice. Elements
+ * are stored as in the IR: row-major, a byte for types below 8 bits, i1 as bytes 0 and 1. Lists of
+ * equal elements become splats, so that attributes with equal meaning compare equal. Counts are
+ * checked against the length of the text before memory is allocated. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "base/decimal.h"
 #include "mlir/text/mlir_parser.h"
 
-/* State of reading one literal's numbers into `to`. */
+/* State while one literal's numbers are read into `to`. */
 typedef struct element_reader {
   mlir_parser_t *parser;
   const mlir_type_t *element; /* element type of the tensor */
@@ -24,14 +24,15 @@ typedef struct element_reader {
   char *to;                   /* address of the next scalar */
 } element_reader_t;
 
-/* Scalar type of the elements, quantised ones by their storage, complex ones by their parts. */
+/* Scalar type of the elements: the storage type of quantised ones, the part type of complex
+ * ones. */
 static const mlir_type_t *scalar_of(const mlir_type_t *element) {
   if (element->kind == MLIR_TYPE_COMPLEX) return scalar_of(element->element);
   return element->kind == MLIR_TYPE_QUANT ? element->quant->storage : element;
 }
 
-/* Prepares a reader. The scalars must have 1, 2, 4 or 8 bytes, and be of a float type that has
- * arithmetic here if they are floats (not tf32, f80, f128). */
+/* Prepares a reader. Scalars must have 1, 2, 4 or 8 bytes; float types must have arithmetic here
+ * (not tf32, f80, f128). */
 static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *element,
                                   element_reader_t *reader) {
   *reader = (element_reader_t){.parser = parser, .element = element};
@@ -45,14 +46,13 @@ static hr_status_t start_elements(mlir_parser_t *parser, const mlir_type_t *elem
              : mlir_expected(parser, "elements of 1 to 64 bits");
 }
 
-/* Little-endian machine assumed: the low bytes of `bits` are the scalar. */
+/* Assumes a little-endian machine: the low bytes of `bits` are the scalar. */
 static void store_scalar(element_reader_t *reader, uint64_t bits) {
   memcpy(reader->to, &bits, reader->part_bytes);
   reader->to += reader->part_bytes;
 }
 
-/* A number with a point, or a bit pattern in hexadecimal; plain integers are refused, as in
- * MLIR. */
+/* A number with a point, or a hexadecimal bit pattern; plain integers are refused, as in MLIR. */
 static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *token, bool negative) {
   char digits[32];
   if (token->kind == MLIR_TOKEN_FLOAT) {
@@ -69,7 +69,8 @@ static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *toke
   return NULL;
 }
 
-/* Whether a number fits its type. Signless types take both readings: 128 : i8 is -128. */
+/* True if the number fits its type. Signless types accept signed and unsigned values: 128 : i8 is
+ * -128. */
 static bool fits_width(uint64_t magnitude, bool negative, const mlir_type_t *type) {
   uint64_t limit = type->width >= 64 ? UINT64_MAX : (UINT64_C(1) << type->width) - 1;
   if (negative) return magnitude <= limit / 2 + 1 && type->signedness != MLIR_UNSIGNED;
@@ -128,7 +129,7 @@ static hr_status_t read_element(element_reader_t *reader) {
   return mlir_take(reader->parser, ')');
 }
 
-/* Brackets as deep as the rank, with as many entries as the sizes say. */
+/* Reads nested brackets: their depth is the rank, the number of entries is the size. */
 static hr_status_t read_nested(element_reader_t *reader, const mlir_type_t *type, int level) {
   if (level == type->rank) return read_element(reader);
   HR_TRY(mlir_take(reader->parser, '['));
@@ -159,7 +160,7 @@ static bool is_i1(const mlir_type_t *element) {
   return element->kind == MLIR_TYPE_INTEGER && element->width == 1;
 }
 
-/* Allocates `count` elements, one of them for a splat; a byte more, as copies of nothing need an
+/* Allocates `count` elements, or one for a splat, plus one byte, so that empty copies have an
  * address. */
 static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t count, bool splat,
                                 void **out_data) {
@@ -172,16 +173,15 @@ static hr_status_t set_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t co
   return NULL;
 }
 
-/* Compares as bytes: NaNs with equal bits are alike, 0 and -0 are not. */
+/* Compares bytes: NaNs with equal bits are alike, 0 and -0 are not. */
 static bool all_alike(const char *data, int64_t count, size_t each) {
   for (int64_t i = 1; i < count; i++)
     if (memcmp(data, data + (size_t)i * each, each)) return false;
   return true;
 }
 
-/* i1 comes as one byte for each value, as bits (lowest first), or as one byte for a splat. A byte
- * alone that is 0xff or 0 is a splat even for up to 8 values, whose bits are then the same either
- * way. */
+/* Unpacks i1: one byte per value, or bits (lowest first), or one byte for a splat. A single byte
+ * 0xff or 0 is a splat, even for up to 8 values, whose bits are then the same. */
 static void unpack_bools(const unsigned char *from, size_t size, int64_t count, unsigned char *to) {
   bool whole = size == (size_t)count;
   bool all = size == 1 && count > 1 && (from[0] == 0xff || from[0] == 0 || count > 8);
@@ -191,7 +191,7 @@ static void unpack_bools(const unsigned char *from, size_t size, int64_t count, 
   }
 }
 
-/* Equal elements become one, as attributes that mean the same must compare equal. */
+/* Reduces equal elements to one, as attributes with equal meaning must compare equal. */
 static void make_splat(mlir_attr_t *attr, int64_t count) {
   if (attr->splat || count < 2 ||
       !all_alike(attr->data, count, mlir_element_bytes(attr->type->element)))
@@ -200,8 +200,8 @@ static void make_splat(mlir_attr_t *attr, int64_t count) {
   attr->element_count = 1;
 }
 
-/* Blobs have the unused high bits of narrow elements masked; signed ones are sign-extended to a
- * byte, as the IR stores them. i1 stays 0 or 1. */
+/* Blobs have the unused high bits of narrow elements cleared; signed ones are sign-extended to a
+ * byte, as in the IR. i1 stays 0 or 1. */
 static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) {
   if (scalar->kind != MLIR_TYPE_INTEGER || scalar->width >= 8 || scalar->width == 1) return;
   int unused = 8 - scalar->width;
@@ -212,8 +212,8 @@ static void extend_narrow(const mlir_type_t *scalar, char *data, int64_t count) 
   }
 }
 
-/* Elements of i1 may be packed eight to a byte, a byte each, or one byte for all; the size
- * decides. Other types have all elements, or one for a splat. */
+/* The size tells whether i1 elements are packed, a byte each, or one byte for all. Other types
+ * have all elements, or one for a splat. */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes,
                                   size_t size, mlir_attr_t *attr) {
   const mlir_type_t *element = type->element;
@@ -249,7 +249,7 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
 
 /* --- hexadecimal blobs --- */
 
-#define IS_HEX 16 /* bit that marks a hexadecimal digit, next to its value */
+#define IS_HEX 16 /* bit that marks a hexadecimal digit in the table, beside its value */
 #define HEX(value) (IS_HEX | (value))
 
 static const uint8_t hex_digits[256] = {
@@ -259,8 +259,8 @@ static const uint8_t hex_digits[256] = {
     ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11), ['C'] = HEX(12), ['D'] = HEX(13),
     ['E'] = HEX(14), ['F'] = HEX(15)};
 
-/* A blob "0x..." through a table; all digits are checked together at the end, which keeps the loop
- * free of branches: weights of models are megabytes of them. */
+/* Decodes a blob "0x..." by a table. All digits are checked together at the end, which keeps the
+ * loop free of branches: weights of models are megabytes of digits. */
 static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
                               size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
@@ -285,8 +285,8 @@ static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned cha
 
 /* --- dense<...> --- */
 
-/* The '>' that ends a dense literal. Elements hold no other '>' but in strings, which have no
- * escapes here; the end of the file if there is none. */
+/* The '>' that ends a dense literal; the end of the file if there is none. Elements contain
+ * another '>' only in strings, which have no escapes here. */
 static const char *find_close(const mlir_lexer_t *lexer, const char *at) {
   for (; at < lexer->end && *at != '>'; at++)
     if (*at == '"') {
@@ -305,16 +305,15 @@ static hr_status_t read_hex_elements(mlir_parser_t *parser, mlir_attr_t *attr) {
   return mlir_lexer_next(&parser->lexer);
 }
 
-/* A tensor without elements may still be written as a splat; its value is read and dropped. */
+/* A tensor without elements may be written as a splat; its value is read and dropped. */
 static hr_status_t read_unused_element(element_reader_t *reader) {
   _Alignas(16) char bytes[32];
   reader->to = bytes;
   return read_element(reader);
 }
 
-/* What is between the brackets, now that the type is known. `room` is the length of that text: a
- * list needs at least a character for each element, so that a hostile type cannot ask for more
- * memory. */
+/* Reads the text between the brackets with the known type. `room` is the length of the text: a
+ * list has at least one character per element, so that a hostile type cannot demand more memory. */
 static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, size_t room) {
   int64_t count;
   void *data;
@@ -339,8 +338,8 @@ static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, siz
   return NULL;
 }
 
-/* dense<elements> : type. The type comes last but is needed first: the lexer is moved past the
- * elements and back. */
+/* dense<elements> : type. The type is last but needed first: the lexer is moved past the elements
+ * and back. */
 hr_status_t mlir_parse_dense(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(HR_NEW(parser->arena, &attr));
@@ -398,7 +397,7 @@ done:
 
 /* --- dense_resource<...> and the resources at the end of the file --- */
 
-/* The blob may follow at the end of the file, so that the attribute waits in `unresolved`. */
+/* The blob may come at the end of the file, so that the attribute is queued in `unresolved`. */
 hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(HR_NEW(parser->arena, &attr));
@@ -418,7 +417,7 @@ hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t *
   return NULL;
 }
 
-/* key: "0x...": the blob is kept as text and decoded when an attribute asks for it. */
+/* key: "0x...": the blob is kept as text and decoded on demand. */
 static hr_status_t parse_resource(mlir_parser_t *parser, bool keep) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING)
@@ -466,8 +465,8 @@ hr_status_t mlir_parse_resources(mlir_parser_t *parser) {
   return mlir_take_kind(parser, MLIR_TOKEN_RESOURCES_END, "'#-}'", NULL);
 }
 
-/* A blob is 4 bytes of alignment and the data. An attribute whose key has no blob stays without
- * data, which the importer refuses. */
+/* A blob is 4 bytes of alignment and the data. An attribute without a blob for its key stays
+ * without data; the importer refuses it. */
 hr_status_t mlir_finish_resources(mlir_parser_t *parser) {
   for (size_t i = 0; i < parser->unresolved.count; i++) {
     mlir_attr_t *attr = parser->unresolved.data[i];

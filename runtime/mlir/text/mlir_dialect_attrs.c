@@ -1,12 +1,12 @@
 /* Attributes of dialects, which begin with '#':
  *   attr   ::= "#" alias | "#" dialect "<" mnemonic (word | "<" fields ">") ">"
- *            | "#" dialect "." mnemonic "<" (fields | word | own) ">" | "#" anything
+ *          | "#" dialect "." mnemonic "<" (fields | word | own) ">" | "#" anything
  *   fields ::= (name "=" value),*
  *   own    ::= conv "[b, 0, f]x[0, i, o]->[b, 0, f]" | bounds "4, ?"
- * Only StableHLO's, CHLO's and MHLO's are taken apart: a word is an enumeration, fields a
- * structure (MLIR_ATTR_ENUM, MLIR_ATTR_STRUCT). In fields, lists of integers become array<i64>.
- * What MHLO shares with the others becomes theirs, as its operations do.
- * All others, those of sdy among them, are kept as text, which the partitioner reads. */
+ * Only StableHLO's, CHLO's and MHLO's attributes are parsed: a word is an enumeration, fields are
+ * a structure (MLIR_ATTR_ENUM, MLIR_ATTR_STRUCT). In fields, lists of integers become array<i64>.
+ * Attributes that MHLO shares with the others are converted to theirs, like its operations.
+ * Attributes of other dialects, such as sdy, are kept as text, which the partitioner reads. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -18,7 +18,7 @@ static hr_status_t add_field(field_list_t *fields, hr_str_t name, const mlir_att
   return NULL;
 }
 
-/* The first character after the '[' that is the current token; 0: the current token is none. */
+/* The first character after the current token '['; 0 if the current token is another one. */
 static char first_in_list(const mlir_parser_t *parser) {
   if (!mlir_at(parser, '[')) return 0;
   const char *at = mlir_peek(parser)->start + 1;
@@ -26,7 +26,8 @@ static char first_in_list(const mlir_parser_t *parser) {
   return at < parser->lexer.end ? *at : 0;
 }
 
-/* A list of integers, or an empty list, which structures have for dimensions only. */
+/* True before a list of integers or an empty list; structures have empty lists for dimensions
+ * only. */
 static bool at_int_list(const mlir_parser_t *parser) {
   char first = first_in_list(parser);
   return first == ']' || first == '-' || (first >= '0' && first <= '9');
@@ -77,7 +78,7 @@ static hr_status_t parse_bare_struct(mlir_parser_t *parser, hr_str_t name,
   return mlir_take(parser, '>');
 }
 
-/* The name decides for axes and sub-axes, the first character of the value for the others. */
+/* The name selects axes and sub-axes, the first character of the value the other forms. */
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                                      const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
@@ -89,8 +90,8 @@ static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name,
                              : mlir_parse_attr(parser, out_attr);
 }
 
-/* "field = value, ..." in any order; MLIR's printers leave a trailing comma where the last field
- * is a default. */
+/* "field = value, ..." in any order; MLIR's printers leave a trailing comma if the last field has
+ * a default value. */
 static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
   for (bool more = !mlir_at(parser, '>'); more && !mlir_at(parser, '>');) {
     hr_str_t name;
@@ -106,8 +107,8 @@ static hr_status_t parse_fields(mlir_parser_t *parser, field_list_t *fields) {
 
 /* --- convolution dimension numbers: [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] --- */
 
-/* One bracket such as [b, 0, 1, f]: the positions of its two labels, and those of the spatial
- * dimensions in the order of their numbers. Each label and each number occurs once. */
+/* One bracket such as [b, 0, 1, f]: the positions of its two labels and of the spatial dimensions
+ * in the order of their numbers. Each label and each number occurs once. */
 static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char second,
                                    int64_t *out_first, int64_t *out_second,
                                    const mlir_attr_t **out_spatial) {
@@ -214,8 +215,7 @@ static hr_status_t parse_type_extensions(mlir_parser_t *parser, const mlir_attr_
 
 /* --- structures and enumerations --- */
 
-/* CHLO's structure of ragged_dot has the fields that mhlo keeps in a structure for the dot within
- * it. */
+/* Moves the fields of mhlo's nested dot structure into the structure of ragged_dot, as in CHLO. */
 static hr_status_t flatten(field_list_t *fields) {
   size_t at = 0;
   while (at < fields->count && fields->data[at].value->kind != MLIR_ATTR_STRUCT) at++;
@@ -229,7 +229,7 @@ static hr_status_t flatten(field_list_t *fields) {
   return NULL;
 }
 
-/* The dialect whose attribute it becomes. */
+/* The dialect to which the attribute is converted. */
 static hr_str_t dialect_of(hr_str_t dialect, hr_str_t mnemonic) {
   if (!hr_str_is(dialect, "mhlo")) return dialect;
   if (hr_str_is(mnemonic, "ragged_dot")) return HR_STR("chlo");
@@ -237,8 +237,8 @@ static hr_str_t dialect_of(hr_str_t dialect, hr_str_t mnemonic) {
   return is_own ? dialect : HR_STR("stablehlo");
 }
 
-/* What follows '<': a notation of its own for three mnemonics, a single word for an enumeration in
- * the spelling of structures ("#stablehlo.precision<HIGH>"), else fields. "raw" before fields is
+/* The text after '<': a special notation for three mnemonics, a single word for an enumeration in
+ * the syntax of structures ("#stablehlo.precision<HIGH>"), else fields. "raw" before fields is
  * skipped. */
 static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic,
                                      const mlir_attr_t **out_attr) {
@@ -248,7 +248,7 @@ static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr
     return mlir_parse_conv_dims(parser, out_attr);
   bool raw;
   HR_TRY(mlir_take_word_if(parser, "raw", &raw));
-  /* "#stablehlo.precision<HIGH>": an enumeration in the spelling of structures. */
+  /* "#stablehlo.precision<HIGH>": an enumeration in the syntax of structures */
   const mlir_token_t word = *mlir_peek(parser);
   if (word.kind == MLIR_TOKEN_WORD && word.text.data + word.text.size < parser->lexer.end &&
       word.text.data[word.text.size] == '>') {
@@ -288,7 +288,8 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
   return mlir_make_enum(parser->arena, owner, name, word, out_attr);
 }
 
-/* "#dialect.name" or "#dialect.name<...>" as it is written. #complex.number has a type after it. */
+/* Keeps the text of "#dialect.name" or "#dialect.name<...>". #complex.number has a type after
+ * it. */
 static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
@@ -311,8 +312,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 
-/* A name without a dot and without '<' can only be an alias, defined before its use unless it is a
- * location's. */
+/* A name without a dot and without '<' can only be an alias. Aliases are defined before their use,
+ * except those of locations. */
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t name;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_HASH, "an attribute", &name));

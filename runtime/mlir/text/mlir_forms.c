@@ -1,9 +1,9 @@
-/* Pretty forms of ops. Most are rows of mlir_forms.def, whose format a small interpreter reads
- * item by item (take_format) and the printer writes again (mlir_print_ops.c), so that both sides
- * agree; the others have a function each (mlir_forms_special.def). An op's form is found by its
- * name in a map that the first op of a file fills.
- * All forms end alike: operands are resolved, attributes sorted into inherent and discardable
- * ones, results made, and written operand types compared with those of the values
+/* Pretty forms of ops. Most are rows of mlir_forms.def; a small interpreter reads a row's format
+ * item by item (take_format) and the printer writes it (mlir_print_ops.c), so that both agree.
+ * Each other form has a function (mlir_forms_special.def). An op's form is found by its name in a
+ * map that the first op of a file fills.
+ * All forms end in the same way: operands are resolved, attributes divided into inherent and
+ * discardable ones, results made, and written operand types compared with those of the values
  * (mlir_form_finish). */
 #include <ctype.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "mlir/text/mlir_forms.h"
 
 #define MAX_ARROW_RESULTS 2
-#define MAX_ARROW_OPERANDS 8 /* operands whose types are compared */
+#define MAX_ARROW_OPERANDS 8 /* most operands whose types are compared */
 
 static const mlir_form_t form_rows[] = {
 #define FORM(op, format, types) {#op, format, MLIR_FORM_##types},
@@ -32,7 +32,7 @@ static void free_state(mlir_form_state_t *state) {
   HR_VEC_FREE(&state->fields);
 }
 
-/* The name is copied: it may stand in a format's item. */
+/* The name is copied, since it may be in a temporary item of a format. */
 hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
                                const mlir_attr_t *value) {
   hr_str_t copy;
@@ -41,7 +41,7 @@ hr_status_t mlir_form_add_attr(mlir_form_state_t *state, const char *name,
   return NULL;
 }
 
-/* An integer attribute of iN, as mlir_forms.def's i64:x and i32:x. */
+/* An integer attribute of type iN, for the items i64:x and i32:x of mlir_forms.def. */
 hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, int64_t value,
                                   int width) {
   const mlir_type_t *type;
@@ -51,7 +51,7 @@ hr_status_t mlir_form_add_integer(mlir_form_state_t *state, const char *name, in
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* The attribute dictionary, if there is one. */
+/* Takes the attribute dictionary, if there is one. */
 hr_status_t mlir_form_take_dict(mlir_form_state_t *state) {
   return mlir_at(state->parser, '{') ? mlir_parse_dict(state->parser, &state->dict) : NULL;
 }
@@ -63,7 +63,7 @@ hr_status_t mlir_form_take_one_use(mlir_form_state_t *state) {
   return NULL;
 }
 
-/* Operands, attributes and results once everything is known. */
+/* Called when operands, attributes and results are all known. */
 hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
                              const mlir_type_t *const *results) {
   const mlir_attr_t *fields;
@@ -74,7 +74,7 @@ hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
   return mlir_set_results(state->parser, state->op, result_count, results);
 }
 
-/* ": (A, B) -> C". The number of operands must be the type's, or its types could not be
+/* ": (A, B) -> C". The number of operands must equal that of the type, since their types are
  * compared. */
 hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
@@ -86,7 +86,7 @@ hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
-/* The types written for the operands: one for each, or one that stands for all. */
+/* Checks the types written for the operands: one for each, or one for all. */
 hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
                                      const mlir_type_t *const *types) {
   mlir_op_t *op = state->op;
@@ -98,7 +98,7 @@ hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
   return NULL;
 }
 
-/* ": T" for operands and result alike, or a function type where they differ. */
+/* ": T" for all operands and the result, or a function type if they differ. */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   if (mlir_at(state->parser, '(')) {
@@ -111,15 +111,15 @@ hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   return mlir_form_check_operands(state, 1, &state->type);
 }
 
-/* ": T" is the result's type; how the operands' follow from it is the op's business. */
+/* ": T" is the result's type; operand types are not checked here. */
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   HR_TRY(mlir_parse_type(state->parser, &state->type));
   return mlir_form_finish(state, 1, &state->type);
 }
 
-/* ": T, T" for each operand. The op has no results, but for optimization_barrier, whose results
- * are its operands. */
+/* ": T, T" for each operand. The op has no results, except optimization_barrier, whose results
+ * have the operands' types. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
   HR_VEC(const mlir_type_t *) types = {0};
   bool more;
@@ -153,7 +153,7 @@ static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_
   return list ? mlir_take(state->parser, ')') : NULL;
 }
 
-/* ": T, U -> R", ": T -> (R, S)", or a function type, or one type that is also the result's */
+/* ": T, U -> R", ": T -> (R, S)", a function type, or one type for operands and result. */
 static hr_status_t finish_arrow(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   const mlir_type_t *results[MAX_ARROW_RESULTS];
@@ -181,7 +181,7 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
                                           : NULL;
 }
 
-/* Reads the types as the row of the form wants them. */
+/* Reads types in the style given by the row of the form. */
 static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t types) {
   switch (types) {
     case MLIR_FORM_SAME:
@@ -200,7 +200,7 @@ static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t type
 
 /* --- the interpreter of formats --- */
 
-/* A word of an enumeration. `names` is "enumeration:attribute", as in the item "enum:k:x". */
+/* A word of an enumeration. `names` is "enumeration:attribute", from the item "enum:k:x". */
 hr_status_t mlir_form_take_enum(mlir_form_state_t *state, const char *names) {
   const char *colon = strchr(names, ':');
   hr_str_t word;
@@ -221,7 +221,7 @@ static hr_status_t take_symbol(mlir_form_state_t *state, const char *name) {
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* A string without a type of its own: a ':' after it starts the op's types. */
+/* A string without a type: a ':' after it starts the op's types. */
 hr_status_t mlir_form_take_text(mlir_form_state_t *state, const char *name) {
   hr_str_t text;
   const mlir_attr_t *attr;
@@ -240,8 +240,8 @@ static bool has_prefix(const char *item, const char *prefix) {
   return strncmp(item, prefix, strlen(prefix)) == 0;
 }
 
-/* An item "kind:name" of a format: the kind decides how the attribute is read; bool and unknown
- * kinds are read as any attribute. */
+/* An item "kind:name" of a format: the kind selects the syntax; bool and unknown kinds have that
+ * of any attribute. */
 static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   const mlir_attr_t *attr;
   const char *name = strchr(item, ':') + 1;
@@ -257,7 +257,7 @@ static hr_status_t take_attr_item(mlir_form_state_t *state, const char *item) {
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* "%", "%*", "A", an attribute, else a word or a character that must stand there. */
+/* "%", "%*", "A", an attribute, else a literal word or character. */
 static hr_status_t take_item(mlir_form_state_t *state, const char *item) {
   if (!strcmp(item, "%")) return mlir_form_take_one_use(state);
   if (!strcmp(item, "%*")) return mlir_parse_uses(state->parser, &state->uses);
@@ -267,7 +267,7 @@ static hr_status_t take_item(mlir_form_state_t *state, const char *item) {
   return is_word ? mlir_take_word(state->parser, item) : mlir_take(state->parser, item[0]);
 }
 
-/* Also false for an item that does not fit `item`, which the table does not have. */
+/* False at the end, and for an item longer than `item`, which does not occur in the table. */
 bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
   while (**format == ' ') (*format)++;
   size_t size = strcspn(*format, " ");
@@ -319,7 +319,7 @@ bool mlir_op_is_isolated(hr_str_t name) {
 #define CUSTOM_COUNT (sizeof custom_forms / sizeof *custom_forms)
 #define ROW_COUNT (sizeof form_rows / sizeof *form_rows)
 
-/* The map's values are 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row. */
+/* Values of the map: 1 + the index of a custom form, or 1 + CUSTOM_COUNT + the index of a row. */
 static hr_status_t list_forms(hr_map_t *forms) {
   for (uintptr_t i = 0; i < CUSTOM_COUNT; i++)
     HR_TRY(hr_map_put(forms, hr_str_from(custom_forms[i].op), (void *)(i + 1), NULL));
@@ -328,7 +328,7 @@ static hr_status_t list_forms(hr_map_t *forms) {
   return NULL;
 }
 
-/* A form of its own, a row of the table, or the check dialect, all of whose ops share one form. */
+/* A custom form, a row of the table, or the check dialect, whose ops share one form. */
 static hr_status_t parse_form(mlir_form_state_t *state) {
   hr_str_t name = state->op->name;
   hr_map_t *forms = &state->parser->forms;
@@ -351,7 +351,7 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
                     HR_STR_ARGS(name));
 }
 
-/* The lists of the state grow outside the arena and end here, on errors too. */
+/* The lists of the state grow outside the arena and are freed here, after errors too. */
 hr_status_t mlir_parse_pretty_op(mlir_parser_t *parser, mlir_op_t *op) {
   mlir_form_state_t state = {.parser = parser, .op = op};
   hr_status_t st = parse_form(&state);

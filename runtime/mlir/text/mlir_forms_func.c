@@ -1,14 +1,15 @@
 /* Pretty forms of functions, modules and the larger ops of sdy:
- *   func   ::= visibility? @name "(" parameters ")" ("->" results)? ("attributes" dict)? region?
+ *   func       ::= visibility? @name "(" parameters ")" ("->" results)? ("attributes" dict)?
+ *                  region?
  *   parameters ::= ((%name ":")? type dict? location?),*
- *   module ::= @name? ("attributes" dict)? region
- *   mesh   ::= @name "=" "<" text ">"        manual ::= "(" operands ")" shardings* "(" parameters
- * ")" ... A signature becomes the attributes function_type, arg_attrs and res_attrs. Shardings and
- * axes are kept as text, which the partitioner reads. */
+ *   module     ::= @name? ("attributes" dict)? region
+ *   mesh       ::= @name "=" "<" text ">"
+ *   manual     ::= "(" operands ")" shardings* "(" parameters ")" ...
+ * A signature becomes the attributes function_type, arg_attrs and res_attrs. Shardings and axes
+ * are kept as text, which the partitioner reads. */
 #include "mlir/text/mlir_form_parser.h"
 
-/* Parameters and results while they are read; the lists of attributes are as long as those beside
- * them. */
+/* Parameters and results being read; each list of attributes is as long as its list of types. */
 typedef struct signature {
   HR_VEC(mlir_arg_t) args;
   HR_VEC(const mlir_attr_t *) arg_attrs;
@@ -25,7 +26,7 @@ static void free_signature(signature_t *signature) {
   HR_VEC_FREE(&signature->result_attrs);
 }
 
-/* The dictionary, or an empty one: lists of them have an entry for each parameter. */
+/* A dictionary, or an empty one if there is none: lists have an entry for each parameter. */
 static hr_status_t take_optional_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict) {
   return mlir_at(parser, '{') ? mlir_parse_dict(parser, out_dict)
                               : mlir_make_dict(parser->arena, 0, NULL, out_dict);
@@ -147,7 +148,7 @@ static hr_status_t place_arguments(mlir_parser_t *parser, const signature_t *sig
 }
 
 /* func.func visibility @name(parameters) -> results attributes {..} {body}. The attributes are
- * finished before the body is read, so that a declaration and a definition differ in their region
+ * finished before the body is read, so that declarations and definitions differ in their region
  * only. */
 static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
@@ -170,7 +171,7 @@ static hr_status_t parse_func_with(mlir_form_state_t *state, signature_t *signat
   return mlir_set_regions(parser, state->op, 1, &region);
 }
 
-/* The signature's lists are freed here, on errors too. */
+/* The signature's lists are freed here, after errors too. */
 hr_status_t mlir_form_parse_func(mlir_form_state_t *state) {
   signature_t signature = {0};
   hr_status_t st = parse_func_with(state, &signature);
@@ -235,8 +236,7 @@ static hr_status_t take_sdy_operands(mlir_form_state_t *state) {
   return mlir_take(state->parser, ')');
 }
 
-/* (%arg: T) {..} {attributes} : types. The region's arguments have local types, hence it is
- * isolated and names them itself. */
+/* (%arg: T) {..} {attributes} : types. The region is isolated: its arguments have local types. */
 static hr_status_t parse_sdy_body(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   mlir_region_t *region;
@@ -265,7 +265,7 @@ hr_status_t mlir_form_parse_sdy_manual(mlir_form_state_t *state) {
   return st;
 }
 
-/* Like a manual computation, with a name, and shardings that may be absent. */
+/* Like a manual computation, with a name and optional shardings. */
 static hr_status_t parse_sdy_named_with(mlir_form_state_t *state, signature_t *signature) {
   mlir_parser_t *parser = state->parser;
   static const char *const lists[] = {"in_shardings", "out_shardings"};

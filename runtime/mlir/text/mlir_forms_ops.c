@@ -1,13 +1,13 @@
 /* Pretty forms of single ops: constants, slices, comparisons, products, convolutions, calls. Each
- * function reads the text after the op's name, as the comment above it shows, and ends with one of
- * the mlir_form_finish functions. Lists that have at most a rank's entries are on the stack.
- * Source: StableHLO's assembly formats (AssemblyFormat.cpp, StablehloOps.td). */
+ * function reads the text after the op's name, shown in the comment above it, and ends with one of
+ * the mlir_form_finish functions. Lists of at most the rank's length are on the stack. Source:
+ * StableHLO's assembly formats (AssemblyFormat.cpp, StablehloOps.td). */
 #include "mlir/text/mlir_form_parser.h"
 
 #include <string.h>
 
-/* {attrs} dense<...> : T, or () <{value = ...}> : () -> T, where the result's type may differ from
- * the value's (quantised constants). */
+/* {attrs} dense<...> : T, or () <{value = ...}> : () -> T, whose result type may differ from the
+ * value's (quantised constants). */
 hr_status_t mlir_form_parse_constant(mlir_form_state_t *state) {
   const mlir_attr_t *value;
   if (mlir_at(state->parser, '(')) {
@@ -26,7 +26,7 @@ hr_status_t mlir_form_parse_constant(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &value->type);
 }
 
-/* %x [0:4:2, 1:3]: start, limit and stride of each dimension; a stride of 1 is left out. */
+/* %x [0:4:2, 1:3]: start, limit and stride of each dimension; a stride of 1 is omitted. */
 hr_status_t mlir_form_parse_slice(mlir_form_state_t *state) {
   int64_t starts[HR_MAX_RANK], limits[HR_MAX_RANK], strides[HR_MAX_RANK];
   int rank = 0;
@@ -69,8 +69,7 @@ hr_status_t mlir_form_parse_compare(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-/* %p, %a, %b : predicate, T; or a function type, where the types of %a, %b and the result
- * differ. */
+/* %p, %a, %b : predicate, T; or a function type, if the types of %a, %b and the result differ. */
 hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
@@ -89,7 +88,7 @@ hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
   return mlir_form_check_operands(state, 3, types);
 }
 
-/* %x, format = e5m10: bits of exponent and mantissa in one word. */
+/* %x, format = e5m10: bits of exponent and mantissa in one word */
 hr_status_t mlir_form_parse_reduce_precision(mlir_form_state_t *state) {
   hr_str_t format;
   int exponent = 0;
@@ -119,7 +118,7 @@ hr_status_t mlir_form_parse_get_tuple_element(mlir_form_state_t *state) {
   return mlir_form_finish_function(state);
 }
 
-/* The state is a tensor<2xui64>, which is not written. */
+/* The state is always a tensor<2xui64>, which is not in the text. */
 hr_status_t mlir_form_parse_rng_state(mlir_form_state_t *state) {
   static const int64_t size = 2;
   const mlir_type_t *element, *type;
@@ -129,8 +128,7 @@ hr_status_t mlir_form_parse_rng_state(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &type);
 }
 
-/* [HIGH, DEFAULT] as an array of #stablehlo<precision ...>; an op has one for each of two
- * operands. */
+/* [HIGH, DEFAULT] as an array of #stablehlo<precision ...>, one for each of two operands. */
 static hr_status_t take_precision(mlir_form_state_t *state) {
   const mlir_attr_t *items[8], *array;
   int count = 0;
@@ -168,7 +166,7 @@ static hr_status_t take_algorithm(mlir_form_state_t *state) {
   return mlir_form_add_attr(state, "algorithm", algorithm);
 }
 
-/* "= [..] x [..]" into two fields, left and right operand. */
+/* "= [..] x [..]" as two fields, for the left and the right operand. */
 static hr_status_t take_dims_pair(mlir_form_state_t *state, mlir_named_attr_t *left,
                                   mlir_named_attr_t *right) {
   HR_TRY(mlir_take(state->parser, '='));
@@ -268,8 +266,8 @@ static hr_status_t take_bools(mlir_form_state_t *state, const mlir_attr_t **out_
   return mlir_make_integer_type(state->parser->arena, 1, MLIR_SIGNLESS, &attr->type);
 }
 
-/* One part of a convolution's window, and the attribute that it is: stride, pad, lhs_dilate,
- * rhs_dilate or reverse. */
+/* One part of a convolution's window with its attribute: stride, pad, lhs_dilate, rhs_dilate or
+ * reverse. */
 static hr_status_t take_window_part(mlir_form_state_t *state) {
   hr_str_t word;
   const mlir_attr_t *attr;

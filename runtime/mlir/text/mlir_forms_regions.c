@@ -1,13 +1,14 @@
 /* Pretty forms of ops with regions: reduce, while, scan, and the returns that end regions.
  *   reduce ::= ("(" %x "init:" %i ")"),* ("applies" op)? "across dimensions =" [d,*] dict?
  *              ":" type (("reducer" "(" %a ":" T, %b ":" T ")"*) region)?
- *   while  ::= "(" (%name "=" %init),* ")" (":" types)? ("attributes" dict)? "cond" region "do"
- * region The arguments of the regions are named by the op's own syntax, not by labels of blocks. */
+ *   while  ::= "(" (%name "=" %init),* ")" (":" types)? ("attributes" dict)? "cond" region
+ *              "do" region
+ * The arguments of the regions are named by the op's own syntax, not by labels of blocks. */
 #include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_form_parser.h"
 
-/* Builds the body that "applies op" stands for: ^bb(%a: T, %b: T): %r = op %a, %b : T; return %r,
- * where T is a scalar of the operand's element type. Its ops have the place of the reduce. */
+/* Builds the body for "applies op": ^bb(%a: T, %b: T): %r = op %a, %b : T; return %r, where T is a
+ * scalar of the operand's element type. Its ops have the location of the reduce. */
 static hr_status_t build_applied_body(mlir_form_state_t *state, hr_str_t op_name,
                                       const mlir_type_t *element) {
   mlir_parser_t *parser = state->parser;
@@ -55,7 +56,8 @@ static hr_status_t take_arg_pair(mlir_form_state_t *state, mlir_arg_t pair[2]) {
   return mlir_take(state->parser, ')');
 }
 
-/* reducer(%a: T, %b: T) ... {body}: pairs of arguments become accumulators first, then inputs. */
+/* reducer(%a: T, %b: T) ... {body}: pairs of arguments are reordered to accumulators, then
+ * inputs. */
 static hr_status_t parse_reducer(mlir_form_state_t *state, int count) {
   mlir_arg_t *args, pair[2];
   mlir_region_t *region;
@@ -118,7 +120,7 @@ hr_status_t mlir_form_parse_reduce(mlir_form_state_t *state) {
   return st;
 }
 
-/* Names of a loop's values, which both of its regions use for their arguments. */
+/* Names of a loop's values, used for the arguments of both regions. */
 typedef HR_VEC(hr_str_t) names_t;
 
 /* (%name = %init, ...) */
@@ -135,7 +137,7 @@ static hr_status_t take_loop_state(mlir_form_state_t *state, names_t *names) {
   return mlir_take(state->parser, ')');
 }
 
-/* Both regions have the loop's values as arguments, of the types that are written once. */
+/* Both regions have the loop's values as arguments; the types are written once. */
 static hr_status_t parse_while_with(mlir_form_state_t *state, names_t *names) {
   mlir_parser_t *parser = state->parser;
   mlir_arg_t *args;
@@ -170,7 +172,7 @@ hr_status_t mlir_form_parse_while(mlir_form_state_t *state) {
   return st;
 }
 
-/* %a, %b : T, T; or nothing. One type cannot stand for several values here, as it can elsewhere. */
+/* %a, %b : T, T; or nothing. Unlike in other forms, one type cannot stand for several values. */
 hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
@@ -180,7 +182,7 @@ hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
                     state->type_count);
 }
 
-/* The numbers of inputs and carries, as MLIR stores groups of operands or results. */
+/* The numbers of inputs and carries, in MLIR's form of segment sizes. */
 static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first,
                                 size_t second) {
   static const mlir_type_t i32 = {.kind = MLIR_TYPE_INTEGER, .width = 32};
@@ -189,8 +191,8 @@ static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size
   void *copy;
   HR_TRY(HR_NEW(state->parser->arena, &attr));
   HR_TRY(hr_arena_copy(state->parser->arena, sizes, sizeof sizes, &copy));
-  *attr = (mlir_attr_t){
-      .kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .element_count = 2, .data = copy};
+  *attr =
+      (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .element_count = 2, .data = copy};
   return mlir_form_add_attr(state, name, attr);
 }
 

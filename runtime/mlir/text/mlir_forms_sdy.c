@@ -1,5 +1,5 @@
-/* Pretty forms of the sdy dialect beside meshes, constraints and manual computations. Shardings and
- * lists of axes are kept as the text between their brackets; the partitioner reads them. */
+/* Pretty forms of the sdy dialect, except meshes, constraints and manual computations. Shardings
+ * and lists of axes are kept as the text between their brackets; the partitioner reads them. */
 #include "mlir/text/mlir_form_parser.h"
 #include "mlir/text/mlir_parser.h"
 
@@ -10,7 +10,7 @@ static hr_status_t add_text(mlir_form_state_t *state, const char *name, hr_str_t
   return mlir_form_add_attr(state, name, attr);
 }
 
-/* The text of a bracketed list, brackets included; other brackets in it need not balance. */
+/* The text of a bracketed list with its brackets; other brackets inside need not balance. */
 static hr_status_t take_bracketed(mlir_parser_t *parser, char open, char close, hr_str_t *out) {
   if (!mlir_at(parser, open)) return mlir_expected(parser, open == '[' ? "'['" : "'{'");
   const char *start = mlir_peek(parser)->start, *stop = start;
@@ -26,7 +26,7 @@ static hr_status_t take_bracketed(mlir_parser_t *parser, char open, char close, 
   return NULL;
 }
 
-/* name=<...>, if it is there; the text between the angle brackets. */
+/* The text between the angle brackets of an optional name=<...>. */
 static hr_status_t take_sharding(mlir_form_state_t *state, const char *name) {
   bool there;
   hr_str_t text;
@@ -47,7 +47,8 @@ hr_status_t mlir_form_parse_sdy_group(mlir_form_state_t *state) {
   return mlir_form_finish_list(state);
 }
 
-/* sdy.propagation_barrier %x allowed_direction=FORWARD : T. The attribute is the word's number. */
+/* sdy.propagation_barrier %x allowed_direction=FORWARD : T. The attribute is the number of the
+ * word. */
 hr_status_t mlir_form_parse_sdy_barrier(mlir_form_state_t *state) {
   static const char *const words[] = {"NONE", "FORWARD", "BACKWARD", "BOTH"};
   bool there = false;
@@ -71,7 +72,7 @@ hr_status_t mlir_form_parse_sdy_edge(mlir_form_state_t *state) {
   return mlir_form_finish_result(state);
 }
 
-/* The attribute that holds the list of axes. */
+/* Name of the attribute for the list of axes. */
 static const char *axes_name(hr_str_t op) {
   static const char *const names[][2] = {{"sdy.all_gather", "gathering_axes"},
                                          {"sdy.all_slice", "slicing_axes"},
@@ -83,9 +84,9 @@ static const char *axes_name(hr_str_t op) {
   return "axes";
 }
 
-/* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T, and its kin with {"m"} or
- * without a list. One list at most, before the operand: a second one is refused by the step that
- * follows, as it would replace the first. */
+/* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T. Similar ops have a list {"m"}
+ * or none. At most one list comes before the operand: a second one would replace the first, and
+ * the next step refuses it. */
 hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   hr_str_t list = {NULL, 0};

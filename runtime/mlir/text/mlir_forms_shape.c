@@ -1,12 +1,12 @@
-/* Pretty forms of the check, shape, arith and tensor dialects, as StableHLO's own tests and
- * programs of dynamic sizes use them. Where the text leaves out a result's type, it follows from
- * the op: a witness, an index, an element. */
+/* Pretty forms of the check, shape, arith and tensor dialects, which StableHLO's tests and
+ * programs of dynamic sizes use. A result type missing in the text follows from the op: a witness,
+ * an index, an element. */
 #include "mlir/text/mlir_form_parser.h"
 
 #include <string.h>
 
-/* A number of a check op may have a type after ':', which also starts the types of the op: only "
- * f64" and " ui64" right after it are the number's, and are read and dropped. */
+/* A number of a check op. A ':' after it starts its own type or the types of the op: only " f64"
+ * and " ui64" directly after it are the number's; they are read and dropped. */
 static hr_status_t take_plain_number(mlir_form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   mlir_attr_t *attr;
@@ -76,7 +76,7 @@ hr_status_t mlir_form_parse_const_shape(mlir_form_state_t *state) {
   return mlir_form_finish_result(state);
 }
 
-/* arith.index_cast %a : T to U, and tensor.cast; the operand's type is not compared. */
+/* arith.index_cast %a : T to U, and tensor.cast; the operand's type is not checked. */
 hr_status_t mlir_form_parse_cast(mlir_form_state_t *state) {
   HR_TRY(mlir_form_take_one_use(state));
   HR_TRY(mlir_form_take_dict(state));
@@ -87,9 +87,10 @@ hr_status_t mlir_form_parse_cast(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &state->type);
 }
 
-/* --- shape and tensor: types of results that the text leaves out --- */
+/* --- shape and tensor: result types that are missing in the text --- */
 
-/* Finishes an op with one result of a type that the text leaves out; `name` is for opaque ones. */
+/* Finishes an op with one result whose type is not in the text; `name` is that of an opaque
+ * type. */
 static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, const char *name) {
   mlir_type_t *type;
   HR_TRY(HR_NEW(state->parser->arena, &type));
@@ -99,7 +100,7 @@ static hr_status_t finish_as(mlir_form_state_t *state, mlir_type_kind_t kind, co
   return mlir_form_finish(state, 1, &result);
 }
 
-/* {attrs} : T, T after operands. The types are read and not compared; state->type is the last
+/* {attrs} : T, T after operands. The types are read but not compared; state->type is the last
  * one. */
 static hr_status_t skip_types(mlir_form_state_t *state) {
   bool more;
@@ -139,7 +140,7 @@ hr_status_t mlir_form_parse_const_witness(mlir_form_state_t *state) {
   return finish_as(state, MLIR_TYPE_OPAQUE, "shape.witness");
 }
 
-/* shape.assuming %w -> (T, U) { ... shape.assuming_yield %a, %b : T, U }; without "->" no
+/* shape.assuming %w -> (T, U) { ... shape.assuming_yield %a, %b : T, U }; without "->" it has no
  * results. */
 hr_status_t mlir_form_parse_assuming(mlir_form_state_t *state) {
   const mlir_type_t *results[16];

@@ -1,8 +1,7 @@
-/* Lexer of MLIR text. One token at a time, texts point into the source; only strings with escapes
- * are copied. Positions are not counted while reading: lines are counted from the last position
- * that was asked for, which makes plain reading a single pass over the bytes.
- * Shapes ("4x?x5xf32") are not words of the language; the parser of types restarts the lexer
- * inside them. */
+/* Lexer of MLIR text. One token at a time; texts point into the source, except strings with
+ * escapes, which are copied. Line numbers are not tracked: a position counts lines from the last
+ * requested position, so that plain reading is a single pass over the bytes.
+ * Shapes ("4x?x5xf32") are not tokens; the parser of types restarts the lexer inside them. */
 #include "mlir/text/mlir_lexer.h"
 
 #include <ctype.h>
@@ -18,8 +17,8 @@ void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t 
                           .line = 1};
 }
 
-/* Lines are counted from the last position asked for; going back starts over, which only messages
- * do. */
+/* Counts lines from the last requested position; only messages ask for an earlier one, which
+ * starts over. */
 hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
   const char *at = lexer->token.start ? lexer->token.start : lexer->at;
   if (at < lexer->counted) {
@@ -37,7 +36,7 @@ hr_pos_t mlir_lexer_pos(mlir_lexer_t *lexer) {
   return (hr_pos_t){lexer->source, lexer->line, (uint32_t)(at - lexer->line_start) + 1};
 }
 
-/* The place is the token's start, or the current byte where no token has begun. */
+/* The position is the token's start, or the current byte if no token has begun. */
 static hr_status_t lex_error(mlir_lexer_t *lexer, const char *message) {
   hr_pos_t pos = mlir_lexer_pos(lexer);
   return hr_error_at(HR_INVALID, &pos, "%s", message);
@@ -58,21 +57,21 @@ static void skip_blanks(mlir_lexer_t *lexer) {
   }
 }
 
-/* Comparisons rather than isalnum, which is a call: this is the hot loop of the lexer. */
+/* Comparisons instead of isalnum(), which is a call: this is the lexer's hot loop. */
 static inline bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
          c == '$' || c == '.';
 }
 
-/* 0 to 15, or -1 for a character that is no hexadecimal digit. */
+/* 0 to 15, or -1 if not a hexadecimal digit. */
 static int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One escape after the backslash: \" \\ \n \t or two hex digits; the number of characters read, 0
- * if it is none. */
+/* Decodes the escape after a backslash: \" \\ \n \t or two hex digits. Returns the number of
+ * characters read; 0: invalid. */
 static int unescape(const char *at, const char *end, char *out) {
   if (at >= end) return 0;
   switch (*at) {
@@ -94,13 +93,13 @@ static int unescape(const char *at, const char *end, char *out) {
   return 2;
 }
 
-/* Reads a string from after its opening quote. One without escapes is not copied: the token points
- * into the source. A string may not hold a line break. */
+/* Reads a string after its opening quote. Without escapes it is not copied: the token points into
+ * the source. Strings cannot contain a line break. */
 static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   const char *start = lexer->at;
   const char *at = start;
   bool escaped = false;
-  /* Blobs have no escapes: what memchr finds to be plain is not looked at byte by byte. */
+  /* blobs have no escapes: memchr finds their end without a loop over bytes */
   const char *quote = memchr(at, '"', (size_t)(lexer->end - at));
   size_t room = quote ? (size_t)(quote - at) : 0;
   if (quote && !memchr(at, '\\', room) && !memchr(at, '\n', room)) at = quote;
@@ -162,8 +161,9 @@ static void skip_digits(mlir_lexer_t *lexer) {
   while (lexer->at < lexer->end && isdigit((unsigned char)*lexer->at)) lexer->at++;
 }
 
-/* INTEGER ::= digits | "0x" hex+    FLOAT ::= digits "." digits* ([eE] [+-]? digits)? A float
- * needs its point. "0x" before a non-digit is the integer 0, as in the shape "0x3xf32". */
+/* INTEGER ::= digits | "0x" hex+    FLOAT ::= digits "." digits* ([eE] [+-]? digits)?
+ * A float requires its point. "0x" before a non-digit is the integer 0, as in the shape
+ * "0x3xf32". */
 static void lex_number(mlir_lexer_t *lexer) {
   const char *start = lexer->at;
   lexer->token.kind = MLIR_TOKEN_INTEGER;
@@ -196,7 +196,7 @@ static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
   return !text[2] || (lexer->end - lexer->at >= 3 && lexer->at[2] == text[2]);
 }
 
-/* Longer punctuation first, then names with a sigil, then single characters. */
+/* Order: longer punctuation, names with a sigil, single characters. */
 static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   static const struct {
     const char text[4];
@@ -218,7 +218,7 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
     case '^':
       return lex_suffix(lexer, MLIR_TOKEN_BLOCK);
     case '#':
-      /* "%0#1": a bare '#' before a number selects one of several results. */
+      /* "%0#1": a bare '#' before a number selects one of several results */
       if (lexer->at + 1 < lexer->end && isdigit((unsigned char)lexer->at[1])) break;
       return lex_suffix(lexer, MLIR_TOKEN_HASH);
     case '!':
@@ -233,7 +233,7 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   return NULL;
 }
 
-/* The first character after the blanks decides the kind; words and names are ASCII. */
+/* The first character after the blanks selects the kind of token; words and names are ASCII. */
 hr_status_t mlir_lexer_next(mlir_lexer_t *lexer) {
   skip_blanks(lexer);
   lexer->token = (mlir_token_t){.kind = MLIR_TOKEN_END, .start = lexer->at};

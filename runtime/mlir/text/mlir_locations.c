@@ -1,16 +1,17 @@
-/* Locations: the tree keeps their text, as it stands between the parentheses of loc(...).
+/* Locations: the tree keeps their text between the parentheses of loc(...).
  *   %0 = stablehlo.add %a, %b : tensor<f32> loc(#loc2)      an alias, defined at the file's end
  *   #loc1 = loc("model.py":12:3)
  *   #loc2 = loc("add"(#loc1))                               aliases refer to aliases
- * Each alias is written out once, to loc("add"("model.py":12:3)), and shared by the ops that name
- * it. Chains of call sites double with each level when they are written out: a text beyond
- * LOCATION_MAX keeps the innermost place, so that the cost stays linear in the file. */
+ * Each alias is expanded once, to loc("add"("model.py":12:3)), and shared by the ops that name it.
+ * Expanded chains of call sites double with each level: a text beyond LOCATION_MAX is cut to its
+ * innermost place, so that the cost is linear in the file. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
 
-#define LOCATION_MAX 2048 /* bytes of a chain of calls; longer ones keep their innermost place */
-#define ALIAS_DEPTH 200   /* aliases within aliases */
+#define LOCATION_MAX \
+  2048 /* bytes of a chain of calls; longer ones are cut to their innermost place */
+#define ALIAS_DEPTH 200 /* nesting of aliases */
 
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *text, int depth);
 
@@ -36,14 +37,15 @@ static bool alias_number(const mlir_parser_t *parser, hr_str_t name, size_t *out
   return true;
 }
 
-/* Only names such as "loc" and "loc12", which MLIR's printer makes up, are resolved late. */
+/* True for names that MLIR's printer generates, such as "loc" and "loc12"; only these are resolved
+ * late. */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name) {
   size_t number;
   return alias_number(parser, name, &number);
 }
 
-/* The attribute that all ops share which name this alias; its text is "unknown" until it is
- * defined. */
+/* The attribute shared by all ops that name this alias; its text is "unknown" until the
+ * definition. */
 static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t *alias,
                                    mlir_attr_t **out_location) {
   if (!alias->attr) {
@@ -55,7 +57,7 @@ static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t 
   return NULL;
 }
 
-/* The table's entry for a name; NULL if the name has no number or none as high was met. */
+/* The table's entry for a name; NULL if the name has no number or is beyond the table. */
 static mlir_location_alias_t *numbered_alias(mlir_parser_t *parser, hr_str_t name) {
   size_t number;
   bool seen = alias_number(parser, name, &number) && number < parser->location_aliases.count;
@@ -69,7 +71,7 @@ hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_att
   return NULL;
 }
 
-/* Extends the table up to `number`; entries that no file line defines stay empty. */
+/* Extends the table up to `number`; entries without a definition stay empty. */
 static hr_status_t new_alias(mlir_parser_t *parser, size_t number,
                              mlir_location_alias_t **out_alias) {
   while (parser->location_aliases.count <= number)
@@ -95,7 +97,7 @@ static hr_status_t take_location(mlir_parser_t *parser, hr_str_t *out_text) {
   return NULL;
 }
 
-/* Ops that name nothing but an alias share its location. */
+/* Ops whose location is only an alias share the alias's attribute. */
 hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t text;
   mlir_attr_t *attr;
@@ -115,7 +117,7 @@ hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_a
   return NULL;
 }
 
-/* Ops that named the alias before its definition get its text now. */
+/* Sets the text in the attribute that ops before the definition already share. */
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name) {
   size_t number = 0;
   mlir_location_alias_t *alias;
@@ -140,7 +142,7 @@ static size_t plain_part(hr_str_t text) {
   return text.size;
 }
 
-/* Text of the alias at `at`, empty if it is no location. *out_size is the size of its name. */
+/* Text of the alias at `at`, empty if it is not a location. *out_size is the size of its name. */
 static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, size_t *out_size,
                               hr_str_t *out_text) {
   size_t size = 1;
@@ -159,7 +161,7 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
   return NULL;
 }
 
-/* Copies `from` with its aliases replaced. *out_whole is false if one of them is no location
+/* Copies `from` with its aliases expanded. *out_whole is false if one of them is not a location
  * (metadata of other tools), which drops the whole location; *out_first is the first alias's
  * text. */
 static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text,
@@ -180,8 +182,8 @@ static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr
   return hr_strbuf_finish(text);
 }
 
-/* Replaces the aliases in a location's text. Meanwhile the text is "unknown", which is also what
- * an alias that leads back to itself finds. */
+/* Expands the aliases in a location's text. Meanwhile the text is "unknown", also for cycles of
+ * aliases. */
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
   hr_str_t first = {"", 0};
   hr_str_t from = *location;
@@ -189,7 +191,7 @@ static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int de
   bool whole;
   if (depth > ALIAS_DEPTH) *location = HR_STR("unknown");
   if (plain_part(*location) == location->size) return NULL;
-  *location = HR_STR("unknown"); /* for an alias that leads back here */
+  *location = HR_STR("unknown"); /* what a cycle of aliases finds */
   hr_strbuf_init(&text);
   hr_status_t st = write_out(parser, from, depth, &text, &first, &whole);
   if (!st && whole && text.size > LOCATION_MAX && from.size > 9 &&
@@ -201,7 +203,7 @@ static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int de
   return st;
 }
 
-/* An op that names nothing but an alias shares the alias's location instead of a copy. */
+/* If the op's location is only an alias, it shares the alias's attribute instead of a copy. */
 static hr_status_t finish_op(mlir_parser_t *parser, mlir_op_t *op) {
   if (!op->location || op->location->kind != MLIR_ATTR_LOCATION || !op->location->text.size)
     return NULL;

@@ -18,7 +18,7 @@
 #include "mlir/text/mlir_print.h"
 #include "mlir/text/mlir_scope.h"
 
-#define MAX_RESULTS 1000000 /* results that one name may stand for: "%a:1000000" */
+#define MAX_RESULTS 1000000 /* most results of one name, "%a:1000000" */
 
 /* --- regions --- */
 
@@ -44,7 +44,7 @@ done:
   return st;
 }
 
-/* Arguments without names are made by forms such as "applies op"; nothing can name them. */
+/* Forms such as "applies op" make arguments without names, to which the text cannot refer. */
 hr_status_t mlir_add_block_args(mlir_parser_t *parser, mlir_block_t *block, int count,
                                 const mlir_arg_t *args) {
   HR_TRY(HR_NEW_ARRAY(parser->arena, count, &block->args));
@@ -84,8 +84,8 @@ static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *r
   return NULL;
 }
 
-/* An entry block, with or without a label, and labelled blocks. Arguments that the op's own syntax
- * gives (functions, loops) belong to the entry block, which then has no label: the first label
+/* An entry block, with or without a label, and labelled blocks. Arguments given by the op's own
+ * syntax (functions, loops) belong to the entry block, which then has no label: the first label
  * starts another block. */
 static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count,
                                      const mlir_arg_t *args) {
@@ -100,8 +100,8 @@ static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *regio
   return mlir_take(parser, '}');
 }
 
-/* The scope lives on the stack while its region is parsed; names of an isolated region do not see
- * those around it. */
+/* The scope is on the stack while its region is parsed; an isolated region does not see outer
+ * names. */
 hr_status_t mlir_parse_region(mlir_parser_t *parser, mlir_region_t *region, bool isolated,
                               int arg_count, const mlir_arg_t *args) {
   mlir_scope_t scope = {.outer = isolated ? NULL : parser->scope};
@@ -170,7 +170,7 @@ hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count,
   return NULL;
 }
 
-/* Operands may stay NULL until their names are defined; nobody reads them before the region
+/* Operands may stay NULL until their names are defined; they are not read before the region
  * ends. */
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses) {
   op->operand_count = (int)uses->count;
@@ -178,7 +178,7 @@ hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_u
   return mlir_scope_resolve(parser, uses->data, op->operand_count, op->operands);
 }
 
-/* Names the operand's type and the written one. */
+/* The message has the operand's type and the written one. */
 static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k,
                                       const mlir_type_t *written) {
   hr_strbuf_t text;
@@ -193,7 +193,7 @@ static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op
   return st;
 }
 
-/* An operand that is not defined yet cannot be checked here; the importer infers types anyway. */
+/* An operand that is not defined yet is not checked here; the importer infers types anyway. */
 hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k,
                                     const mlir_type_t *written) {
   bool fits = !op->operands[k] || mlir_type_equal(op->operands[k]->type, written);
@@ -207,8 +207,8 @@ hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
   return NULL;
 }
 
-/* Before properties existed, inherent attributes stood in the dictionary: names without a dot are
- * the op's own wherever they are written. */
+/* Before properties existed, inherent attributes were in the dictionary: names without a dot are
+ * inherent in either place. */
 hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
                            const mlir_attr_t *dict) {
   int total = (properties ? properties->count : 0);
@@ -219,7 +219,7 @@ hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr
   HR_TRY(HR_NEW_ARRAY(parser->arena, total, &extras));
   for (int i = 0; i < inherent; i++) attrs[i] = properties->fields[i];
   for (int i = 0; dict && i < dict->count; i++) {
-    /* Attributes of a dialect ("mhlo.sharding") are discardable, plain names are the op's own. */
+    /* attributes of a dialect ("mhlo.sharding") are discardable, plain names inherent */
     bool discardable = memchr(dict->fields[i].name.data, '.', dict->fields[i].name.size) != NULL;
     if (discardable)
       extras[op->extra_count++] = dict->fields[i];
@@ -254,7 +254,7 @@ done:
   return st;
 }
 
-/* Copies the list, which callers keep on their stacks. */
+/* Copies the list, which is on the caller's stack. */
 hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count,
                              mlir_region_t *const *regions) {
   void *copy;
@@ -299,7 +299,8 @@ done:
   return st;
 }
 
-/* Op names that MLIR prints without their dialect: return and call of func, module of builtin. */
+/* Full names of ops that MLIR prints without their dialect: return and call of func, module of
+ * builtin. */
 static hr_str_t full_name(hr_str_t word) {
   if (hr_str_is(word, "return") || hr_str_is(word, "call"))
     return hr_str_is(word, "call") ? HR_STR("func.call") : HR_STR("func.return");
@@ -356,7 +357,7 @@ static hr_status_t parse_alias(mlir_parser_t *parser) {
   return hr_map_put(&parser->attr_aliases, name, (void *)attr, NULL);
 }
 
-/* A module around everything, unless the file is just one. */
+/* Puts everything into a module, unless the file consists of one module. */
 static hr_status_t wrap_in_module(mlir_parser_t *parser, mlir_region_t *region) {
   mlir_module_t *module = parser->module;
   mlir_block_t *block = region->blocks.data[0];
@@ -396,7 +397,7 @@ static hr_status_t parse_file(mlir_parser_t *parser) {
   return wrap_in_module(parser, region);
 }
 
-/* Ops at the top level are put into a module if they are not one. */
+/* Ops at the top level are put into a module, unless there is only one module. */
 hr_status_t mlir_parse_module(mlir_module_t *module) {
   mlir_scope_t scope = {0};
   mlir_parser_t parser = {.module = module, .arena = &module->arena, .scope = &scope};

@@ -1,10 +1,10 @@
 /* Names of values as MLIR's own printer chooses them, so that texts can be compared. All values of
- * a region are named before those of the regions inside it, which go on counting where it stopped;
- * sister regions count alike:
- *   %0 = op ({ %1 = ... }, { %1 = ... })      the regions of one op both start at 1
- * Some ops suggest names ("%cst"); one that is taken gets a number behind it ("%cst_0"), and these
- * numbers are one series for all names. A name is one number in mlir_value_t.mapped: its base and,
- * if there is one, the number after it. Two passes over the tree, no memory of its own. */
+ * a region are named before those of its nested regions, which continue its count; sibling regions
+ * count from the same number:
+ *   %0 = op ({ %1 = ... }, { %1 = ... })      both regions start at 1
+ * Some ops suggest names ("%cst"); if a name is taken, a number is appended ("%cst_0"), from one
+ * counter for all names. A name is encoded as one number in mlir_value_t.mapped: its base and an
+ * optional suffix. Two passes over the tree, no extra memory. */
 #include "mlir/text/mlir_op_printer.h"
 
 typedef enum base_name {
@@ -35,22 +35,22 @@ static const char *const base_texts[BASE_COUNT] = {
 /* Counters of one region; nested regions start from a copy. */
 typedef struct name_counts {
   int64_t values, args, conflicts;
-  uint32_t taken; /* bases that a value has without a number, as bits */
+  uint32_t taken; /* bases used without a suffix, as bits */
 } name_counts_t;
 
-/* Encodes base and number (-1: none) in one nonzero pointer; print_name decodes it. */
+/* Encodes base and suffix (-1: none) in one nonzero pointer; print_name decodes it. */
 static void set_name(mlir_value_t *value, base_name_t base, int64_t number) {
   value->mapped = (void *)(uintptr_t)(1 + (uint64_t)base + BASE_COUNT * (uint64_t)(number + 1));
 }
 
-/* The base alone if it is free, else with the next number of the conflicts. */
+/* The base without a suffix if it is free, else with the next suffix. */
 static void suggest_name(name_counts_t *counts, mlir_value_t *value, base_name_t base) {
   bool taken = counts->taken >> base & 1;
   set_name(value, base, taken ? counts->conflicts++ : -1);
   counts->taken |= 1u << base;
 }
 
-/* --- which ops suggest what --- */
+/* --- names suggested by ops --- */
 
 static const mlir_type_t *element_of(const mlir_type_t *type) {
   return type->element ? type->element : type;
@@ -62,7 +62,7 @@ static base_name_t constant_name(const mlir_op_t *op) {
   return element->kind == MLIR_TYPE_INTEGER || element->kind == MLIR_TYPE_INDEX ? BASE_C : BASE_CST;
 }
 
-/* Ops whose several results have names. */
+/* Ops with several results that have names. */
 static const struct {
   const char *op;
   int count;
@@ -73,7 +73,7 @@ static const struct {
     {"stablehlo.batch_norm_grad", 3, {BASE_GRAD_OPERAND, BASE_GRAD_SCALE, BASE_GRAD_OFFSET}},
     {"chlo.top_k", 2, {BASE_VALUES, BASE_INDICES}}};
 
-/* A name for one of the op's results; BASE_NONE: it suggests none. */
+/* Suggested name of one of the op's results; BASE_NONE: none. */
 static base_name_t result_name(const mlir_op_t *op, int index) {
   if (hr_str_is(op->name, "stablehlo.constant") || hr_str_is(op->name, "arith.constant"))
     return constant_name(op);
@@ -93,7 +93,7 @@ int64_t mlir_first_segment(const mlir_op_t *op, const char *name) {
                                     : 0;
 }
 
-/* Names that an op gives the arguments of its regions; BASE_NONE: %argN. */
+/* Suggested name of an argument of the op's regions; BASE_NONE: %argN. */
 static base_name_t arg_name(const mlir_op_t *op, int index) {
   if (hr_str_is(op->name, "stablehlo.while")) return BASE_ITER_ARG;
   bool scans = hr_str_is(op->name, "chlo.scan");
@@ -103,7 +103,7 @@ static base_name_t arg_name(const mlir_op_t *op, int index) {
 
 /* --- the walk --- */
 
-/* Results of an op share one base and are told apart by #number. */
+/* Results of an op share a base and are distinguished by #number. */
 static void name_results(name_counts_t *counts, mlir_op_t *op) {
   bool named = op->result_count && result_name(op, 0) != BASE_NONE;
   int64_t number = op->result_count && !named ? counts->values++ : 0;
@@ -115,8 +115,8 @@ static void name_results(name_counts_t *counts, mlir_op_t *op) {
   }
 }
 
-/* Arguments of an entry block are %argN or what the op suggests; those of other blocks count with
- * the results. */
+/* Arguments of an entry block are %argN or have suggested names; those of other blocks are
+ * numbered like results. */
 static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry) {
   const mlir_op_t *parent = block->parent->parent;
   for (int i = 0; i < block->arg_count; i++) {
@@ -129,7 +129,7 @@ static void name_args(name_counts_t *counts, mlir_block_t *block, bool is_entry)
   }
 }
 
-/* `counts` is a copy: what a region counts does not concern its sisters. */
+/* `counts` is a copy: sibling regions do not see each other's counts. */
 static void name_region(const mlir_region_t *region, name_counts_t counts) {
   for (size_t b = 0; b < region->blocks.count; b++) {
     mlir_block_t *block = region->blocks.data[b];
@@ -170,7 +170,7 @@ static void print_name(op_printer_t *printer, const mlir_value_t *value) {
   if (number >= 0) hr_strbuf_printf(printer->text, "%s%ld", joined ? "" : "_", (long)number);
 }
 
-/* Results without names of their own share one. */
+/* True if the results have no names of their own and share one. */
 static bool share_name(const mlir_op_t *op) {
   return op->result_count > 1 && result_name(op, 0) == BASE_NONE;
 }

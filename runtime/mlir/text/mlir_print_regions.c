@@ -1,6 +1,6 @@
 /* Forms of ops with regions: loops and reductions, functions and modules, manual computations of
- * sdy. Each form has a function that tells whether it can say the op, as in mlir_print_forms.c;
- * the table is at the end of the file. */
+ * sdy. Each form has a function that checks whether it can express the op, as in
+ * mlir_print_forms.c; the table is at the end of the file. */
 #include "mlir/text/mlir_print_forms.h"
 
 /* --- reduce, while, scan --- */
@@ -18,9 +18,8 @@ static bool is_scalar_of(const mlir_type_t *type, const mlir_type_t *element) {
          mlir_type_equal(type->element, element);
 }
 
-/* The op of a body that "applies op" can say: it only applies one of seven StableHLO ops to its
- * two scalar arguments, in their order, and returns the result; NULL if the body does anything
- * else. */
+/* The op of a body that "applies op" can express: the body applies one of seven StableHLO ops to
+ * its two scalar arguments, in order, and returns the result. NULL: any other body. */
 static const mlir_op_t *applied_op(const mlir_op_t *op) {
   static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
@@ -48,8 +47,8 @@ static void print_argument(op_printer_t *printer, const mlir_value_t *arg) {
   mlir_print_type(printer->text, arg->type);
 }
 
-/* reducer(%acc: T, %x: T) ... {body}: the block's arguments are accumulators first, then inputs;
- * the form has them in pairs. */
+/* reducer(%acc: T, %x: T) ... {body}: the block has accumulators first, then inputs; the form has
+ * pairs. */
 static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   int pairs = block->arg_count / 2;
@@ -70,7 +69,7 @@ static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
 static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *applied = applied_op(op);
   if (applied && printer->locations && applied->location != op->location)
-    applied = NULL; /* the form has no place for it */
+    applied = NULL; /* the form cannot express it */
   int pairs = op->operand_count / 2;
   form_add(printer, "stablehlo.reduce");
   for (int i = 0; i < pairs; i++) {
@@ -88,8 +87,8 @@ static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   if (!applied) print_reducer(printer, op);
 }
 
-/* The form names each type of the state once: operands, both regions' arguments and results must
- * have it. A loop whose sizes become known in only some of them prints in the generic form. */
+/* The form has each type of the state once: operands, arguments of both regions and results must
+ * share it. A loop whose sizes are known in only some of them is printed in the generic form. */
 static bool while_fits(const mlir_op_t *op) {
   if (!form_has_block(op, 0) || !form_has_block(op, 1) || op->region_count != 2 ||
       op->result_count != op->operand_count)
@@ -108,7 +107,7 @@ static bool while_fits(const mlir_op_t *op) {
   return true;
 }
 
-/* The arguments of both regions print under the names of the condition's. */
+/* The arguments of both regions are printed with the names of the condition's. */
 static void print_while(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *condition = op->regions[0]->blocks.data[0];
   form_add(printer, "stablehlo.while(");
@@ -129,7 +128,7 @@ static void print_while(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_region(printer, op->regions[1], true);
 }
 
-/* The operands are inputs, then inits; the segment sizes say where the inits begin. */
+/* The operands are inputs, then inits; the segment sizes give the first init. */
 static bool scan_fits(const mlir_op_t *op) {
   const mlir_attr_t *dimension = mlir_op_attr(op, "dimension");
   int64_t inputs = mlir_first_segment(op, "operandSegmentSizes");
@@ -173,7 +172,7 @@ static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int i
   mlir_print_attr(printer->text, dicts->items[index]);
 }
 
-/* No parentheses for a single result without attributes. */
+/* Parentheses are omitted for a single result without attributes. */
 static void print_function_results(op_printer_t *printer, const mlir_type_t *type,
                                    const mlir_attr_t *attrs) {
   bool bare = type->result_count == 1 && !(attrs && attrs->count && attrs->items[0]->count);
@@ -258,7 +257,7 @@ static void print_mesh(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_rest(printer, op, &(printed_name_t){{"sym_name", "mesh"}, 2}, " ");
 }
 
-/* Shardings that were read from text are strings; others print in the generic form. */
+/* Shardings read from text are strings; others are printed in the generic form. */
 static bool sharded_fits(const mlir_op_t *op) {
   return op->operand_count == 1 && op->result_count == 1 && form_has_string(op, "sharding");
 }

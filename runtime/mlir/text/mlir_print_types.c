@@ -1,6 +1,6 @@
 /* Names, strings, numbers and types as MLIR text, in the notation of MLIR's own printer. A float
- * prints as the first of these that reads back with the same bits: six digits with an exponent,
- * all the digits that its type may need (9, f64: 17), its bit pattern in hexadecimal. */
+ * is printed as the first of these that is read back with the same bits: six digits with an
+ * exponent; all digits that its type may need (9; f64: 17); its bit pattern in hexadecimal. */
 #include "mlir/text/mlir_print.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "base/decimal.h"
 #include "mlir/text/mlir_parser.h"
 
-#define MAX_PADDING 3 /* zeros that digits may be padded with before an exponent is written */
+#define MAX_PADDING 3 /* most zeros that pad digits before an exponent is used */
 
 /* --- names and strings --- */
 
@@ -26,8 +26,7 @@ bool mlir_is_bare(hr_str_t name) {
   return true;
 }
 
-/* Backslashes are doubled; quotation marks and bytes that do not print are two hexadecimal
- * digits. */
+/* Backslashes are doubled; quotation marks and unprintable bytes become two hexadecimal digits. */
 void mlir_print_string(hr_strbuf_t *text, hr_str_t string) {
   hr_strbuf_add_char(text, '"');
   for (size_t i = 0; i < string.size; i++) {
@@ -70,9 +69,9 @@ static void scientific_digits(double value, char into[64]) {
            digits + 1, 7 - count, "000000", power < 0 ? '-' : '+', abs(power));
 }
 
-/* Up to `wanted` digits, with an exponent only where more than MAX_PADDING zeros would be needed.
- * False, with nothing printed, for a whole number that would print without a point: it would read
- * as an integer. */
+/* Up to `wanted` digits, with an exponent only if more than MAX_PADDING zeros would be needed.
+ * False, with nothing printed, for a whole number without a point, which would be read as an
+ * integer. */
 static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   char digits[MLIR_DECIMAL_DIGITS];
   int power;
@@ -94,7 +93,8 @@ static bool print_all_digits(hr_strbuf_t *text, double value, int wanted) {
   return true;
 }
 
-/* The three notations of the file's head in turn; NaNs and infinities have a pattern only. */
+/* Tries the three notations of the file's head in turn; NaNs and infinities have only the bit
+ * pattern. */
 void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, uint64_t bits) {
   hr_dtype_t dtype = HR_F64;
   char digits[64];
@@ -159,7 +159,7 @@ static void print_types(hr_strbuf_t *text, int count, const mlir_type_t *const *
   }
 }
 
-/* A single result needs no parentheses unless it is a function itself. */
+/* A single result has no parentheses unless it is a function type. */
 static void print_function(hr_strbuf_t *text, const mlir_type_t *type) {
   bool bare = type->result_count == 1 && type->results[0]->kind != MLIR_TYPE_FUNCTION;
   hr_strbuf_add_char(text, '(');
@@ -175,7 +175,7 @@ static void print_double(hr_strbuf_t *text, double value) {
   mlir_print_float(text, &f64, value, hr_float_encode(HR_F64, value));
 }
 
-/* i8 or u8; the range follows if it is not the whole type's. */
+/* i8 or u8, with the range if it is not that of the whole type. */
 static void print_storage(hr_strbuf_t *text, const mlir_quant_t *quant) {
   int width = quant->storage->width;
   int64_t low = quant->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
@@ -249,7 +249,7 @@ static void print_quant(hr_strbuf_t *text, const mlir_quant_t *quant) {
   hr_strbuf_add_char(text, '>');
 }
 
-/* Opaque types print as they were read. */
+/* Opaque types are printed as read. */
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type) {
   static const char *const signs[] = {"i", "si", "ui"};
   switch (type->kind) {

@@ -1,6 +1,7 @@
-/* Value names of MLIR text, resolved to values. A region has a scope, which sees the scopes around
- * it unless its op is isolated from above (functions, modules). A use may precede its definition,
- * as blocks are ordered by control flow and graph regions not at all: it waits as a pending slot.
+/* Resolves value names of MLIR text to values. A region has a scope, which sees the enclosing
+ * scopes unless its op is isolated from above (functions, modules). A use may precede its
+ * definition, as blocks are ordered by control flow and graph regions are unordered: it becomes a
+ * pending slot.
  *
  *   "cond" { %0 = "use"(%x) }    %x: pending in the inner scope, moved out when it closes
  *   %x = "def"()                 defined in the outer scope
@@ -10,7 +11,7 @@
  * between it and its definition. */
 #include "mlir/text/mlir_scope.h"
 
-/* The innermost declaration that is visible; it may be without values yet. */
+/* The innermost visible declaration; it may not have values yet. */
 static mlir_name_t *find_name(const mlir_scope_t *scope, hr_str_t name) {
   for (; scope; scope = scope->outer) {
     mlir_name_t *found = hr_map_get(&scope->names, name);
@@ -19,14 +20,14 @@ static mlir_name_t *find_name(const mlir_scope_t *scope, hr_str_t name) {
   return NULL;
 }
 
-/* A declaration in the current scope, by a use or a definition, whichever comes first. */
+/* Declares a name in the current scope, at its first use or definition. */
 static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_t **out_name) {
   HR_TRY(HR_NEW(parser->arena, out_name));
   (*out_name)->name = name;
   return hr_map_put(&parser->scope->names, name, *out_name, NULL);
 }
 
-/* A name can be defined once in a region; a use before it has declared it already. */
+/* A name is defined at most once in a region; a use before may have declared it. */
 hr_status_t mlir_scope_define(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values,
                               int count) {
   mlir_name_t *known = hr_map_get(&parser->scope->names, name);
@@ -41,8 +42,8 @@ hr_status_t mlir_scope_define(mlir_parser_t *parser, hr_str_t name, mlir_value_t
   return NULL;
 }
 
-/* Fills a slot whose name has been defined; an undefined name or a number beyond its results is an
- * error at the use. */
+/* Fills a slot whose name is defined; an undefined name or a number beyond its results is an error
+ * at the use. */
 static hr_status_t fill_use(const pending_use_t *use) {
   if (!use->name->values)
     return hr_error_at(HR_INVALID, &use->pos, "%%%.*s is not defined",
@@ -54,7 +55,7 @@ static hr_status_t fill_use(const pending_use_t *use) {
   return NULL;
 }
 
-/* Sets the slots of uses: now, or at the end of the region for values that are defined later. */
+/* Sets the slots of uses: immediately, or at the end of the region for values defined later. */
 hr_status_t mlir_scope_resolve(mlir_parser_t *parser, const mlir_use_t *uses, int count,
                                mlir_value_t **slots) {
   for (int i = 0; i < count; i++) {
@@ -69,8 +70,8 @@ hr_status_t mlir_scope_resolve(mlir_parser_t *parser, const mlir_use_t *uses, in
   return NULL;
 }
 
-/* Names that nobody defined move out, where the enclosing region may still define them; at an
- * isolated region, which has no enclosing one, they are errors. */
+/* Undefined names move out, since the enclosing region may define them; at an isolated region they
+ * are errors. */
 hr_status_t mlir_scope_close(mlir_parser_t *parser, mlir_scope_t *scope) {
   hr_status_t st = NULL;
   for (size_t i = 0; i < scope->pending.count && !st; i++) {
@@ -104,7 +105,8 @@ hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use) {
   return NULL;
 }
 
-/* Stops before a comma that no value follows: in "%a, %b, dim = 0" it belongs to the form. */
+/* Stops before a comma that is not followed by a value: in "%a, %b, dim = 0" it belongs to the
+ * form. */
 hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
   for (bool more = mlir_peek(parser)->kind == MLIR_TOKEN_VALUE; more;) {
     mlir_use_t use;
@@ -112,7 +114,7 @@ hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses) {
     HR_VEC_PUSH(uses, use);
     bool comma = mlir_at(parser, ',');
     if (!comma) break;
-    /* In "%a, %b, dim = 0" the last comma belongs to what follows. */
+    /* in "%a, %b, dim = 0" the last comma belongs to the form */
     const char *at = parser->lexer.at;
     while (at < parser->lexer.end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
       at++;

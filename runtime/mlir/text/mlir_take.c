@@ -1,6 +1,5 @@
-/* Taking tokens: the calls by which all parsers of MLIR text test the current token and go on to
- * the next one. A failure names the token that was found and what was wanted, at its line and
- * column. */
+/* Functions by which all parsers of MLIR text test and consume the current token. An error has the
+ * token that was found and the expected one, with line and column. */
 #include "mlir/text/mlir_parser.h"
 
 #include <errno.h>
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_BYTES 40 /* bytes of a token that a message shows */
+#define SHOWN_BYTES 40 /* most bytes of a token in a message */
 
 /* The current token in quotes, cut to 40 bytes. */
 static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
@@ -22,14 +21,14 @@ static const char *describe_token(const mlir_parser_t *parser, char into[64]) {
   return into;
 }
 
-/* The one error of the parsers: "found ..., want ..." at the current token. */
+/* The only syntax error: "found ..., want ..." at the current token. */
 hr_status_t mlir_expected(mlir_parser_t *parser, const char *wanted) {
   char found[64];
   hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
   return hr_error_at(HR_INVALID, &pos, "found %s, want %s", describe_token(parser, found), wanted);
 }
 
-/* Takes a punctuation character, which must come next. */
+/* Consumes a punctuation character, which must come next. */
 hr_status_t mlir_take(mlir_parser_t *parser, char punct) {
   if (mlir_at(parser, punct)) return mlir_lexer_next(&parser->lexer);
   char wanted[4] = {'\'', punct, '\'', 0};
@@ -40,8 +39,8 @@ hr_status_t mlir_take_word(mlir_parser_t *parser, const char *word) {
   return mlir_at_word(parser, word) ? mlir_lexer_next(&parser->lexer) : mlir_expected(parser, word);
 }
 
-/* `wanted` is for the message. The text outlives the token: it points into the source or the
- * arena. */
+/* `wanted` is for the message. The text stays valid after the token: it points into the source or
+ * the arena. */
 hr_status_t mlir_take_kind(mlir_parser_t *parser, mlir_token_kind_t kind, const char *wanted,
                            hr_str_t *out_text) {
   if (mlir_peek(parser)->kind != kind) return mlir_expected(parser, wanted);
@@ -59,8 +58,8 @@ hr_status_t mlir_take_word_if(mlir_parser_t *parser, const char *word, bool *out
   return *out_taken ? mlir_lexer_next(&parser->lexer) : NULL;
 }
 
-/* Each recursive parser enters before and leaves after; an error leaves the count, as parsing
- * ends. */
+/* Recursive parsers call mlir_enter first and mlir_leave last; after an error the count does not
+ * matter, as parsing ends. */
 hr_status_t mlir_enter(mlir_parser_t *parser) {
   return ++parser->depth > MLIR_MAX_DEPTH
              ? mlir_expected(parser, "less nesting (at most 1000 levels)")
@@ -69,8 +68,8 @@ hr_status_t mlir_enter(mlir_parser_t *parser) {
 
 void mlir_leave(mlir_parser_t *parser) { parser->depth--; }
 
-/* A decimal or hexadecimal number. Positive ones may use all 64 bits and wrap: 0xFFFFFFFFFFFFFFFF
- * is -1. */
+/* A decimal or hexadecimal number. Non-negative ones may use all 64 bits and wrap:
+ * 0xFFFFFFFFFFFFFFFF is -1. */
 hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   bool negative;
   char digits[32];
@@ -88,8 +87,8 @@ hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   return mlir_lexer_next(&parser->lexer);
 }
 
-/* Counts angle brackets only; "->" is one token of its own and does not close one. The text keeps
- * its blanks and comments. */
+/* Counts angle brackets only; "->" is one token and does not close any. The text includes blanks
+ * and comments. */
 hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text) {
   if (!mlir_at(parser, '<')) return mlir_expected(parser, "'<'");
   const char *start = mlir_peek(parser)->start + 1;

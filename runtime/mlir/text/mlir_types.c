@@ -13,7 +13,7 @@
 #include "mlir/text/mlir_parser.h"
 #include "base/decimal.h"
 
-/* Types are small and the arena is freed whole, so that equal ones are made again. */
+/* Types are small and freed with the arena, so that equal ones are not shared. */
 hr_status_t mlir_make_integer_type(hr_arena_t *arena, int width, mlir_signedness_t sign,
                                    const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -40,8 +40,7 @@ hr_status_t mlir_make_tensor_type(hr_arena_t *arena, const mlir_type_t *element,
   return NULL;
 }
 
-/* Whether a word is iN, siN or uiN; N from 1 to 64, without limits on leading zeros but its
- * length. */
+/* True for a word iN, siN or uiN with N from 1 to 64; leading zeros are allowed. */
 static bool integer_word(hr_str_t word, int *out_width, mlir_signedness_t *out_sign) {
   const char *at = word.data;
   const char *end = at + word.size;
@@ -64,14 +63,14 @@ static const struct {
                   {"tuple", MLIR_TYPE_TUPLE},     {"index", MLIR_TYPE_INDEX},
                   {"none", MLIR_TYPE_NONE}};
 
-/* Index among the words that start a type other than a number; -1: the word is none of them. */
+/* Index among the words that start a type other than a number; -1: another word. */
 static int find_container(hr_str_t word) {
   for (int i = 0; i < (int)(sizeof containers / sizeof *containers); i++)
     if (hr_str_is(word, containers[i].word)) return i;
   return -1;
 }
 
-/* Whether the current token can start a type; a word is looked up among integers, floats,
+/* True if the current token can start a type; a word is looked up among integers, floats and
  * containers. */
 bool mlir_at_type(const mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
@@ -83,7 +82,7 @@ bool mlir_at_type(const mlir_parser_t *parser) {
           find_container(token->text) >= 0);
 }
 
-/* Skips the 'x' after a dimension, which is glued to the next token: "x5xf32" is one word to the
+/* Skips the 'x' after a dimension, which is joined to the next token: "x5xf32" is one word for the
  * lexer, restarted after the 'x'. */
 static hr_status_t take_x(mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
@@ -92,7 +91,8 @@ static hr_status_t take_x(mlir_parser_t *parser) {
   return mlir_lexer_restart_at(&parser->lexer, token->start + 1);
 }
 
-/* A size below 2^63. The lexer takes "0x3" for a hexadecimal number: here it is 0 and then x3. */
+/* A size below 2^63. The lexer reads "0x3" as a hexadecimal number: here it is 0, followed by
+ * x3. */
 static hr_status_t take_size(mlir_parser_t *parser, int64_t *out_size) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->text.size > 1 && token->text.data[0] == '0' && token->text.data[1] == 'x') {
@@ -116,14 +116,14 @@ static hr_status_t parse_dim(mlir_parser_t *parser, int64_t *out_size, bool *out
   return take_x(parser);
 }
 
-/* Whether a dimension comes next, not yet the element type. */
+/* True before a dimension, false before the element type. */
 static bool at_dim(const mlir_parser_t *parser) {
   return mlir_peek(parser)->kind == MLIR_TOKEN_INTEGER || mlir_at(parser, '?') ||
          mlir_at(parser, '[');
 }
 
-/* Dimensions up to the element type, at most HR_MAX_RANK. `scalable` stays NULL without scalable
- * ones. */
+/* Dimensions up to the element type, at most HR_MAX_RANK. `scalable` stays NULL if no dimension
+ * is. */
 static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   int64_t dims[HR_MAX_RANK];
   bool scalable[HR_MAX_RANK], any_scalable = false;
@@ -141,8 +141,8 @@ static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   return NULL;
 }
 
-/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>, from the '<'. Ranks of
- * an unranked memref are not told apart from rank 0. */
+/* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>, from the '<'. An
+ * unranked memref is not distinguished from rank 0. */
 static hr_status_t parse_shaped(mlir_parser_t *parser, mlir_type_t *type) {
   bool more, unranked;
   HR_TRY(mlir_take(parser, '<'));
@@ -212,7 +212,7 @@ hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **
 
 /* --- quantised types --- */
 
-/* A float or an integer of less than 64 characters, possibly negative. */
+/* A float or an integer of less than 64 characters with an optional minus sign. */
 static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   bool negative;
   HR_TRY(mlir_take_if(parser, '-', &negative));
@@ -227,7 +227,7 @@ static hr_status_t take_number(mlir_parser_t *parser, double *out_number) {
   return mlir_lexer_next(&parser->lexer);
 }
 
-/* i8, u8 or ui8, with an optional <min:max>; without it the range of the whole integer type. */
+/* i8, u8 or ui8 with an optional <min:max>; the default is the range of the integer type. */
 static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   hr_str_t word;
   int width = 0;
@@ -251,15 +251,16 @@ static hr_status_t parse_storage(mlir_parser_t *parser, mlir_quant_t *quant) {
   return mlir_take(parser, '>');
 }
 
-/* Scales and zero points in the order of the text, outside the arena while they grow. */
+/* Scales and zero points in the order of the text; they grow outside the arena. */
 typedef struct scale_list {
   HR_VEC(double) scales;
   HR_VEC(int64_t) zeros;
-  int depth;                 /* nesting of every scale: that of the first one */
-  int64_t dims[HR_MAX_RANK]; /* lengths of the lists by level, set by the first list of a level */
+  int depth; /* nesting depth, equal for all scales */
+  int64_t
+      dims[HR_MAX_RANK]; /* lengths of the lists by level, set by the first list of each level */
 } scale_list_t;
 
-/* scale, or scale:zero_point. All scales stand at one depth. */
+/* scale, or scale:zero_point. All scales have the same depth. */
 static hr_status_t parse_scale(mlir_parser_t *parser, int level, scale_list_t *list) {
   if (!list->scales.count) list->depth = level;
   if (level != list->depth) return mlir_expected(parser, "a nested list of scales");
@@ -274,7 +275,7 @@ static hr_status_t parse_scale(mlir_parser_t *parser, int level, scale_list_t *l
   return NULL;
 }
 
-/* A scale, or nested lists of them, one level for each dimension of blocks. The lists of a level
+/* A scale, or nested lists of scales with one level per dimension of blocks. The lists of a level
  * must have equal lengths: together they are an array of the shape dims[0, depth). */
 static hr_status_t parse_scales(mlir_parser_t *parser, int level, scale_list_t *list) {
   if (!mlir_at(parser, '{')) return parse_scale(parser, level, list);
@@ -346,7 +347,7 @@ static hr_status_t parse_calibrated(mlir_parser_t *parser, mlir_quant_t *quant) 
   return mlir_take(parser, '>');
 }
 
-/* !quant.any: storage, range and, if it is known, the type that is expressed. */
+/* !quant.any: storage, range and, if known, the expressed type. */
 static hr_status_t parse_any(mlir_parser_t *parser, mlir_quant_t *quant) {
   bool expressed;
   HR_TRY(parse_storage(parser, quant));
@@ -381,8 +382,8 @@ static hr_status_t parse_quant(mlir_parser_t *parser, hr_str_t form, mlir_type_t
 
 /* --- dialect types --- */
 
-/* An alias, a type of a known dialect, or an opaque type, which keeps its text. A bare name
- * without a dot can only be an alias, and aliases are defined before they are used. */
+/* An alias, a type of a known dialect, or an opaque type, which keeps its text. A name without a
+ * dot can only be an alias, defined before its use. */
 static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t name;
   mlir_type_t *type;
@@ -420,7 +421,7 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
   return NULL;
 }
 
-/* A type that begins with a word of `containers`, from the token after it. */
+/* Parses a type after its first word, one of `containers`. */
 static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
                                    mlir_type_t *type) {
   type->kind = kind;
@@ -441,7 +442,7 @@ static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
   }
 }
 
-/* An integer, a container, else a float by its name. */
+/* An integer, a container, else the name of a float. */
 static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   hr_str_t word;
   int width;
@@ -460,8 +461,7 @@ static hr_status_t parse_word_type(mlir_parser_t *parser, const mlir_type_t **ou
   return NULL;
 }
 
-/* Types nest in each other (tuples, functions, tensors of complex numbers); mlir_enter bounds the
- * depth. */
+/* Types nest (tuples, functions, tensors of complex numbers); mlir_enter bounds the depth. */
 hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   HR_TRY(mlir_enter(parser));
   hr_status_t st;

@@ -1,14 +1,14 @@
-/* The tables of VHLO: operations by their names on the wire and in StableHLO, codes of types, names
- * of structures. An op changes its form over the versions of the format; each form is a row with
- * the range of versions that have it, and the rows of one op do not overlap. Lookups are linear:
- * the table has some 170 rows, and a file names each op once in its own table of names.
- * Attributes are converted by vhlo_upgrade.c and vhlo_downgrade.c.
+/* The tables of VHLO: names of operations on the wire and in StableHLO, codes of types, names of
+ * structures. An op's form changes over the versions of the format; each form is a row with its
+ * range of versions, and the rows of one op do not overlap. Lookups are linear: the table has some
+ * 170 rows, and a file lists each op once in its table of names. Attributes are converted by
+ * vhlo_upgrade.c and vhlo_downgrade.c.
  * Source: StableHLO, vhlo.md and VhloOps.td (names, versions), VhloBytecode.cpp (codes). */
 #include "mlir/vhlo/vhlo.h"
 
 #include <string.h>
 
-#define NOW 9999 /* no version yet is without it */
+#define NOW 9999 /* last version of rows that are still current */
 #define A(name, how) {#name, VHLO_##how},
 #define VHLO(name, version, since, until, ...)                                                   \
   {name "_v" #version,                                                                           \
@@ -25,7 +25,7 @@ const vhlo_row_t vhlo_rows[] = {
 #undef A
 const int vhlo_row_count = (int)(sizeof vhlo_rows / sizeof *vhlo_rows);
 
-/* Whether major.minor is a version of the format that is known here. */
+/* True if major.minor is a known version of the format. */
 bool vhlo_is_version(int64_t major, int64_t minor) {
   static const struct {
     int first, last;
@@ -68,7 +68,7 @@ hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent) {
 
 /* --- types --- */
 
-/* Codes of the integer types on the wire; signless types of StableHLO are VHLO's signed ones. */
+/* Codes of the integer types on the wire; signless types of StableHLO are signed in VHLO. */
 static const struct {
   int code, width;
   bool is_unsigned;
@@ -94,7 +94,7 @@ int vhlo_integer_code(int width, bool is_unsigned) {
   return -1;
 }
 
-/* Types that are not listed exist since the first version. */
+/* First version of a type; types not listed exist since the first version of the format. */
 int vhlo_type_since(int code) {
   static const struct {
     int code, since;

@@ -7,14 +7,14 @@
 
 #include "mlir/vhlo/vhlo.h"
 
-/* Whether `name` is "dialect.rest". */
+/* True if `name` is "dialect.rest". */
 static bool is_of(hr_str_t name, const char *dialect) {
   size_t size = strlen(dialect);
   return name.size > size && !memcmp(name.data, dialect, size) && name.data[size] == '.';
 }
 
-/* An op that VHLO has no versioned form for, such as those of sdy: its dialect is none of these
- * five. */
+/* True for ops without a versioned form in VHLO, such as those of sdy: their dialect is not one of
+ * these five. */
 bool vhlo_is_foreign(const mlir_op_t *op) {
   static const char *const own[] = {"stablehlo", "chlo", "func", "vhlo", "builtin"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -22,8 +22,7 @@ bool vhlo_is_foreign(const mlir_op_t *op) {
   return memchr(op->name.data, '.', op->name.size) != NULL;
 }
 
-/* Whether a value has a type of builtin: it is a result of a foreign op, or an argument of its
- * region. */
+/* True if a value has a type of builtin: a result of a foreign op, or an argument of its region. */
 static bool is_builtin(const mlir_value_t *value) {
   const mlir_op_t *op = value->owner   ? value->owner
                         : value->block ? value->block->parent->parent
@@ -31,12 +30,13 @@ static bool is_builtin(const mlir_value_t *value) {
   return op && vhlo_is_foreign(op);
 }
 
-/* The tree has one type on both sides of a cast; who made the operand says which side is VHLO's. */
+/* The tree has the same type on both sides of a cast; the op that made the operand decides which
+ * side is VHLO's. */
 bool vhlo_casts_to_vhlo(const mlir_op_t *op) {
   return hr_str_is(op->name, VHLO_CAST) && is_builtin(op->operands[0]);
 }
 
-/* A cast of one value, which replaces the operand; both sides have the tree's type. */
+/* Inserts a cast of one value and replaces the operand by it; both sides have the tree's type. */
 static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_op_t *user,
                              mlir_value_t **operand, mlir_op_t **out_cast) {
   mlir_op_t *cast;
@@ -55,7 +55,7 @@ static hr_status_t make_cast(hr_arena_t *arena, mlir_block_t *block, const mlir_
   return NULL;
 }
 
-/* Rebuilds the list of ops of a block with casts before ops that need them. */
+/* Rebuilds the list of ops of a block with casts before the ops that need them. */
 static hr_status_t add_casts(hr_arena_t *arena, mlir_block_t *block) {
   size_t count = block->ops.count;
   mlir_op_t **ops;
@@ -75,7 +75,7 @@ static hr_status_t add_casts(hr_arena_t *arena, mlir_block_t *block) {
   return NULL;
 }
 
-/* Looks at all blocks, nested ones included: the module lists them. */
+/* Searches all blocks, nested ones included, as the module lists them. */
 static bool has_foreign(const mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++)
@@ -83,7 +83,7 @@ static bool has_foreign(const mlir_module_t *module) {
   return false;
 }
 
-/* Modules without foreign ops stay as they are, which is the usual case. */
+/* Modules without foreign ops, the usual case, are unchanged. */
 hr_status_t vhlo_add_casts(mlir_module_t *module) {
   if (!has_foreign(module)) return NULL;
   for (size_t b = 0; b < module->all_blocks.count; b++)

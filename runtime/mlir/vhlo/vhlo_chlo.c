@@ -1,10 +1,10 @@
-/* CHLO in portable artifacts, which have no form for it. Ops that XLA knows by name become the
- * custom calls that JAX's artifacts have for them:
+/* CHLO in portable artifacts, which have no form for its ops. Ops that XLA knows by name become
+ * custom calls, as in JAX's artifacts:
  *
  *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64}
  *
- * chlo.tan became an op of StableHLO, and atan(x) is atan2(x, 1). The others must be expanded by
- * the importer before. */
+ * chlo.tan became an op of StableHLO, and atan(x) is atan2(x, 1). The importer must have expanded
+ * all other ops before. */
 #include <string.h>
 
 #include "mlir/text/mlir_parser.h"
@@ -37,7 +37,7 @@ const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module) {
   return NULL;
 }
 
-/* A dictionary's sorted fields as the list of an op. */
+/* Converts a dictionary's sorted fields to the attribute list of an op. */
 static hr_status_t set_attrs(mlir_named_attr_t **into, hr_arena_t *arena, int count,
                              const mlir_named_attr_t *fields) {
   const mlir_attr_t *dict;
@@ -55,8 +55,7 @@ static hr_status_t call_attributes(hr_arena_t *arena, const mlir_op_t *op,
   return mlir_make_dict(arena, 2, fields, out_dict);
 }
 
-/* Turns the op into a custom call in place; operands and results stay, discardable attributes
- * too. */
+/* Converts the op to a custom call in place; operands, results and discardable attributes stay. */
 static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   mlir_named_attr_t target_attr = {HR_STR("call_target_name"), NULL};
   mlir_named_attr_t *extras;
@@ -83,8 +82,8 @@ static hr_status_t make_call(hr_arena_t *arena, mlir_op_t *op) {
   return NULL;
 }
 
-/* dense<1> of the operand's type. The splat's bytes are those of the real part; the imaginary part
- * of a complex element stays zero. */
+/* dense<1> of the operand's type. The bytes of the splat are the real part; the imaginary part of
+ * a complex element stays zero. */
 static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
                             const mlir_attr_t **out_attr) {
   const mlir_type_t *element = type->element;
@@ -105,8 +104,8 @@ static hr_status_t make_one(hr_arena_t *arena, const mlir_type_t *type,
   return NULL;
 }
 
-/* atan(x) as atan2(x, 1), with the constant in front of op number `at` of its block. A dynamic
- * size has no constant: UNSUPPORTED. */
+/* Replaces atan(x) by atan2(x, 1), with the constant inserted before op number `at` of its block.
+ * UNSUPPORTED for dynamic sizes, which a constant cannot have. */
 static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at) {
   mlir_op_t *op = block->ops.data[at];
   mlir_op_t *one;
@@ -140,7 +139,7 @@ static hr_status_t make_atan2(hr_arena_t *arena, mlir_block_t *block, size_t at)
   return NULL;
 }
 
-/* make_atan2 inserts a constant at i, which moves the op to i + 1. */
+/* make_atan2 inserts a constant at i, so that the op moves to i + 1. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {

@@ -1,16 +1,16 @@
-/* Attributes of StableHLO as VHLO has them, the inverse of vhlo_upgrade.c: every attribute of the
- * row is written, so that absent ones get their defaults and fields of structures become
+/* Converts attributes of StableHLO to VHLO's, the inverse of vhlo_upgrade.c: every attribute of
+ * the row is written, so that absent ones get their defaults and fields of structures become
  * attributes.
- * An old version may lack attributes of the newest form of an op. They must then be absent or
- * default in the program, as a reader of the old form takes them to be: check_new_attrs compares
- * what the op would write with what an op without attributes would write. */
+ * An old version may lack attributes of the newest form of an op. In the program they must be
+ * absent or have the value that readers of the old form assume: check_new_attrs compares the
+ * attributes of the op with those of an op without attributes. */
 #include <string.h>
 
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/vhlo/vhlo.h"
 
-/* The op that is converted, and the version of VHLO that is written. */
+/* The op being converted, and the target version of VHLO. */
 typedef struct downgrade {
   const mlir_module_t *module;
   hr_arena_t *arena;
@@ -33,7 +33,7 @@ static int64_t window_rank(const mlir_op_t *op) {
   return type ? type->rank : 0;
 }
 
-/* array<i64> of `count` times `value`. */
+/* array<i64> with `count` times `value`. */
 static hr_status_t repeated(downgrade_t *down, int64_t count, int64_t value,
                             const mlir_attr_t **out_attr) {
   int64_t *values;
@@ -81,7 +81,7 @@ static hr_status_t default_precision(downgrade_t *down, const mlir_attr_t **out_
   return mlir_make_array(down->arena, 2, items, out_attr);
 }
 
-/* Only the mode is given here: the writer puts 0 for the numbers that a structure leaves out. */
+/* Only the mode is set: the writer puts 0 for missing numbers of a structure. */
 static hr_status_t default_accuracy(downgrade_t *down, const mlir_attr_t **out_attr) {
   mlir_named_attr_t mode = {HR_STR("mode"), NULL};
   HR_TRY(mlir_make_enum(down->arena, "stablehlo", "result_accuracy_mode", HR_STR("DEFAULT"),
@@ -90,7 +90,7 @@ static hr_status_t default_accuracy(downgrade_t *down, const mlir_attr_t **out_a
                           out_attr);
 }
 
-/* backend_config is a dictionary for interface 4 of custom calls, a string for the others. */
+/* backend_config is a dictionary for API version 4 of custom calls, a string for the others. */
 static hr_status_t default_config(downgrade_t *down, const mlir_attr_t **out_attr) {
   const mlir_attr_t *api = mlir_op_attr(down->op, "api_version");
   bool typed = api && api->kind == MLIR_ATTR_INTEGER && api->integer == 4;
@@ -110,13 +110,13 @@ static hr_status_t channel_field(downgrade_t *down, const char *field,
   return *out_attr ? NULL : mlir_make_i64(down->arena, 0, out_attr);
 }
 
-/* The type by which VHLO says that a dot has no algorithm. */
+/* The type that marks a dot without an algorithm in VHLO. */
 static hr_status_t none_type(downgrade_t *down, const mlir_attr_t **out_attr) {
   static const mlir_type_t none = {.kind = MLIR_TYPE_NONE};
   return mlir_make_type_attr(down->arena, &none, out_attr);
 }
 
-/* A field of a structure; one that StableHLO leaves out is 0, or an empty list. */
+/* A field of a structure; a field that StableHLO omits is 0 or an empty list. */
 static hr_status_t struct_field(downgrade_t *down, const vhlo_attr_t *attr,
                                 const mlir_attr_t **out_attr) {
   const mlir_attr_t *whole = mlir_op_attr(down->op, vhlo_struct_attr(attr->how, down->op->name));
@@ -131,7 +131,7 @@ static hr_status_t struct_field(downgrade_t *down, const vhlo_attr_t *attr,
   return mlir_make_ints(down->arena, 0, NULL, out_attr);
 }
 
-/* Default of an absent attribute, written out. */
+/* The default of an absent attribute. */
 static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr,
                                const mlir_attr_t **out_attr) {
   switch (attr->how) {
@@ -177,8 +177,7 @@ static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr,
   }
 }
 
-/* The value that VHLO stores for one attribute of the row: the op's own, in VHLO's form, or the
- * default. */
+/* VHLO's value of one attribute of the row: the op's own value converted, or the default. */
 static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr,
                                  const mlir_attr_t **out_attr) {
   switch (attr->how) {
@@ -218,7 +217,7 @@ static const vhlo_row_t *newest_row(const vhlo_row_t *row) {
   return row;
 }
 
-/* Attributes that only the newest form has must be what the old form implies; see the file's
+/* Attributes that only the newest form has must equal what the old form implies; see the file's
  * head. */
 static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
                                    const vhlo_row_t *newest) {
@@ -255,7 +254,7 @@ static bool is_f8(const mlir_attr_t *type) {
          hr_str_is(type->type->name, "f8E4M3FN");
 }
 
-/* Version 1.21 brought products of f8E4M3FN in three and four steps. */
+/* Version 1.21 added products of f8E4M3FN in three and four steps. */
 static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   const mlir_attr_t *steps = mlir_attr_field(algorithm, "num_primitive_operations");
@@ -268,7 +267,7 @@ static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
                   HR_STR_ARGS(op->name), (long)steps->integer);
 }
 
-/* `row` is the op's form in this version, which may be older than the newest. */
+/* `row` is the op's form in this version, maybe not the newest. */
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
                                  const vhlo_row_t *row, const mlir_op_t *op,
                                  const mlir_attr_t **out_given) {

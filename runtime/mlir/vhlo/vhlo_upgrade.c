@@ -1,11 +1,12 @@
-/* Attributes of VHLO as StableHLO has them. VHLO writes every attribute out; StableHLO leaves out
- * those that repeat a default, has array<i64> for one-dimensional elements, and puts the fields of
+/* Converts attributes of VHLO to StableHLO's. VHLO writes every attribute; StableHLO omits those
+ * that equal a default, has array<i64> for one-dimensional elements, and puts the fields of
  * dimension numbers into a structure:
  *
  *   VHLO       lhs_contracting_dimensions = dense<[1]>, rhs_contracting_dimensions = dense<[0]>,
- * ... StableHLO  dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], ...>
+ *              ...
+ *   StableHLO  dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], ...>
  *
- * What becomes of an attribute is its row's second column in vhlo.def; the other way is
+ * The second column of an attribute's row in vhlo.def selects the conversion; the inverse is
  * vhlo_downgrade.c. Values of a wrong kind are errors, as files may be hostile. */
 #include <string.h>
 
@@ -14,10 +15,10 @@
 #include "mlir/vhlo/vhlo.h"
 
 #define MAX_ATTRS 24   /* at least the attributes of any row */
-#define MAX_SPLAT 1024 /* elements that a splat is written out to; files may claim any size */
+#define MAX_SPLAT 1024 /* most elements of an expanded splat; files may claim any size */
 
-/* State of one op's conversion: its row, the values given for the row's attributes, and the
- * attributes made so far. */
+/* State of one op's conversion: its row, the values of the row's attributes, and the converted
+ * attributes. */
 typedef struct upgrade {
   const mlir_module_t *module;
   hr_arena_t *arena;
@@ -32,27 +33,27 @@ static hr_status_t wrong(upgrade_t *up, const char *name, const char *wanted) {
                     name, wanted);
 }
 
-/* The row's attributes are at most MAX_ATTRS, and each adds at most one. */
+/* A row has at most MAX_ATTRS attributes, each of which adds at most one. */
 static void add(upgrade_t *up, const char *name, const mlir_attr_t *value) {
   up->attrs[up->count++] = (mlir_named_attr_t){hr_str_from(name), value};
 }
 
-/* VHLO's value of another attribute of the op, for those that are converted together. */
+/* VHLO's value of another attribute of the op, for attributes that are converted together. */
 static const mlir_attr_t *given_named(const upgrade_t *up, const char *name) {
   for (int i = 0; i < up->row->attr_count; i++)
     if (!strcmp(up->row->attrs[i].name, name)) return up->given[i];
   return NULL;
 }
 
-/* Length of a one-dimensional list of elements, splats written out; -1: the attribute is none. */
+/* Length of a one-dimensional list of elements, splats expanded; -1: not a list of elements. */
 static int64_t list_length(const mlir_attr_t *attr) {
   bool is_list = attr->kind == MLIR_ATTR_DENSE && attr->type->rank == 1 && attr->data &&
                  attr->type->dims[0] >= 0;
   return is_list ? attr->type->dims[0] : -1;
 }
 
-/* Elements of 64 bits as array<i64>; a list that is array<i64> already (a field of a structure
- * that was read as such) is taken as it is. */
+/* 64-bit elements as array<i64>; a list that is array<i64> already (a field of a structure read as
+ * such) is returned unchanged. */
 static hr_status_t make_ints(upgrade_t *up, const char *name, const mlir_attr_t *attr,
                              const mlir_attr_t **out_attr) {
   int64_t count = list_length(attr);
@@ -99,7 +100,7 @@ static bool all_are(const mlir_attr_t *ints, int64_t value) {
   return true;
 }
 
-/* Are all bytes of the elements 0? */
+/* True if all bytes of the elements are 0. */
 static bool all_zero(const mlir_attr_t *attr) {
   const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
   size_t size = (size_t)attr->element_count * mlir_element_bytes(element);
@@ -109,7 +110,7 @@ static bool all_zero(const mlir_attr_t *attr) {
   return true;
 }
 
-/* Lists that equal their default are left out. */
+/* Omits lists that equal their default. */
 static hr_status_t add_ints(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t *ints;
   HR_TRY(make_ints(up, attr->name, value, &ints));
@@ -139,7 +140,7 @@ static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const m
   return NULL;
 }
 
-/* Elements that equal their default are left out. */
+/* Omits elements that equal their default. */
 static hr_status_t add_dense(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT)
     return add_mesh_axes(up, attr, value);
@@ -159,7 +160,7 @@ static hr_status_t add_bool(upgrade_t *up, const vhlo_attr_t *attr, const mlir_a
   return NULL;
 }
 
-/* The value that StableHLO leaves out is 0, -1 or, for api_version, 1. */
+/* The value omitted in StableHLO is 0, -1 or, for api_version, 1. */
 static hr_status_t add_number(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   if (value->kind != MLIR_ATTR_INTEGER) return wrong(up, attr->name, "an integer");
   int64_t fallback = attr->how == VHLO_MINUS_ONE ? -1 : 1;
@@ -168,7 +169,7 @@ static hr_status_t add_number(upgrade_t *up, const vhlo_attr_t *attr, const mlir
   return NULL;
 }
 
-/* VHLO names symbols by strings. */
+/* VHLO represents symbols as strings. */
 static hr_status_t add_symbol(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t *symbol;
   if (value->kind != MLIR_ATTR_STRING) return wrong(up, attr->name, "a string");
@@ -193,7 +194,7 @@ static hr_status_t add_symbols(upgrade_t *up, const vhlo_attr_t *attr, const mli
   return NULL;
 }
 
-/* Is the attribute of the kind that `how` speaks of? */
+/* True if the attribute has the kind required by `how`. */
 static bool has_kind(vhlo_how_t how, const mlir_attr_t *value) {
   switch (how) {
     case VHLO_TEXT:
@@ -233,14 +234,14 @@ static bool is_word(const mlir_attr_t *value, const char *word) {
   return value->kind == MLIR_ATTR_ENUM && hr_str_is(value->text, word);
 }
 
-/* An array of no precisions is the default, too. */
+/* An empty array of precisions is the default, too. */
 static bool all_default(const mlir_attr_t *value) {
   for (int i = 0; value->kind == MLIR_ATTR_ARRAY && i < value->count; i++)
     if (!is_word(value->items[i], "DEFAULT")) return false;
   return true;
 }
 
-/* VHLO's default writes all four fields out: no tolerance, mode DEFAULT. */
+/* VHLO's default has all four fields: no tolerance, mode DEFAULT. */
 static bool is_default_accuracy(const mlir_attr_t *value) {
   const mlir_attr_t *atol = mlir_attr_field(value, "atol");
   const mlir_attr_t *rtol = mlir_attr_field(value, "rtol");
@@ -251,7 +252,7 @@ static bool is_default_accuracy(const mlir_attr_t *value) {
 }
 
 /* VHLO has handle and type of a channel as two attributes, StableHLO as one structure. Collectives
- * have no type; theirs is 0 (an unknown type). */
+ * have no type in VHLO; theirs becomes 0 (unknown). */
 static hr_status_t add_channel(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   const mlir_attr_t *type = given_named(up, "channel_type");
   const mlir_attr_t *channel;
@@ -266,12 +267,12 @@ static hr_status_t add_channel(upgrade_t *up, const vhlo_attr_t *attr, const mli
   return NULL;
 }
 
-/* A dot without an algorithm has none as the type of its first field. */
+/* For a dot without an algorithm, the first field is the type `none`. */
 static bool is_none_type(const mlir_attr_t *value) {
   return value && value->kind == MLIR_ATTR_TYPE && value->type->kind == MLIR_TYPE_NONE;
 }
 
-/* Checks a field's kind, and turns elements into array<i64> where the structure wants a list. */
+/* Checks a field's kind, and converts elements to array<i64> for a field that is a list. */
 static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field,
                                 const mlir_attr_t *value, const mlir_attr_t **out_value) {
   *out_value = value;
@@ -288,8 +289,8 @@ static hr_status_t struct_field(upgrade_t *up, const bytecode_field_t *field,
   }
 }
 
-/* Adds the structure when the first of its fields is met; later fields find it there. Empty
- * batching dimensions are left out, as files before version 1.1 do not have them. */
+/* Adds the structure at the first of its fields; later fields find it. Empty batching dimensions
+ * are omitted, as files before version 1.1 do not have them. */
 static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
   const char *mnemonic = vhlo_struct_mnemonic(attr->how);
   const char *name = vhlo_struct_attr(attr->how, HR_STR("op"));
@@ -314,15 +315,15 @@ static hr_status_t add_struct(upgrade_t *up, const vhlo_attr_t *attr) {
   return NULL;
 }
 
-/* operand_layouts and result_layouts are left out together, when both are empty. */
+/* operand_layouts and result_layouts are omitted together, when both are empty. */
 static bool layouts_absent(const upgrade_t *up) {
   const mlir_attr_t *operands = given_named(up, "operand_layouts");
   const mlir_attr_t *results = given_named(up, "result_layouts");
   return operands && results && is_empty(operands) && is_empty(results);
 }
 
-/* Whether StableHLO leaves out an attribute with this value, for the kinds whose value is the same
- * in both dialects. */
+/* True if StableHLO omits an attribute with this value, for kinds with the same value in both
+ * dialects. */
 static bool repeats_default(const upgrade_t *up, vhlo_how_t how, const mlir_attr_t *value) {
   switch (how) {
     case VHLO_TEXT_NONE:
@@ -343,7 +344,7 @@ static bool repeats_default(const upgrade_t *up, vhlo_how_t how, const mlir_attr
   }
 }
 
-/* One attribute from VHLO to StableHLO, by its row's `how` (vhlo.def). */
+/* Converts one attribute by its row's `how` (vhlo.def). */
 static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
   if (!has_kind(attr->how, value)) return wrong(up, attr->name, "of the right kind");
   switch (attr->how) {
@@ -387,7 +388,7 @@ static hr_status_t upgrade_one(upgrade_t *up, const vhlo_attr_t *attr, const mli
   return NULL;
 }
 
-/* VHLO writes all attributes of a row; one that is missing is an error. */
+/* VHLO writes all attributes of a row; a missing one is an error. */
 hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
                                const vhlo_row_t *row, const mlir_attr_t *const *given,
                                int *out_count, const mlir_named_attr_t **out_attrs) {

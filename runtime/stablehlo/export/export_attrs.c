@@ -1,19 +1,19 @@
-/* Makers of attributes whose failures stick: after the first one they all give NULL, which
- * export_add ignores, so that callers need no checks. Also attributes that several ops have:
+/* Functions that make attributes. Failures are sticky: after the first one all return NULL, which
+ * export_add ignores, so that callers need no checks. Also attributes common to several ops:
  * precision, sharding, frontend attributes, and the rows of export.def. */
 #include <ctype.h>
 #include <string.h>
 
 #include "stablehlo/export/export.h"
 
-/* An attribute that is NULL is left out. */
+/* Omits an attribute that is NULL. */
 void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
                 const mlir_attr_t *value) {
   if (!exporter->status && value)
     attrs->items[attrs->count++] = (mlir_named_attr_t){hr_str_from(name), value};
 }
 
-/* Runs a maker that gives its attribute as its last argument. */
+/* Calls a maker whose last argument is its output. */
 #define MAKE(exporter, maker, ...)                                            \
   ({                                                                          \
     const mlir_attr_t *made_ = NULL;                                          \
@@ -22,8 +22,8 @@ void export_add(exporter_t *exporter, export_attrs_t *attrs, const char *name,
     (exporter)->status ? NULL : made_;                                        \
   })
 
-/* A signless integer attribute of `width` bits; NULL after a failure, as all functions here:
- * callers go on and look at exporter->status once. */
+/* A signless integer attribute of `width` bits. NULL after a failure, as for all functions here:
+ * callers check exporter->status once. */
 const mlir_attr_t *export_integer(exporter_t *exporter, int64_t value, int width) {
   const mlir_type_t *type = NULL;
   if (exporter->status ||
@@ -52,7 +52,7 @@ const mlir_attr_t *export_array(exporter_t *exporter, int count, const mlir_attr
 }
 
 /* An attribute of a dialect with named fields, #dialect.mnemonic<field = value, ...>. Fields that
- * were not added are left out. */
+ * were not added are omitted. */
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields) {
   return MAKE(exporter, mlir_make_struct, hr_str_from(dialect), hr_str_from(mnemonic),
@@ -60,8 +60,8 @@ const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, cons
 }
 
 /* An enumeration by its word, as #stablehlo<precision HIGH>. */
-static const mlir_attr_t *enum_of(exporter_t *exporter, const char *dialect,
-                                  const char *enum_name, hr_str_t word) {
+static const mlir_attr_t *enum_of(exporter_t *exporter, const char *dialect, const char *enum_name,
+                                  hr_str_t word) {
   return MAKE(exporter, mlir_make_enum, dialect, enum_name, word);
 }
 
@@ -80,7 +80,7 @@ static const mlir_attr_t *make_unit(exporter_t *exporter) {
   return attr;
 }
 
-/* The number is rounded to f32, so that value and bits agree. */
+/* The number is rounded to f32, so that value and bits match. */
 static const mlir_attr_t *make_f32(exporter_t *exporter, double value) {
   static const mlir_type_t f32 = {.kind = MLIR_TYPE_FLOAT, .name = {"f32", 3}};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -94,12 +94,12 @@ static const mlir_attr_t *make_f32(exporter_t *exporter, double value) {
 
 /* --- elements --- */
 
-/* Compares the elements with those one further on: all are equal if these are. */
+/* True if all elements are equal: compares each with its successor. */
 static bool all_alike(const char *data, int64_t count, size_t each) {
   return count > 1 && memcmp(data, data + each, (size_t)(count - 1) * each) == 0;
 }
 
-/* The elements stay where they are: the tree keeps a reference to their buffer. */
+/* The elements are not copied: the tree retains their buffer. */
 const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *value) {
   const mlir_type_t *type = export_tensor(exporter, value->dtype, value->rank, value->dims);
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -137,7 +137,8 @@ const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t col
 
 /* --- attributes in text form --- */
 
-/* Text as an attribute; NULL, and no failure, for what is not one whole attribute. */
+/* Parses a text as an attribute. NULL without a failure if the text is not exactly one
+ * attribute. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
   if (exporter->status) return NULL;
   text = export_text(exporter, text);
@@ -158,7 +159,7 @@ const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
 
 /* --- attributes of rows --- */
 
-/* The word of an enumeration's value: upper case, without the prefix "rng_" of HLO; "" if it has
+/* The word of an enumeration's value: upper case, without HLO's prefix "rng_"; "" if StableHLO has
  * none. */
 static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value) {
   const char *text =
@@ -170,7 +171,7 @@ static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t valu
   return word;
 }
 
-/* Left out where StableHLO has no word. */
+/* NULL (omitted) if StableHLO has no word. */
 static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *instr,
                                       const export_attr_row_t *row) {
   hr_str_t word =
@@ -178,7 +179,7 @@ static const mlir_attr_t *enum_of_row(exporter_t *exporter, const hlo_instr_t *i
   return word.size ? export_enum(exporter, row->enum_name, word) : NULL;
 }
 
-/* The only entry of `dimensions`. */
+/* Only entry of `dimensions`. */
 static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *instr) {
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   if (dims.count == 1) return export_integer(exporter, dims.data[0], 64);
@@ -186,8 +187,7 @@ static const mlir_attr_t *dimension_of(exporter_t *exporter, const hlo_instr_t *
   return NULL;
 }
 
-/* The attribute that a row describes, from the instruction's attribute of the row's key; NULL:
- * left out. */
+/* The attribute of a row, from the instruction's attribute with the row's key; NULL: omitted. */
 static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *instr,
                                       const export_attr_row_t *row) {
   hr_ints_t ints;
@@ -220,15 +220,15 @@ static const mlir_attr_t *attr_of_row(exporter_t *exporter, const hlo_instr_t *i
   return NULL;
 }
 
-/* Attributes of the op by its row of the table, in the order of the row. What HLO leaves at its
- * default adds nothing, as export_add passes over NULL. */
+/* Adds the attributes of the op's row in export.def, in the row's order. Absent attributes with a
+ * default are NULL and omitted by export_add. */
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row,
                       export_attrs_t *attrs) {
   for (const export_attr_row_t *attr = row->attrs; attr->kind != EXPORT_END; attr++)
     export_add(exporter, attrs, attr->name, attr_of_row(exporter, instr, attr));
 }
 
-/* Precisions, in the enumeration of the operation's dialect. */
+/* Adds precisions, in the enumeration of the operation's dialect. */
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_ints_t precision = hlo_attr_ints(instr, HLO_ATTR_OPERAND_PRECISION);
   const mlir_attr_t **items = export_alloc(exporter, (size_t)precision.count, sizeof *items);
@@ -240,9 +240,9 @@ void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export
              export_array(exporter, (int)precision.count, items));
 }
 
-/* --- what any instruction may carry --- */
+/* --- attributes of any instruction --- */
 
-/* Text of HLO in mhlo.sharding. */
+/* HLO text for mhlo.sharding. */
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
@@ -253,7 +253,8 @@ const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *s
   return attr;
 }
 
-/* What composites and custom calls say of themselves is attributes of their own in StableHLO. */
+/* True for frontend attributes of composites and custom calls, which are attributes of StableHLO's
+ * ops. */
 static bool has_custom_form(hr_str_t name) {
   if (name.size > 10 && !memcmp(name.data, "composite.", 10)) return true;
   for (size_t i = 0; i < export_target_attr_count; i++)
@@ -261,7 +262,7 @@ static bool has_custom_form(hr_str_t name) {
   return false;
 }
 
-/* Sorted dictionary of names and texts. */
+/* A dictionary of names and texts, sorted by name. */
 void export_frontend(exporter_t *exporter, const hlo_name_values_t *list,
                      const export_attrs_t *notes, export_attrs_t *attrs) {
   mlir_named_attr_t *fields =

@@ -1,9 +1,9 @@
-/* Collectives. Groups become dense matrices of ids, short rows filled up with -1; no groups mean
- * one group of all. The mode follows from channel and use_global_device_ids, as in XLA. Results
- * whose order XLA and StableHLO define differently are reordered (export_differences.c). */
+/* Collectives. Groups become dense matrices of ids, short rows padded with -1; no groups mean one
+ * group of all. The mode follows from channel and use_global_device_ids, as in XLA. Results whose
+ * order XLA and StableHLO define differently are reordered (export_differences.c). */
 #include "stablehlo/export/export.h"
 
-/* A row for each list, short ones filled up with -1. */
+/* A matrix with a row for each list, short rows padded with -1. */
 static const mlir_attr_t *matrix_of(exporter_t *exporter, const hlo_int_lists_t *lists) {
   int64_t width = 0, *values;
   for (int64_t g = 0; g < lists->count; g++)
@@ -27,7 +27,7 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_a
              export_struct(exporter, "stablehlo", "channel_handle", &fields));
 }
 
-/* Channel, replica_groups and use_global_device_ids: who takes part. */
+/* Adds channel, replica_groups and use_global_device_ids, which determine the participants. */
 static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   static const hlo_int_lists_t none = {0, NULL};
   const hlo_groups_t *groups = hlo_attr_groups(instr);
@@ -40,7 +40,7 @@ static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_at
   export_add(exporter, attrs, "use_global_device_ids", unit);
 }
 
-/* Shape of what the collective gives when it is done: the starts of two have their operands in the
+/* Shape of the completed collective: async starts of two kinds include their operands in the
  * shape. */
 static const hlo_shape_t *result_shape(const hlo_instr_t *instr) {
   bool pairs = instr->op == HLO_ALL_GATHER_START || instr->op == HLO_COLLECTIVE_PERMUTE_START;
@@ -75,7 +75,7 @@ static const hlo_shape_t *leaf_shape(const hlo_shape_t *shape, int k) {
   return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
 }
 
-/* Puts the members' chunks into the order that HLO has. */
+/* Reorders the members' chunks to HLO's order. */
 static void order_gathered(export_frame_t *frame, const hlo_instr_t *instr) {
   export_values_t results = frame->values[instr->id];
   const hlo_shape_t *shape = result_shape(instr);
@@ -85,13 +85,13 @@ static void order_gathered(export_frame_t *frame, const hlo_instr_t *instr) {
   }
 }
 
-/* The op as its row says, then the members' chunks in the order that HLO has. */
+/* The op of the row, then a reordering of the members' chunks to HLO's order. */
 void export_all_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_collective(frame, instr, row);
   if (!export_failed(frame)) order_gathered(frame, instr);
 }
 
-/* StableHLO's op takes one operand: several make one op each. */
+/* StableHLO's op has one operand: several operands make one op each. */
 static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                         const export_attrs_t *attrs) {
   export_values_t operands = export_operands(frame, instr);
@@ -144,7 +144,7 @@ void export_collective_permute(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- all_to_all --- */
 
-/* Slice k of the first dimension of x, without that dimension. */
+/* Slice k of the first dimension of x, with this dimension removed. */
 static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype_t dtype,
                                 int64_t k) {
   exporter_t *exporter = frame->exporter;
@@ -167,7 +167,7 @@ static mlir_value_t *take_slice(export_frame_t *frame, mlir_value_t *x, hr_dtype
                         rank - 1, dims + 1);
 }
 
-/* The operands, which have one shape, as one array with a new first dimension. */
+/* Stacks the operands, which have the same shape, in a new first dimension. */
 static mlir_value_t *join_operands(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
   const hlo_shape_t *part = instr->operands[0]->shape;
@@ -183,8 +183,8 @@ static mlir_value_t *join_operands(export_frame_t *frame, const hlo_instr_t *ins
                       export_tensor(exporter, part->dtype, part->rank + 1, dims), &attrs);
 }
 
-/* HLO's form with a list: operand i goes to member i. The operands become one array, which is
- * exchanged along its first dimension and taken apart again. */
+/* HLO's form with a list: operand i is sent to member i. The operands become one array, which is
+ * exchanged along its first dimension and split again. */
 static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
                                      const export_row_t *row, export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
@@ -203,7 +203,7 @@ static void export_listed_all_to_all(export_frame_t *frame, const hlo_instr_t *i
   export_set(frame, instr, (export_values_t){count, results});
 }
 
-/* Members of a group: of the first one listed, else all processes of the mode. */
+/* Size of the first listed group; without groups, number of all processes in the mode. */
 static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   if (groups && groups->groups.count) return groups->groups.lists[0].count;
@@ -211,7 +211,8 @@ static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) 
                                                       : exporter->from->replica_count;
 }
 
-/* HLO splits and concatenates along one dimension; without one it exchanges a list of operands. */
+/* HLO splits and concatenates along one dimension; without a dimension it exchanges a list of
+ * operands. */
 void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
@@ -228,7 +229,7 @@ void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const ex
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* A custom call whose configuration lists the groups, as JAX writes it. */
+/* A custom call whose configuration has the groups, as in JAX. */
 void export_ragged_all_to_all(export_frame_t *frame, const hlo_instr_t *instr,
                               const export_row_t *row) {
   static const hlo_int_lists_t none = {0, NULL};

@@ -4,7 +4,7 @@
 
 #include "stablehlo/export/export.h"
 
-/* An attribute of the instruction as a field of a structure. */
+/* Adds an attribute of the instruction as a field of a structure. */
 static void add_ints(exporter_t *exporter, export_attrs_t *fields, const char *name,
                      const hlo_instr_t *instr, hlo_attr_key_t key) {
   hr_ints_t ints = hlo_attr_ints(instr, key);
@@ -38,8 +38,7 @@ static void add_type(exporter_t *exporter, export_attrs_t *fields, const char *n
   export_add(exporter, fields, name, attr);
 }
 
-/* The word behind the '_' at *at, up to the next one, to which *at moves:
- * "dot_tf32_tf32_f32_x3". */
+/* The word after the '_' at *at, which moves to the next '_': "dot_tf32_tf32_f32_x3". */
 static hr_str_t next_word(const char **at) {
   const char *start = *at + 1;
   const char *stop = strchr(start, '_');
@@ -48,8 +47,8 @@ static hr_str_t next_word(const char **at) {
   return (hr_str_t){start, (size_t)(stop - start)};
 }
 
-/* HLO names an algorithm "dot_LHS_RHS_SUM[_xPRODUCTS | _fast_accum]"; for "dot_any_f8_any_f8_f32"
- * the types are the operands'. */
+/* HLO's name of an algorithm is "dot_LHS_RHS_SUM[_xPRODUCTS | _fast_accum]"; for
+ * "dot_any_f8_any_f8_f32" the types are the operands'. */
 static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *instr) {
   const char *text =
       hlo_enum_table[HLO_ENUM_DOT_ALGORITHM].texts[hlo_attr_enum(instr, HLO_ATTR_ALGORITHM)];
@@ -75,7 +74,7 @@ static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *
   return export_struct(exporter, "stablehlo", "dot_algorithm", &fields);
 }
 
-/* An algorithm takes the place of precisions. */
+/* True if a dot has an algorithm, which replaces precisions. */
 bool export_dot_algorithm(const hlo_instr_t *instr) {
   return instr->op == HLO_DOT &&
          hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
@@ -95,8 +94,8 @@ void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* Dimension numbers of chlo.ragged_dot: those of a dot, the ragged one, and the groups of the
- * right operand. */
+/* Dimension numbers of chlo.ragged_dot: those of a dot, the ragged dimension, and the group
+ * dimensions of the right operand. */
 void export_ragged_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   export_attrs_t dims = {.count = 0};
@@ -111,7 +110,8 @@ void export_ragged_dot(export_frame_t *frame, const hlo_instr_t *instr, const ex
 
 /* --- windows --- */
 
-/* Names of a window's parts; NULL: the op has no such part, and it must be the usual one. */
+/* Names of a window's parts; NULL: the op lacks this part, so that its value must be the
+ * default. */
 typedef struct window_names {
   const char *size, *stride, *base_dilation, *window_dilation, *reversal;
 } window_names_t;
@@ -141,7 +141,7 @@ static int64_t window_value(const hlo_window_dim_t *dim, window_part_t part) {
   return 0;
 }
 
-/* A list of truth values as array<i1>. */
+/* A list of booleans as array<i1>. */
 static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_t *values) {
   static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
   mlir_attr_t *attr = export_alloc(exporter, 1, sizeof *attr);
@@ -153,8 +153,8 @@ static const mlir_attr_t *flags_of(exporter_t *exporter, int count, const int64_
   return attr;
 }
 
-/* A part of the window as a list. An op without a name for the part must have the usual value in
- * it. */
+/* Adds a part of the window as a list. If the op has no name for the part, its value must be the
+ * default. */
 static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                             const hlo_window_t *window, window_part_t part, const char *name) {
   int64_t values[HLO_MAX_RANK];
@@ -171,7 +171,7 @@ static void add_window_part(export_frame_t *frame, const hlo_instr_t *instr, exp
                                      : export_ints(frame->exporter, window->rank, values));
 }
 
-/* All parts of the window, and the padding as pairs; missing windows have rank 0. */
+/* Adds all parts of the window, the padding as pairs; a missing window has rank 0. */
 static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_attrs_t *attrs,
                        const window_names_t *names) {
   static const hlo_window_t none = {0, NULL};
@@ -182,7 +182,7 @@ static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_a
   add_window_part(frame, instr, attrs, window, WINDOW_BASE_DILATION, names->base_dilation);
   add_window_part(frame, instr, attrs, window, WINDOW_DILATION, names->window_dilation);
   add_window_part(frame, instr, attrs, window, WINDOW_REVERSAL, names->reversal);
-  if (instr->op == HLO_DYNAMIC_CONVOLUTION) return; /* whose padding is an operand */
+  if (instr->op == HLO_DYNAMIC_CONVOLUTION) return; /* its padding is an operand */
   for (int d = 0; d < window->rank; d++) {
     padding[2 * d] = window->dims[d].pad_low;
     padding[2 * d + 1] = window->dims[d].pad_high;
@@ -209,7 +209,7 @@ static const mlir_attr_t *conv_dims(exporter_t *exporter, const hlo_dim_labels_t
   return export_struct(exporter, "stablehlo", "conv", &fields);
 }
 
-/* Whether the labels give a role to every dimension, as StableHLO's convolutions must. */
+/* True if the labels have a role for every dimension, as StableHLO's convolutions require. */
 static bool names_all(const hlo_dim_labels_t *labels) {
   return !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused &&
          labels->lhs_batch >= 0 && labels->lhs_feature >= 0 && labels->rhs_input_feature >= 0 &&
@@ -245,7 +245,7 @@ static void export_windowed(export_frame_t *frame, const hlo_instr_t *instr,
   for (int r = 0; r < instr->called_count; r++) export_region(frame, op, r, instr->called[r], NULL);
 }
 
-/* reduce_window has all attributes of a window but the reversal. */
+/* reduce_window has all window attributes except the reversal. */
 void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr,
                           const export_row_t *row) {
   static const window_names_t names = {"window_dimensions", "window_strides", "base_dilations",
@@ -253,7 +253,7 @@ void export_reduce_window(export_frame_t *frame, const hlo_instr_t *instr,
   export_windowed(frame, instr, row, &names);
 }
 
-/* select_and_scatter has no dilations; a window that has them is refused. */
+/* select_and_scatter has no dilations; windows with dilations are refused. */
 void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
                                const export_row_t *row) {
   static const window_names_t names = {"window_dimensions", "window_strides", NULL, NULL, NULL};
@@ -262,7 +262,7 @@ void export_select_and_scatter(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- gather and scatter --- */
 
-/* Dimension numbers as a structure; slice sizes and the flag are in the row. */
+/* Dimension numbers are a structure; slice sizes and the flag are in the row. */
 void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -279,7 +279,7 @@ void export_gather(export_frame_t *frame, const hlo_instr_t *instr, const export
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* As export_gather, with the region that combines updates. */
+/* Like export_gather, with a region that combines updates. */
 void export_scatter(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};

@@ -1,19 +1,19 @@
-/* Calls, loops, branches, bodies over elements, channels and custom calls. Computations become
- * regions whose arguments are the leaves of the parameters, or functions where a call names them.
- */
+/* Calls, loops, branches, ops with a body for elements, channels and custom calls. Computations
+ * become regions whose arguments are the leaves of the parameters, or functions if a call names
+ * them. */
 #include <string.h>
 
 #include "stablehlo/export/export.h"
 
-/* An op with a region for each computation that it calls: the arguments are the parameters' leaves.
- */
+/* An op with a region for each called computation: the region's arguments are the parameters'
+ * leaves. */
 void export_body(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   mlir_op_t *op = export_plain_op(frame, instr, row, NULL);
   export_alloc_regions(frame, op, instr->called_count);
   for (int r = 0; r < instr->called_count; r++) export_region(frame, op, r, instr->called[r], NULL);
 }
 
-/* All dimensions are written out, which HLO may leave out. */
+/* `dimensions` is written even if HLO omits it. */
 void export_map(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   int64_t dims[HLO_MAX_RANK];
   export_attrs_t attrs = {.count = 0};
@@ -38,7 +38,7 @@ static const mlir_attr_t *sizes_of(exporter_t *exporter, int first, int second) 
   return attr;
 }
 
-/* chlo.scan with the numbers of inputs and carries, as its segments say them. */
+/* chlo.scan, with segment sizes from the numbers of inputs and carries. */
 void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   int carries = (int)hlo_attr_int(instr, HLO_ATTR_NUM_CARRIES);
   int results = hlo_shape_leaf_count(instr->shape);
@@ -52,8 +52,7 @@ void export_scan(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   export_region(frame, op, 0, instr->called[0], NULL);
 }
 
-/* Fusions, and what an asynchronous start runs, are written into the block where they are
- * called. */
+/* Bodies of fusions and of asynchronous starts are inlined into the calling block. */
 void export_inlined(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_values_t operands = export_operands(frame, instr);
@@ -61,7 +60,7 @@ void export_inlined(export_frame_t *frame, const hlo_instr_t *instr, const expor
              export_computation(frame->exporter, instr->called[0], frame->block, &operands));
 }
 
-/* Branches take no arguments in StableHLO: the operands' values are used inside as they are. */
+/* Branches have no arguments in StableHLO: the operands' values are used inside directly. */
 void export_conditional(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   mlir_value_t *choice = export_operand(frame, instr, 0);
   bool is_pred = instr->operands[0]->shape->dtype == HR_PRED;
@@ -78,7 +77,7 @@ void export_conditional(export_frame_t *frame, const hlo_instr_t *instr, const e
 
 /* --- calls --- */
 
-/* HLO keeps a composite's name, attributes and version as frontend attributes, text each. */
+/* A composite's name, attributes and version are frontend attributes in HLO, as text. */
 static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr_str_t callee) {
   static const export_attr_row_t none = {.kind = EXPORT_END};
   exporter_t *exporter = frame->exporter;
@@ -101,7 +100,8 @@ static void export_composite(export_frame_t *frame, const hlo_instr_t *instr, hr
   export_plain_op(frame, instr, &row, &attrs);
 }
 
-/* func.call of the computation's function, or a composite with it as its decomposition. */
+/* func.call of the computation's function, or a composite with the function as its
+ * decomposition. */
 void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_str_t callee = export_function_name(exporter, instr->called[0]);
@@ -114,10 +114,9 @@ void export_call(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* --- channels: StableHLO's send and recv are start and done in one --- */
+/* --- channels: StableHLO's send and recv combine start and done --- */
 
-/* channel_handle with its type: 1 from device to device, `host_type` (2 out, 3 in) with the
- * host. */
+/* channel_handle with its type: 1 between devices, `host_type` (2 out, 3 in) with the host. */
 static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t host_type,
                         export_attrs_t *attrs) {
   export_attrs_t fields = {.count = 0};
@@ -132,7 +131,7 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, int64_t 
   export_add(exporter, attrs, "is_host_transfer", host);
 }
 
-/* Whether a later instruction of this opcode has `instr` as its first operand. */
+/* True if a later instruction of this opcode has `instr` as its first operand. */
 static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
   const hlo_computation_t *computation = instr->parent;
   for (size_t i = instr->id + 1; i < computation->instrs.count; i++)
@@ -141,7 +140,7 @@ static bool has_user(const hlo_instr_t *instr, hlo_opcode_t op) {
   return false;
 }
 
-/* StableHLO's send is written where HLO's starts; its token stands for that of the send-done. */
+/* StableHLO's send is placed at HLO's start; its token also stands for the send-done. */
 void export_send(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   const mlir_type_t *token = export_type(frame->exporter, hlo_shape_scalar(HR_TOKEN));
@@ -154,20 +153,20 @@ void export_send(export_frame_t *frame, const hlo_instr_t *instr, const export_r
                    export_value(frame, row->name, operands.count, operands.items, token, &attrs));
 }
 
-/* Whether the operand is the start itself; fails otherwise. */
+/* True if the operand is the start itself; otherwise fails. */
 static bool is_start(export_frame_t *frame, const hlo_instr_t *instr, hlo_opcode_t op) {
   return instr->operands[0]->op == op ||
          !export_error(frame, instr, "StableHLO has no %s apart from its start",
                        hlo_op_name(instr->op));
 }
 
-/* StableHLO's send is one op that gives a token, which stands for the done too. */
+/* The result is the token of StableHLO's send at the start. */
 void export_send_done(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   if (is_start(frame, instr, HLO_SEND)) export_identity(frame, instr, row);
 }
 
-/* StableHLO's recv is written where HLO's is done, so that sends in between have started;
- * meanwhile the start is its token. */
+/* StableHLO's recv is placed at HLO's recv-done, so that sends in between have started; until then
+ * the start's value is its token. */
 void export_recv(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   if (!has_user(instr, HLO_RECV_DONE) &&
       export_error(frame, instr, "StableHLO has no recv without its recv-done here"))
@@ -175,7 +174,7 @@ void export_recv(export_frame_t *frame, const hlo_instr_t *instr, const export_r
   export_identity(frame, instr, row);
 }
 
-/* StableHLO's recv stands where HLO's result is, at the done; the channel is the start's. */
+/* StableHLO's recv is placed at the done, which has the result; the channel is the start's. */
 void export_recv_done(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0};
   if (!is_start(frame, instr, HLO_RECV)) return;
@@ -185,7 +184,7 @@ void export_recv_done(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- custom calls --- */
 
-/* Leaves put together as the tuple that a custom call takes. */
+/* Packs leaves into the tuple operand of a custom call. */
 static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
                                 mlir_value_t **leaves) {
   if (!hlo_shape_is_tuple(shape)) return leaves[0];
@@ -200,7 +199,7 @@ static mlir_value_t *make_tuple(export_frame_t *frame, const hlo_shape_t *shape,
                   : NULL;
 }
 
-/* Takes a tuple apart into `leaves`; gives their number. */
+/* Unpacks a tuple into `leaves`; returns their number. */
 static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_value_t *value,
                       mlir_value_t **leaves) {
   int at = 0;
@@ -218,7 +217,7 @@ static int take_apart(export_frame_t *frame, const hlo_shape_t *shape, mlir_valu
   return at;
 }
 
-/* A layout as dense<[1, 0]> : tensor<2xindex>, the default one where the shape has none. */
+/* A layout as dense<[1, 0]> : tensor<2xindex>; the default layout if the shape has none. */
 static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *shape) {
   static const mlir_type_t index_type = {.kind = MLIR_TYPE_INDEX};
   int64_t order[HLO_MAX_RANK];
@@ -235,7 +234,7 @@ static const mlir_attr_t *layout_of(exporter_t *exporter, const hlo_shape_t *sha
   return attr;
 }
 
-/* Layouts of all operands or all results. */
+/* Adds layouts of all operands or all results. */
 static void add_layouts(exporter_t *exporter, const char *name, int count,
                         const hlo_shape_t *const *shapes, export_attrs_t *attrs) {
   const mlir_attr_t **layouts = export_alloc(exporter, (size_t)count, sizeof *layouts);
@@ -263,7 +262,7 @@ static void add_aliases(exporter_t *exporter, const hlo_instr_t *instr, export_a
     export_add(exporter, attrs, "output_operand_aliases", export_array(exporter, count, items));
 }
 
-/* The typed interface takes a dictionary, all others a string. */
+/* The typed API has a dictionary, other versions a string. */
 static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr,
                                export_attrs_t *attrs) {
   exporter_t *exporter = frame->exporter;
@@ -285,7 +284,7 @@ const char *const export_target_attrs[] = {"called_computations", "error_message
                                            "rng_algorithm"};
 const size_t export_target_attr_count = sizeof export_target_attrs / sizeof *export_target_attrs;
 
-/* Attributes of some targets, which HLO keeps as frontend attributes (export_target_attrs). */
+/* Adds attributes of some targets, which are frontend attributes in HLO (export_target_attrs). */
 static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
                              export_attrs_t *attrs) {
   for (size_t i = 0; i < export_target_attr_count; i++) {
@@ -300,7 +299,7 @@ static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr,
   }
 }
 
-/* Called computations as symbols. */
+/* Adds called computations as symbols. */
 static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   const mlir_attr_t **symbols =
       export_alloc(exporter, (size_t)instr->called_count, sizeof *symbols);
@@ -311,7 +310,7 @@ static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_at
                export_array(exporter, instr->called_count, symbols));
 }
 
-/* Types of the results: the elements of a tuple, whose own elements stay tuples. */
+/* Types of the results: the elements of a tuple; nested tuples stay tuples. */
 static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shape,
                                    const hlo_shape_t *const **out_shapes) {
   bool is_tuple = hlo_shape_is_tuple(shape);
@@ -326,7 +325,7 @@ static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shap
   return types;
 }
 
-/* The leaves of the op's results, which may be tuples. */
+/* Sets the leaves of the op's results, which may be tuples. */
 static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op,
                              const hlo_shape_t *const *shapes) {
   int count = hlo_shape_leaf_count(instr->shape);
@@ -337,7 +336,7 @@ static void set_call_results(export_frame_t *frame, const hlo_instr_t *instr, ml
   export_set(frame, instr, (export_values_t){at, leaves});
 }
 
-/* Operands that are tuples are put together; layouts are written if HLO constrains them. */
+/* Tuple operands are packed; layouts are written if HLO constrains them. */
 void export_custom_call(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const hlo_attr_t *constraints = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);

@@ -1,10 +1,10 @@
-/* HLO instructions that XLA defines otherwise than StableHLO defines the operation of the same
- * name. They are written out as operations on which both agree; import_differences.c, which lists
- * them, does the same for the opposite direction. */
+/* HLO instructions that XLA and StableHLO define differently under the same name. They are
+ * expanded into operations with the same definition in both; import_differences.c, which lists
+ * them, does the same in the opposite direction. */
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
-/* An op on one value; its result has the shape of `like` and another element type. */
+/* An op on one value; its result has the shape of `like` with another element type. */
 static mlir_value_t *export_as(export_frame_t *frame, const char *name, mlir_value_t *x,
                                const hlo_shape_t *like, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
@@ -14,7 +14,7 @@ static mlir_value_t *export_as(export_frame_t *frame, const char *name, mlir_val
   return export_value(frame, name, 1, &x, export_type(exporter, shape), NULL);
 }
 
-/* Complex to pred: true if either part is not zero. */
+/* Complex to pred: true if either part is nonzero. */
 void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   hr_dtype_t from = instr->operands[0]->shape->dtype;
   if (instr->shape->dtype != HR_PRED || !hr_dtype_is_complex(from)) {
@@ -33,13 +33,13 @@ void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const expor
                    export_value(frame, "stablehlo.or", 2, differs, differs[0]->type, NULL));
 }
 
-/* Preds as u8 of the values 0 and 1. */
+/* Converts preds to u8 with values 0 and 1. */
 mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
                                     const hlo_shape_t *preds) {
   return export_as(frame, "stablehlo.convert", x, preds, HR_U8);
 }
 
-/* Beside types of 8 bits and more a pred is a byte in HLO: it is converted to one, or from one. */
+/* Next to types of 8 bits and more, a pred is a byte in HLO: it is converted to or from u8. */
 void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row) {
   const hlo_shape_t *from = instr->operands[0]->shape;
@@ -62,7 +62,7 @@ void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
   export_set_value(frame, instr, x);
 }
 
-/* Without bits of mantissa StableHLO makes a NaN infinite; HLO's stays one, by a select. */
+/* Without mantissa bits StableHLO makes a NaN infinite; a select keeps it NaN, as in HLO. */
 void export_reduce_precision(export_frame_t *frame, const hlo_instr_t *instr,
                              const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
@@ -87,7 +87,7 @@ void export_reduce_precision(export_frame_t *frame, const hlo_instr_t *instr,
 
 /* --- order of a collective's members --- */
 
-/* The outer x inner chunks of x along a dimension, reordered as inner x outer ones. */
+/* Reorders the outer x inner chunks of x along a dimension as inner x outer chunks. */
 static mlir_value_t *swap_chunks(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *shape,
                                  int64_t dimension, int64_t outer, int64_t inner) {
   exporter_t *exporter = frame->exporter;
@@ -111,8 +111,8 @@ static mlir_value_t *swap_chunks(export_frame_t *frame, mlir_value_t *x, const h
   return export_reshape(frame, x, shape->rank, shape->dims);
 }
 
-/* Partitions of the grid in which `members` processes take part by the mode
- * cross_replica_and_partition; 1 in other modes. */
+/* Number of partitions for `members` participants in the mode cross_replica_and_partition; 1 in
+ * other modes. */
 static int64_t partitions_of(const hlo_instr_t *instr, int64_t members) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   int64_t partitions = instr->parent->module->num_partitions;
@@ -124,7 +124,7 @@ static int64_t partitions_of(const hlo_instr_t *instr, int64_t members) {
   return partitions > 0 && members % partitions == 0 ? partitions : 1;
 }
 
-/* Reorders a collective's chunks, as import_order_members does in reverse. */
+/* Reorders a collective's chunks; inverse of import_order_members. */
 mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr,
                                    const export_chunks_t *chunks, mlir_value_t *x) {
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);

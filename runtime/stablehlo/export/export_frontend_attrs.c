@@ -1,6 +1,6 @@
-/* HLO attributes that StableHLO cannot express. The origin of an instruction is its location, as
- * XLA and JAX write it; the rest becomes frontend attributes whose names begin with "hlo." and
- * whose values are HLO text, which the importer reads back:
+/* HLO attributes that StableHLO cannot express. The origin of an instruction becomes its location,
+ * as in XLA and JAX; other attributes become frontend attributes with names "hlo.*" and HLO text
+ * as values, which the importer reads back:
  *
  *   hlo.instruction = "all-reduce, constrain_layout=true, ..."   attributes, after the opcode
  *   hlo.shape       = "f32[2,3]{0,1}"        shape with a layout that is not the default
@@ -14,7 +14,7 @@
 #include "mlir/text/mlir_print.h"
 #include "stablehlo/export/export.h"
 
-/* The text as a string attribute, NULL if it is empty; frees the text. */
+/* The text as a string attribute; NULL if it is empty. Frees the text. */
 static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
   const mlir_attr_t *attr = NULL;
   export_keep(exporter, hr_strbuf_finish(text));
@@ -26,7 +26,7 @@ static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
 
 /* --- locations --- */
 
-/* A string in MLIR's quotes and escapes. */
+/* Prints a string with MLIR's quotes and escapes. */
 static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   mlir_print_attr(text, &attr);
@@ -35,14 +35,14 @@ static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
 /* MLIR has 32 bits for a line or column. */
 static bool is_number(int64_t number) { return number >= 0 && number <= INT32_MAX; }
 
-/* Whether MLIR can say the place: a file and numbers that fit. */
+/* True if MLIR can express the place: a file and numbers that fit. */
 static bool has_source_loc(const hlo_metadata_t *m) {
   bool numbers = is_number(m->source_line) && is_number(m->source_column) &&
                  is_number(m->source_end_line) && is_number(m->source_end_column);
   return m->source_file.size && numbers;
 }
 
-/* "file":3:4, and " to 5:6" where the place has an end. */
+/* "file":3:4, with " to 5:6" if the place has an end. */
 static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
   print_quoted(text, m->source_file);
   hr_strbuf_printf(text, ":%ld:%ld", (long)m->source_line, (long)m->source_column);
@@ -53,7 +53,7 @@ static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
     hr_strbuf_printf(text, " to %ld:%ld", (long)m->source_end_line, (long)m->source_end_column);
 }
 
-/* A name that ends with ':' would be taken for a type. */
+/* A name that ends with ':' would be read as a type. */
 static bool is_plain_name(hr_str_t name) { return name.size && name.data[name.size - 1] != ':'; }
 
 /* "name"("file":3:4), or one of the two. */
@@ -66,8 +66,8 @@ static void print_name_and_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m
   if (named && placed) hr_strbuf_add_char(text, ')');
 }
 
-/* As above; the op's type comes first, as a name that ends with ':', and makes the location a
- * fused one. */
+/* Like the above, but with the op's type, which comes first as a name that ends with ':' and makes
+ * the location a fused one. */
 static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_metadata_t *m) {
   const char *type = NULL;
   if (!m->op_type.size) {
@@ -84,8 +84,8 @@ static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_me
   hr_strbuf_add_char(text, ']');
 }
 
-/* The location of an instruction from its metadata; NULL: none. Neighbours often share their
- * metadata, so that the last location is kept. */
+/* The location of an instruction from its metadata; NULL: none. The last location is cached, as
+ * neighbours often share their metadata. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_metadata_t *metadata = instr && instr->extra ? instr->extra->metadata : NULL;
   hr_strbuf_t text;
@@ -100,7 +100,7 @@ const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *inst
   return attr;
 }
 
-/* The metadata without what print_location says. */
+/* The metadata without the parts that print_location prints. */
 static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
   hlo_metadata_t left = *m;
   left.op_type = (hr_str_t){"", 0};
@@ -117,7 +117,7 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
 
 /* --- instructions --- */
 
-/* Whether StableHLO's op cannot express this attribute. */
+/* True if StableHLO's op cannot express this attribute. */
 static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_groups_t *groups = hlo_attr_groups(instr);
   switch (key) {
@@ -147,7 +147,7 @@ static bool needs_frontend_attr(const hlo_instr_t *instr, hlo_attr_key_t key) {
   }
 }
 
-/* ", name=value" for each attribute that the op itself does not express. */
+/* ", name=value" for each attribute that the op cannot express. */
 static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   for (int i = 0; i < instr->attr_count; i++)
     if (needs_frontend_attr(instr, (hlo_attr_key_t)instr->attrs[i].key))
@@ -161,7 +161,7 @@ static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   hlo_print_frontend_attrs(text, &extra);
 }
 
-/* hlo.instruction, unless there is nothing but the opcode. */
+/* Adds hlo.instruction, unless it would be only the opcode. */
 static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_strbuf_t text;
   size_t opcode = strlen(hlo_op_name(instr->op));
@@ -172,7 +172,7 @@ static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, expo
   export_add(exporter, attrs, "hlo.instruction", finish_text(exporter, &text));
 }
 
-/* Whether some array in the shape has a layout that is not the default. */
+/* True if any array in the shape has a layout that is not the default. */
 static bool has_layout(const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return !hlo_layout_is_default(shape->layout);
   for (int i = 0; i < shape->element_count; i++)
@@ -180,7 +180,7 @@ static bool has_layout(const hlo_shape_t *shape) {
   return false;
 }
 
-/* hlo.shape, if the layout is not the default. */
+/* Adds hlo.shape if the layout is not the default. */
 static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
   hr_strbuf_t text;
   if (!has_layout(instr->shape)) return;
@@ -189,7 +189,8 @@ static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_att
   export_add(exporter, attrs, "hlo.shape", finish_text(exporter, &text));
 }
 
-/* hlo.name of an instruction that others must follow, hlo.after of one that must follow others. */
+/* Adds hlo.name to instructions that others must follow, and hlo.after to those that must follow
+ * others. */
 static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                       export_attrs_t *attrs) {
   hr_strbuf_t text;
@@ -202,8 +203,8 @@ static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_aw
   export_add(exporter, attrs, "hlo.after", finish_text(exporter, &text));
 }
 
-/* Adds what the head of this file lists for an instruction. is_awaited: another instruction names
- * it as its control predecessor. */
+/* Adds the instruction's attributes listed at the head of this file. is_awaited: the instruction
+ * is a control predecessor of another one. */
 void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited,
                            export_attrs_t *attrs) {
   if (exporter->status) return;
@@ -229,7 +230,8 @@ hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *c
 
 /* --- the module --- */
 
-/* Aliases by leaves: numbers of parameters and results become those of arguments and results. */
+/* Aliases between leaves: numbers of parameters and results become those of arguments and
+ * results. */
 static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
                             hlo_aliasing_t *aliasing) {
   hlo_alias_t *list = export_alloc(exporter, (size_t)aliasing->count, sizeof *list);
@@ -245,14 +247,14 @@ static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
   aliasing->aliases = list;
 }
 
-/* Whether an alias says more than tf.aliasing_output, which means may-alias. */
+/* True if aliases need more than tf.aliasing_output, which means may-alias. */
 static bool needs_aliases(const hlo_module_t *from) {
   for (int i = 0; i < from->input_output_alias.count; i++)
     if (from->input_output_alias.aliases[i].must) return true;
   return false;
 }
 
-/* Lists the shape's leaves; gives their number. */
+/* Lists the shape's leaves; returns their number. */
 static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   int count = 0;
   if (!hlo_shape_is_tuple(shape)) {
@@ -264,7 +266,7 @@ static int add_leaves(const hlo_shape_t *shape, const hlo_shape_t **leaves) {
   return count;
 }
 
-/* The entry's layout with a shape for each leaf. */
+/* The entry's layout with one shape per leaf. */
 static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_module_t *to) {
   int count = 0;
   int results = hlo_shape_leaf_count(from->entry_result);
@@ -290,10 +292,10 @@ static bool needs_layouts(const hlo_module_t *from) {
   return needs;
 }
 
-/* hlo.module says what differs from the default in the header, after tuples have dissolved. */
+/* Adds hlo.module, with all header attributes that are not default, for the flattened tuples. */
 void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs) {
   const hlo_module_t *from = exporter->from;
-  hlo_module_t said = *from; /* never destroyed: the printer reads the fields that are set here */
+  hlo_module_t said = *from; /* not destroyed: the printer reads only the fields set here */
   hr_strbuf_t text;
   said.has_entry_layout = needs_layouts(from);
   if (!needs_aliases(from)) said.input_output_alias = (hlo_aliasing_t){0, NULL};

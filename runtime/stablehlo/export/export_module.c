@@ -1,7 +1,7 @@
 /* Computations, functions and the module. The entry becomes @main; a computation that a call names
- * becomes a private function, made once, after the one that calls it; all others are written where
- * they are called, as regions or inlined. Tuples dissolve: parameters and results are their
- * leaves. Inlining repeats computations, hence the limits EXPORT_MAX_DEPTH and EXPORT_MAX_OPS. */
+ * becomes a private function, made once, after its caller; all others become regions or are
+ * inlined at their call. Tuples are flattened: parameters and results are their leaves. Inlining
+ * duplicates computations, hence the limits EXPORT_MAX_DEPTH and EXPORT_MAX_OPS. */
 #include "base/log.h"
 #include "stablehlo/export/export.h"
 
@@ -25,8 +25,8 @@
 #define DIM(name) \
   { EXPORT_DIM, name, HLO_ATTR_DIMENSIONS, NULL }
 
-/* Rows by opcode; ops without one have neither function nor attributes. Lists end with zeros, which
- * is EXPORT_END. */
+/* Rows by opcode; ops without a row have neither function nor attributes. Lists end with zeros,
+ * which is EXPORT_END. */
 static const struct {
   const char *name;
   export_fn *export;
@@ -48,8 +48,8 @@ static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   return name;
 }
 
-/* StableHLO has one recv where HLO has recv and recv-done: what belongs to the first (pairs of
- * ranks, sharding, metadata) goes to the op of the second. */
+/* StableHLO has one recv for HLO's recv and recv-done: attributes of the start (pairs of ranks,
+ * sharding, metadata) are merged into those of the done. */
 static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
   if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
@@ -63,8 +63,8 @@ static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *i
   return extra;
 }
 
-/* Attributes of the instruction go to the last op that it made. An instruction that made none
- * loses them; if they order it after others, that is counted and told at the end. */
+/* Adds the instruction's attributes to the last op made for it. Without an op they are lost; lost
+ * control dependencies are counted and reported at the end. */
 static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t ops_before) {
   exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
@@ -81,8 +81,8 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
     export_add_to_op(frame->exporter, frame->block->ops.data[frame->block->ops.count - 1], &attrs);
 }
 
-/* By the row of its opcode. Attributes of an inlined call belong to none of the ops that it
- * made. */
+/* Exports by the row of the opcode. Attributes of an inlined call are not added to the ops of its
+ * body. */
 static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   exporter_t *exporter = frame->exporter;
   export_row_t row = {op_name(exporter, instr->op), table[instr->op].export,
@@ -95,7 +95,7 @@ static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   }
   row.export(frame, instr, &row);
   exporter->instr = instr;
-  /* What is written out where it is called is made of other instructions' ops. */
+  /* ops of an inlined body belong to other instructions */
   attach_extra(frame, instr, row.export == export_inlined ? frame->block->ops.count : ops_before);
 }
 
@@ -115,8 +115,8 @@ static void set_parameters(export_frame_t *frame, const hlo_computation_t *compu
   }
 }
 
-/* Writes the instructions into `block` and gives the leaves of the root; `args` are those of the
- * parameters. */
+/* Writes the instructions into `block` and returns the leaves of the root; `args` are the leaves
+ * of the parameters. */
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation,
                                    mlir_block_t *block, const export_values_t *args) {
   export_frame_t frame = {exporter, block, NULL, NULL};
@@ -139,7 +139,7 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 
 /* --- regions --- */
 
-/* Makes the op's regions, empty ones; export_region fills them in. */
+/* Makes empty regions of the op; export_region fills them in. */
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
   mlir_region_t **regions =
       op ? export_alloc(frame->exporter, (size_t)count, sizeof *regions) : NULL;
@@ -152,7 +152,7 @@ void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
   op->region_count = count;
 }
 
-/* Gives the block an argument for each leaf of the parameters. */
+/* Adds a block argument for each leaf of the parameters. */
 static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
                                      const hlo_computation_t *computation) {
   int count = 0, at = 0;
@@ -171,7 +171,7 @@ static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
   return (export_values_t){block->arg_count, items};
 }
 
-/* Terminators have no location. */
+/* Adds the terminator, which has no location. */
 static void add_return(exporter_t *exporter, mlir_block_t *block, const char *name,
                        export_values_t values) {
   export_frame_t frame = {exporter, block, NULL, NULL};
@@ -179,7 +179,7 @@ static void add_return(exporter_t *exporter, mlir_block_t *block, const char *na
   if (op) op->location = NULL;
 }
 
-/* Writes a computation into region `index`: with arguments of its own, or with `args` as its
+/* Writes a computation into region `index`, with new block arguments or with `args` as its
  * parameters. */
 void export_region(export_frame_t *frame, mlir_op_t *op, int index,
                    const hlo_computation_t *computation, const export_values_t *args) {
@@ -195,7 +195,7 @@ void export_region(export_frame_t *frame, mlir_op_t *op, int index,
 
 /* --- functions --- */
 
-/* A name that no function has yet: `wanted`, or with a number. */
+/* An unused function name: `wanted`, with a number if it is taken. */
 static hr_str_t new_symbol(exporter_t *exporter, hr_str_t wanted) {
   hr_str_t name = export_text(exporter, wanted);
   for (int i = 0; !exporter->status && hr_map_get(&exporter->symbols, name); i++) {
@@ -209,13 +209,13 @@ static hr_str_t new_symbol(exporter_t *exporter, hr_str_t wanted) {
   return name;
 }
 
-/* The function is written after the current one (export_module): functions are not nested. */
+/* Queues a function, written after the current one (export_module), as functions are not nested. */
 static hr_status_t push_pending(exporter_t *exporter, const hlo_computation_t *computation) {
   HR_VEC_PUSH(&exporter->pending, computation);
   return NULL;
 }
 
-/* The name of a computation's function, which is made later. */
+/* The name of a computation's function, which is written later. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation) {
   if (exporter->status) return (hr_str_t){"", 0};
   if (!exporter->names[computation->id].size) {
@@ -225,7 +225,7 @@ hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *com
   return exporter->names[computation->id];
 }
 
-/* Which leaf of a shape the part at `index` begins with; -1: there is no such part. */
+/* Number of the first leaf of the part at `index`; -1: no such part. */
 int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   int leaf = 0;
   for (int64_t i = 0; i < index.count; i++) {
@@ -237,7 +237,7 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   return leaf;
 }
 
-/* Number of the argument that an alias of a parameter means; -1: there is none. */
+/* Number of the argument for an alias's parameter; -1: none. */
 int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
   int argument = 0;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
@@ -276,7 +276,7 @@ static void add_replication(exporter_t *exporter, const hlo_extra_t *extra, int 
   export_add(exporter, attrs, "mhlo.parameter_replication", export_array(exporter, 1, &flag));
 }
 
-/* The part of the instruction's sharding that belongs to one leaf; NULL: none. */
+/* One leaf's part of the instruction's sharding; NULL: none. */
 static const hlo_sharding_t *leaf_sharding(const hlo_instr_t *instr, int leaf) {
   const hlo_sharding_t *sharding = instr->extra ? instr->extra->sharding : NULL;
   if (!sharding || sharding->kind != HLO_TILE_KIND_TUPLE) return sharding;
@@ -291,7 +291,7 @@ static const mlir_attr_t *dict_of(exporter_t *exporter, const export_attrs_t *at
   return dict;
 }
 
-/* arg_attrs or res_attrs, an entry for each value, if any of them is not empty. */
+/* Adds arg_attrs or res_attrs, with a dictionary for each value, unless all are empty. */
 static void add_dicts(exporter_t *exporter, const char *name, int count,
                       const mlir_attr_t *const *dicts, export_attrs_t *attrs) {
   for (int i = 0; !exporter->status && i < count; i++)
@@ -301,7 +301,7 @@ static void add_dicts(exporter_t *exporter, const char *name, int count,
     }
 }
 
-/* hlo.* attributes speak of the whole parameter: those of a tuple that dissolved are left out. */
+/* hlo.* attributes describe the whole parameter: they are omitted for a flattened tuple. */
 static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves,
                                 export_attrs_t *attrs) {
   static const hlo_name_values_t none;
@@ -311,7 +311,7 @@ static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, 
                   attrs);
 }
 
-/* Shardings, replication, frontend attributes and donations of each argument. */
+/* Adds shardings, replication, frontend attributes and donations of each argument. */
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                                export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -333,7 +333,7 @@ static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *fu
   add_dicts(exporter, "arg_attrs", count, dicts, attrs);
 }
 
-/* Shardings of the results. */
+/* Adds shardings of the results. */
 static void add_result_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                              export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -363,7 +363,7 @@ static const mlir_attr_t *function_type(exporter_t *exporter, const mlir_block_t
   return attr;
 }
 
-/* Name, visibility, type. */
+/* Sets name, visibility and type. */
 static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
                                const hlo_computation_t *function, const mlir_block_t *block) {
   export_attrs_t attrs = {.count = 0};
@@ -381,7 +381,7 @@ static void set_function_attrs(exporter_t *exporter, mlir_op_t *op,
   op->attr_count = dict->count;
 }
 
-/* The op is made before its body: ops of the body need their parent. */
+/* The op is made before its body, whose ops need their parent. */
 static void export_function(exporter_t *exporter, const hlo_computation_t *function) {
   export_frame_t top = {exporter, exporter->top, NULL, NULL};
   mlir_block_t *block;
@@ -398,7 +398,7 @@ static void export_function(exporter_t *exporter, const hlo_computation_t *funct
 
 /* --- the module --- */
 
-/* Name, sizes of the grid, frontend attributes and what hlo.module says. */
+/* Sets name, sizes of the grid, frontend attributes and hlo.module. */
 static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   const hlo_module_t *from = exporter->from;
   export_attrs_t attrs = {.count = 0};
@@ -413,7 +413,7 @@ static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   if (!exporter->status) export_add_to_op(exporter, op, &attrs);
 }
 
-/* Messages about ops of the tree quote the program it was made from. */
+/* Errors on ops of the tree quote the source program. */
 static void set_source(exporter_t *exporter) {
   exporter->to->source = exporter->from->source;
   if (exporter->from->source_buffer)
@@ -423,7 +423,7 @@ static void set_source(exporter_t *exporter) {
         export_text(exporter, hr_str_from(exporter->from->source.path)).data;
 }
 
-/* The entry first; calls make functions pending, which follow in the order of their first call. */
+/* The entry is first; functions made pending by calls follow in the order of their first call. */
 static void export_module(exporter_t *exporter) {
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
   exporter->names =
@@ -444,8 +444,7 @@ static void export_module(exporter_t *exporter) {
     export_function(exporter, exporter->pending.data[i]);
 }
 
-/* Says once how many control dependencies were lost. The caller destroys the tree, after a failure
- * too. */
+/* Warns once of lost control dependencies. The caller destroys the tree, after a failure too. */
 hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);

@@ -4,7 +4,7 @@
 
 #include "stablehlo/export/export.h"
 
-/* Attributes of a dialect ("mhlo.sharding") are discardable, plain names are the op's own. */
+/* Attributes of a dialect ("mhlo.sharding") are discardable, plain names inherent. */
 void export_add_to_op(exporter_t *exporter, mlir_op_t *op, const export_attrs_t *attrs) {
   mlir_named_attr_t lists[2][2 * EXPORT_MAX_ATTRS];
   int counts[2] = {0, 0};
@@ -24,7 +24,7 @@ void export_add_to_op(exporter_t *exporter, mlir_op_t *op, const export_attrs_t 
   op->extra_count = sorted[1]->count;
 }
 
-/* A new op with operands, results and attributes at the end of the block. */
+/* Appends a new op with operands, results and attributes to the block. */
 mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
                      mlir_value_t *const *operands, int result_count,
                      const mlir_type_t *const *types, const export_attrs_t *attrs) {
@@ -57,7 +57,7 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
   return export_keep(exporter, mlir_block_add_op(frame->block, op)) ? NULL : op;
 }
 
-/* Appends an op of one result and returns that; NULL after a failure. */
+/* Appends an op with one result, which it returns; NULL after a failure. */
 mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_count,
                            mlir_value_t *const *operands, const mlir_type_t *type,
                            const export_attrs_t *attrs) {
@@ -65,7 +65,7 @@ mlir_value_t *export_value(export_frame_t *frame, const char *name, int operand_
   return op ? op->results : NULL;
 }
 
-/* Reshape, or the value itself if nothing changes. */
+/* Reshapes, or returns x if nothing changes. */
 mlir_value_t *export_reshape(export_frame_t *frame, mlir_value_t *x, int rank,
                              const int64_t *dims) {
   mlir_type_t *type = export_alloc(frame->exporter, 1, sizeof *type);
@@ -85,8 +85,8 @@ mlir_value_t *export_constant_of(export_frame_t *frame, const mlir_attr_t *value
   return value ? export_value(frame, "stablehlo.constant", 0, NULL, value->type, &attrs) : NULL;
 }
 
-/* Values of an operand, a tuple flattened: one per leaf. The arrays belong to the arena and may be
- * shared between instructions, so nobody changes them. */
+/* Values of an operand's leaves. The arrays are in the arena and may be shared between
+ * instructions, so they must not be modified. */
 export_values_t export_leaves(export_frame_t *frame, const hlo_instr_t *instr, int k) {
   if (export_failed(frame)) return (export_values_t){0, NULL};
   return frame->values[instr->operands[k]->id];
@@ -105,8 +105,8 @@ export_values_t export_operands(export_frame_t *frame, const hlo_instr_t *instr)
   return all;
 }
 
-/* The only value of an operand; a tuple of another number of leaves is an error of the caller's
- * rule for the op. */
+/* The only value of an operand; another number of leaves is an error in the op's export
+ * function. */
 mlir_value_t *export_operand(export_frame_t *frame, const hlo_instr_t *instr, int k) {
   export_values_t leaves = export_leaves(frame, instr, k);
   if (leaves.count == 1) return leaves.items[0];
@@ -119,7 +119,7 @@ void export_set(export_frame_t *frame, const hlo_instr_t *instr, export_values_t
   if (!export_failed(frame)) frame->values[instr->id] = values;
 }
 
-/* As export_set, for a result that is no tuple. */
+/* Like export_set, for a result that is not a tuple. */
 void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_value_t *value) {
   mlir_value_t **items = export_alloc(frame->exporter, 1, sizeof *items);
   if (!items) return;
@@ -127,7 +127,7 @@ void export_set_value(export_frame_t *frame, const hlo_instr_t *instr, mlir_valu
   export_set(frame, instr, (export_values_t){1, items});
 }
 
-/* As export_set: the results of the op are the leaves, in order. */
+/* Like export_set: the results of the op are the leaves, in order. */
 void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op_t *op) {
   mlir_value_t **items =
       op ? export_alloc(frame->exporter, (size_t)op->result_count, sizeof *items) : NULL;
@@ -136,7 +136,7 @@ void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op
   export_set(frame, instr, (export_values_t){op->result_count, items});
 }
 
-/* Row of export.def: same op, attributes by the row. */
+/* For rows of export.def: an op with the same operands, and attributes by the row. */
 mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                            const export_attrs_t *attrs) {
   export_attrs_t all = {.count = 0};

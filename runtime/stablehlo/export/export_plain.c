@@ -1,22 +1,23 @@
-/* Ops that are the same in StableHLO or differ in the form of their attributes, and ops that
- * dissolve (tuples, get-tuple-element, bitcasts). */
+/* Ops that are the same in StableHLO or differ only in the form of their attributes, and ops that
+ * disappear (tuples, get-tuple-element, bitcasts). */
 #include "ops/rules/constraint.h"
 #include "stablehlo/export/export.h"
 
-/* Ops whose operands, result and row say everything. */
+/* Ops fully described by operands, result and row. */
 void export_simple(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_plain_op(frame, instr, row, NULL);
 }
 
-/* --- tuples and what passes its operand on --- */
+/* --- tuples and ops that forward an operand --- */
 
-/* A tuple makes no op: values are flat on the side of StableHLO. */
+/* A tuple makes no op, since values are flattened in StableHLO. */
 void export_tuple(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_set(frame, instr, export_operands(frame, instr));
 }
 
-/* The leaves of one element. A start whose leaves have no form cannot be taken apart. */
+/* The leaves of one element. Elements of an asynchronous start without a form in StableHLO are
+ * refused. */
 void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
                               const export_row_t *row) {
   (void)row;
@@ -35,13 +36,13 @@ void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
              (export_values_t){hlo_shape_leaf_count(instr->shape), leaves.items + at});
 }
 
-/* The instruction stands for its first operand. */
+/* The instruction is replaced by its first operand. */
 void export_identity(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   export_set(frame, instr, export_leaves(frame, instr, 0));
 }
 
-/* The value behind an optimization_barrier that takes the token, too. */
+/* The value after an optimization_barrier on value and token. */
 void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
                            const export_row_t *row) {
   (void)row;
@@ -55,7 +56,7 @@ void export_add_dependency(export_frame_t *frame, const hlo_instr_t *instr,
   if (!export_failed(frame)) frame->values[instr->id].count = own.count;
 }
 
-/* StableHLO has an op of its own for a token that waits for nothing. */
+/* StableHLO has a separate op for a token without operands. */
 void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_row_t creation = *row;
   if (!instr->operand_count) creation.name = "stablehlo.create_token";
@@ -64,7 +65,7 @@ void export_after_all(export_frame_t *frame, const hlo_instr_t *instr, const exp
 
 /* --- constants --- */
 
-/* A constant of one leaf; a token is created. */
+/* A constant for one leaf; a token is made by an op. */
 static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr_t *instr,
                                           const hlo_value_t *leaf) {
   if (leaf->dtype == HR_TOKEN)
@@ -75,7 +76,7 @@ static mlir_value_t *export_leaf_constant(export_frame_t *frame, const hlo_instr
   return export_constant_of(frame, export_elements(exporter, leaf));
 }
 
-/* One constant for each leaf. A literal that was elided ("...") has no elements to write. */
+/* One constant for each leaf. An elided literal ("...") has no elements to write. */
 void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   if (!instr->literal) {
@@ -89,9 +90,9 @@ void export_constant(export_frame_t *frame, const hlo_instr_t *instr, const expo
   export_set(frame, instr, (export_values_t){count, items});
 }
 
-/* --- bitcast: the bytes as they lie in memory, with other sizes or another type --- */
+/* --- bitcast: the bytes in memory, with other sizes or another type --- */
 
-/* The dimensions in the order of memory, the slowest first; row-major without a layout. */
+/* The dimensions in memory order, the slowest first; row-major without a layout. */
 static void memory_order(const hlo_shape_t *shape, int64_t *order) {
   bool given = shape->layout && shape->layout->minor_to_major.count == shape->rank;
   for (int d = 0; d < shape->rank; d++)
@@ -116,8 +117,8 @@ static mlir_value_t *export_transposed(export_frame_t *frame, mlir_value_t *x, h
                       export_tensor(frame->exporter, dtype, rank, dims), &attrs);
 }
 
-/* A flat array of one type as a flat array of another, by bitcast_convert: the narrower type gets
- * a dimension of its own for the pieces of an element. */
+/* Reinterprets a flat array as another element type by bitcast_convert: the narrower type gets a
+ * dimension for the pieces of an element. */
 static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dtype_t from,
                                    hr_dtype_t to, int64_t count) {
   int64_t from_bits = hr_dtype_table[from].bits;
@@ -131,7 +132,7 @@ static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dt
   return x ? export_value(frame, "stablehlo.bitcast_convert", 1, &x, type, NULL) : NULL;
 }
 
-/* As export_recast; a pred is a byte beside types of 8 bits and more, and goes through u8. */
+/* Like export_recast; next to types of 8 bits and more a pred is a byte, converted by u8. */
 static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                                        const hlo_shape_t *from_shape, const hlo_shape_t *to_shape,
                                        int64_t count) {
@@ -153,8 +154,8 @@ static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x,
                       export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
 }
 
-/* Bytes as they lie in memory: transpose to the order of memory, change type and shape there,
- * transpose back. */
+/* Reinterprets the bytes in memory: transpose to memory order, change type and shape, transpose
+ * back. */
 void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   const hlo_shape_t *from = instr->operands[0]->shape;
@@ -182,7 +183,7 @@ void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const expor
 
 /* --- slices and pads --- */
 
-/* StableHLO has a list for each field. */
+/* StableHLO has a list for each field of HLO's triples. */
 void export_slice(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   const hlo_slice_t *slice = hlo_attr_slice(instr);
   int64_t starts[HLO_MAX_RANK], limits[HLO_MAX_RANK], strides[HLO_MAX_RANK];
@@ -220,7 +221,7 @@ void export_pad(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
   export_plain_op(frame, instr, row, &attrs);
 }
 
-/* The sizes, which HLO gives as scalars or as a vector, become a vector. */
+/* HLO's sizes, scalars or a vector, become a vector. */
 void export_dynamic_reshape(export_frame_t *frame, const hlo_instr_t *instr,
                             const export_row_t *row) {
   if (instr->operand_count == 2 && instr->operands[1]->shape->rank == 1) {
@@ -263,7 +264,7 @@ static const mlir_attr_t *number(exporter_t *exporter, double value) {
   return attr;
 }
 
-/* Unary functions that may say how exact they are to be. */
+/* Unary functions with an optional result accuracy. */
 void export_accurate(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const hlo_attr_t *found = hlo_attr_find(instr, HLO_ATTR_RESULT_ACCURACY);
@@ -302,8 +303,7 @@ void export_rng(export_frame_t *frame, const hlo_instr_t *instr, const export_ro
       export_value(frame, row->name, 3, operands, export_type(exporter, instr->shape), &attrs));
 }
 
-/* chlo.top_k gives the largest elements. The smallest are asked for as XLA does, by a custom
- * call. */
+/* chlo.top_k gives the largest elements; the smallest need a custom call, as in XLA. */
 void export_topk(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   const char *text;

@@ -1,10 +1,10 @@
-/* Types of the tree from shapes: tensors with bounds as encoding, tuples for custom calls, tokens.
- * pred is i1; unsigned types are ui. */
+/* Types of the tree from shapes: tensors with bounds in the encoding, tuples for custom calls,
+ * tokens. pred is i1; unsigned types are ui. */
 #include "base/mem.h"
 #include "stablehlo/export/export.h"
 
-/* `count` zeroed items in the arena of the tree; NULL after a failure, now or before. A count of 0
- * gives memory too, so that NULL always means failure. */
+/* `count` zeroed items in the arena of the tree; NULL after a failure, an earlier one included.
+ * For a count of 0 it is not NULL either, so that NULL always means failure. */
 void *export_alloc(exporter_t *exporter, size_t count, size_t each) {
   void *memory = NULL;
   if (exporter->status ||
@@ -26,8 +26,8 @@ static mlir_type_t *new_type(exporter_t *exporter, mlir_type_kind_t kind) {
   return type;
 }
 
-/* Refuses a shape that StableHLO lacks, with the place of the instruction if there is one: types
- * of the entry's signature have none. */
+/* Refuses a shape that StableHLO lacks, with the position of the instruction, if any: types of the
+ * entry's signature have none. */
 static const mlir_type_t *no_type(exporter_t *exporter, const char *what) {
   export_keep(exporter, exporter->instr
                             ? hlo_unsupported(exporter->instr, "StableHLO has no type for %s", what)
@@ -80,7 +80,7 @@ const mlir_type_t *export_tensor(exporter_t *exporter, hr_dtype_t dtype, int ran
   return array_type(exporter, dtype, rank, dims);
 }
 
-/* #stablehlo.bounds<...>: the sizes of dynamic dimensions, "?" for the rest. */
+/* #stablehlo.bounds<...>: the bounds of dynamic dimensions, "?" for the others. */
 static const mlir_attr_t *bounds_of(exporter_t *exporter, const hlo_shape_t *shape) {
   int64_t bounds[HLO_MAX_RANK];
   bool any = false;
@@ -118,7 +118,7 @@ static const mlir_type_t *tuple_of(exporter_t *exporter, const hlo_shape_t *shap
   return type;
 }
 
-/* A buffer of one array is a memref. */
+/* A buffer of one array becomes a memref. */
 static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *shape) {
   const mlir_type_t *tensor =
       shape->element_count == 1 ? export_type(exporter, shape->elements[0]) : NULL;
@@ -129,7 +129,7 @@ static const mlir_type_t *buffer_of(exporter_t *exporter, const hlo_shape_t *sha
   return type;
 }
 
-/* The type of a shape, by its element type. */
+/* The type of a shape. */
 const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   if (exporter->status) return NULL;
   switch (shape->dtype) {
@@ -144,7 +144,7 @@ const mlir_type_t *export_type(exporter_t *exporter, const hlo_shape_t *shape) {
   }
 }
 
-/* One type per leaf of the flattened tuple; no types after a failure. */
+/* One type per leaf of the flattened tuple; none after a failure. */
 export_types_t export_leaf_types(exporter_t *exporter, const hlo_shape_t *shape) {
   export_types_t types = {.count = hlo_shape_leaf_count(shape)};
   types.items = export_alloc(exporter, (size_t)types.count, sizeof *types.items);

@@ -1,17 +1,17 @@
 /* Attributes of MLIR ops as numbers, lists, enumerations and HLO attributes. Old and new spellings
- * (dense elements, arrays, array<i64>) are all accepted; absent attributes read as the fallback of
- * the caller. */
+ * (dense elements, arrays, array<i64>) are all accepted; for absent attributes the caller's
+ * fallback is returned. */
 #include <string.h>
 
 #include "mlir/text/mlir_print.h"
 #include "stablehlo/import/import.h"
 
-/* An integer or a bool; false for NULL. */
+/* True for an integer or a bool; false for NULL. */
 static bool is_number(const mlir_attr_t *attr) {
   return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL);
 }
 
-/* The fallback stands for an absent attribute and for one that is no number. */
+/* Returns the fallback if the attribute is absent or not a number. */
 int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   return is_number(attr) ? attr->integer : fallback;
@@ -36,7 +36,7 @@ hr_str_t import_str(const mlir_op_t *op, const char *name) {
   return has_text ? attr->text : (hr_str_t){"", 0};
 }
 
-/* Type of the integers in a list of elements; NULL if they are no integers or have no data. */
+/* Type of the integers in a list of elements; NULL for other elements, or without data. */
 static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
   if (attr->kind != MLIR_ATTR_DENSE && attr->kind != MLIR_ATTR_DENSE_ARRAY) return NULL;
   const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
@@ -47,7 +47,7 @@ static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
              : NULL;
 }
 
-/* Element `index`, extended by its sign unless it is an i1. */
+/* Element `index`, sign-extended unless it is an i1. */
 static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, int64_t index) {
   size_t each = mlir_element_bytes(element);
   const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
@@ -63,7 +63,7 @@ static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, i
   }
 }
 
-/* Number of elements, splats written out. */
+/* Number of elements, splats expanded. */
 static int64_t element_total(const mlir_attr_t *attr) {
   if (!attr->splat) return attr->element_count;
   int64_t total = 1;
@@ -91,7 +91,7 @@ hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_in
   return NULL;
 }
 
-/* Absent: `count` copies of the fallback. */
+/* If absent: `count` copies of the fallback. */
 hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -104,7 +104,7 @@ hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *
   return NULL;
 }
 
-/* Old files write lists of one dimension as dense elements, and hostile ones matrices. */
+/* Old files have one-dimensional lists as dense elements; matrices are refused. */
 hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -113,7 +113,7 @@ hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *
   return import_ints(scope, op, name, count, fallback, out_ints);
 }
 
-/* Structures leave out empty lists. */
+/* An absent field is an empty list. */
 hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr,
                               const char *field, hr_ints_t *out_ints) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
@@ -128,7 +128,7 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
   return is_number(value) ? value->integer : 0;
 }
 
-/* Looks "prefix" + word up in ops/table/enums.def. */
+/* Number of the word "prefix" + word in ops/table/enums.def. */
 hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name,
                         hlo_enum_id_t id, const char *prefix, int *out_value) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
@@ -146,7 +146,7 @@ static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
   return (hlo_attr_t){.key = (uint16_t)key, .ints = ints};
 }
 
-/* A list of integers under the same role in HLO; absent lists become empty ones. */
+/* Adds a list of integers under an HLO key; absent lists become empty ones. */
 hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key,
                             const mlir_op_t *op, const char *name) {
   hr_ints_t ints;
@@ -164,7 +164,7 @@ hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, 
   return NULL;
 }
 
-/* precision_config, unless it says DEFAULT for every operand. */
+/* Adds precision_config, unless it is DEFAULT for every operand. */
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "precision_config");
@@ -188,7 +188,7 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
-/* HLO's text or bytes of an OpSharding, by the reader that the caller of the importer gave. */
+/* Reads HLO's text or bytes of an OpSharding by the reader from the importer's caller. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding) {
   *out_sharding = NULL;
@@ -200,8 +200,8 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
   return placed;
 }
 
-/* Attributes of parameter or result `index` of a function: `list` is arg_attrs or res_attrs, an
- * array of one dictionary each. NULL: not there. */
+/* Attribute of parameter or result `index` of a function: `list` is arg_attrs or res_attrs, an
+ * array of one dictionary each. NULL: absent. */
 const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index,
                                      const char *name) {
   const mlir_attr_t *attrs = mlir_op_attr(function, list);
@@ -209,8 +209,7 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
   return has_one ? mlir_attr_field(attrs->items[index], name) : NULL;
 }
 
-/* A copy of the instruction's attributes that may be changed: instructions of one op share
- * theirs. */
+/* A modifiable copy of the instruction's attributes, which instructions of one op share. */
 hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra) {
   HR_TRY(HR_NEW(importer->arena, out_extra));
   if (instr->extra) **out_extra = *instr->extra;
@@ -218,8 +217,7 @@ hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_
   return NULL;
 }
 
-/* Metadata, sharding, frontend attributes and sdy's attributes of an op; NULL if it has none of
- * them. */
+/* Metadata, sharding, frontend attributes and sdy's attributes of an op; NULL if it has none. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
                          import_frontend_attrs_t *out_note) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
@@ -248,7 +246,7 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
 
 /* Order of bytes, in which frontend attributes are sorted; of two names that begin alike the
  * shorter one is first. */
-/* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
+/* An attribute as HLO's text: a string without quotes, anything else in MLIR syntax. */
 hr_status_t import_attr_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
   hr_strbuf_t text;
   if (attr->kind == MLIR_ATTR_STRING)

@@ -1,6 +1,6 @@
-/* exp2 and log2, which HLO has no ops for: 2^x is power(2, x) for real numbers and exp(x ln 2) for
- * complex ones, log2(x) is log(x) / ln 2. Real numbers narrower than f64 are computed there and
- * rounded once, so that powers of two come out exact. */
+/* exp2 and log2, which are not ops of HLO: 2^x is power(2, x) for real numbers and exp(x ln 2) for
+ * complex ones, log2(x) is log(x) / ln 2. Real numbers narrower than f64 are computed in f64 and
+ * rounded once, so that powers of two are exact. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
@@ -8,7 +8,7 @@
 #define LN_2 0.69314718055994530942
 #define LOG2_E 1.4426950408889634074
 
-/* A real number times a complex one, or a real one. */
+/* A real number times a complex or real one. */
 static expr_t scale(formula_t *f, expr_t z, double factor) {
   if (!z || !hr_dtype_is_complex(z->shape->dtype)) return z ? f_mul_number(f, z, factor) : NULL;
   return f_complex(f, f_mul_number(f, f_real(f, z), factor), f_mul_number(f, f_imag(f, z), factor));
@@ -37,13 +37,11 @@ static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, is_narrow ? hlo_build_convert(f, result, dtype) : result);
 }
 
-/* HLO has no exp2: a formula takes its place. */
 hr_status_t import_exp2(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return import_base2(scope, op, formula_exp2);
 }
 
-/* HLO has no log2: a formula takes its place. */
 hr_status_t import_log2(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return import_base2(scope, op, formula_log2);

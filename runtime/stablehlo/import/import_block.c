@@ -1,8 +1,7 @@
-/* Blocks and their ops. Each op is looked up in stablehlo.def by name; operand counts, the
- * attributes that must be there and StableHLO's own rules are checked before the row's function
- * runs, so that the functions need not; afterwards the result types that the program declares are
- * compared with the shapes that HLO infers. A block's instructions go to the builder of its scope
- * (import_scope_t). */
+/* Blocks and their ops. Each op is looked up in stablehlo.def by name. Operand counts, required
+ * attributes and StableHLO's own rules are checked before the row's function runs, so that the
+ * functions need not check them; afterwards the declared result types are compared with the shapes
+ * inferred by HLO. A block's instructions go to the builder of its scope (import_scope_t). */
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "mlir/mlir_mhlo.h"
 #include "stablehlo/import/import_quant.h"
 
-#define MAX_DEPTH 2000 /* nesting of regions and calls of functions: the importer recurses */
+#define MAX_DEPTH 2000 /* most nested regions and calls of functions: the importer recurses */
 
 #define SAME INT_MIN
 #define ANY OP_OPERANDS_ANY
@@ -25,8 +24,8 @@ static const import_row_t rows[] = {
 
 #define ROWS (sizeof rows / sizeof *rows)
 
-/* The attributes of a row's op in bytecode's table; "" if it has no row there. An op with several
- * rows (versions) counts with its last one. */
+/* The attributes of a row's op in bytecode's table; "" if it has no row there. The last of several
+ * rows (versions) counts. */
 static const char *attrs_of_row(const char *name) {
   const char *attrs = "";
   for (int i = 0; i < bytecode_op_row_count; i++)
@@ -34,8 +33,7 @@ static const char *attrs_of_row(const char *name) {
   return attrs;
 }
 
-/* Attributes that bytecode never leaves out must be there. The list is looked up once for each
- * row. */
+/* Attributes that bytecode always has are required. The list is looked up once for each row. */
 static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
                                const import_row_t *row) {
   const char **attrs = &scope->importer->attrs[row - rows];
@@ -49,7 +47,7 @@ static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op,
 }
 
 /* Compares the number of operands with the row's; a negative count -1 - n means at least n. All
- * must be defined, which order of blocks alone does not ensure. */
+ * must be defined, which the order of blocks alone does not guarantee. */
 static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
                                   const import_row_t *row) {
   int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
@@ -65,7 +63,7 @@ static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* Label of the rule that a wrong result type breaks, for ops whose own verification cannot see
+/* Label of the rule broken by a wrong result type, for ops whose own verification does not check
  * it. */
 static const char *result_label(const mlir_op_t *op) {
   if (hr_str_is(op->name, "stablehlo.all_to_all")) return " (all_to_all C9)";
@@ -78,7 +76,7 @@ static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const 
                               int index, const mlir_type_t *declared, const hlo_instr_t *given) {
   const hlo_shape_t *shape;
   char text[2][HLO_SHAPE_TEXT];
-  /* Shapes, witnesses and futures have no type in HLO. */
+  /* shapes, witnesses and futures have no type in HLO */
   if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
   HR_TRY(import_shape(scope->importer, declared, &shape));
   if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
@@ -87,15 +85,14 @@ static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const 
                       result_label(op));
 }
 
-/* The verifier of HLO sees the inferred shapes only; the types that the program declares must be
- * theirs. */
+/* The declared types must be those of the inferred shapes; HLO's verifier sees only the latter. */
 static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
   for (int i = 0; i < op->result_count; i++)
     HR_TRY(check_type(scope, op, "result", i, op->results[i].type, op->results[i].mapped));
   return NULL;
 }
 
-/* Whose operation it is, or which name was meant. */
+/* The error names the op's dialect, or the nearest known op. */
 static hr_status_t unknown_op(import_scope_t *scope, const mlir_op_t *op) {
   const char *names[ROWS], *word;
   hr_str_t dialect = mlir_foreign_dialect(op->name);
@@ -119,8 +116,7 @@ hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row
   return row->import(scope, op, row);
 }
 
-/* The checks, the row's function, then attributes of frontends on the instructions that were
- * made. */
+/* Checks, then the row's function, then frontend attributes of the new instructions. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
   if (!row) return unknown_op(scope, op);
@@ -132,19 +128,19 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   HR_TRY(check_op(scope, op, row));
   HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
-  scope->importer->at = op; /* ops of its regions were in between */
+  scope->importer->at = op; /* restored after ops of its regions */
   HR_TRY(import_frontend_attrs_instr(scope, &note, first));
   HR_TRY(import_sdy_of_results(scope, op, first));
   return check_results(scope, op);
 }
 
-/* The ops that end blocks of the dialects that are imported. */
+/* True for ops that end blocks in the imported dialects. */
 static bool is_terminator(const mlir_op_t *op) {
   return hr_str_is(op->name, "stablehlo.return") || hr_str_is(op->name, "func.return") ||
          hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
 }
 
-/* Ops in order; the terminator is returned and not imported. */
+/* Imports ops in order; the terminator is returned, not imported. */
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
   if (++scope->importer->depth > MAX_DEPTH)
     return mlir_error(scope->importer->from, block->parent->parent,
@@ -164,7 +160,7 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
                     "a region does not end with a return");
 }
 
-/* A name as HLO text has them, with other characters replaced by '_', and a number if it is
+/* A name valid in HLO text: other characters become '_', and a number is appended if it is
  * taken. */
 static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
   hr_str_t clean;
@@ -196,7 +192,7 @@ hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_o
   return NULL;
 }
 
-/* Computations are listed callees first: each moves to the end when it is complete.
+/* Moves a completed computation to the end of the list, so that callees come first.
  * O(computations). */
 static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
   size_t last = module->computations.count - 1;
@@ -216,7 +212,7 @@ hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
   return NULL;
 }
 
-/* The values of the terminator as a tuple, or as they are if there is one and `bare`. NULL after a
+/* The values of the terminator as a tuple; a single value without a tuple if `bare`. NULL after a
  * failure, which is in the builder. */
 hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
   hlo_instr_t **operands;
@@ -224,17 +220,18 @@ hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator,
       scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
   if (scope->builder.status) return NULL;
   if (bare && terminator->operand_count == 1) return operands[0];
-  scope->builder.extra = NULL; /* that of the last op */
+  scope->builder.extra = NULL; /* belongs to the last op */
   return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
 }
 
-/* The one block of a region; NULL if it has none, or several, which HLO cannot express. */
+/* The only block of a region; NULL if it has none, or several, which HLO cannot express. */
 mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
   bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
-/* Makes the map of op names to rows, and room for what bytecode says of their attributes. */
+/* Makes the map of op names to rows, and memory for the lists of attributes from bytecode's
+ * table. */
 hr_status_t import_list_rows(importer_t *importer) {
   for (size_t i = 0; i < ROWS; i++)
     HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));

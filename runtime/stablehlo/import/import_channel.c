@@ -4,11 +4,11 @@
  *   %a, %b, %t = stablehlo.infeed(%t0)       ((A, B), token) = infeed(token), and its elements
  *   %t = stablehlo.send(%a, %t0)             token = send-done(send(A, token))
  *
- * A single datum is bare, several are a tuple. send and recv are a start and a done at once. */
+ * One datum is not in a tuple, several are. send and recv become a start and a done. */
 #include "ir/frontend_attributes.h"
 #include "stablehlo/import/import.h"
 
-/* Shape of the data among the results, of which the last is a token: bare for one, a tuple for
+/* Shape of the data among the results, without the token at their end: one shape, or a tuple of
  * several. */
 static hr_status_t data_shape(import_scope_t *scope, const mlir_op_t *op,
                               const hlo_shape_t **out_shape) {
@@ -58,7 +58,7 @@ hr_status_t import_infeed(import_scope_t *scope, mlir_op_t *op, const import_row
                                &config, 0, NULL));
 }
 
-/* The operands but the last, which is the token, as one value. */
+/* All operands except the token, the last one, as one value. */
 static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **out_data,
                              hlo_instr_t **out_token) {
   hlo_instr_t **operands;
@@ -70,7 +70,7 @@ static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   return NULL;
 }
 
-/* HLO wants the shape of the data as an attribute, too. */
+/* HLO also has the shape of the data as an attribute. */
 hr_status_t import_outfeed(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *pair[2];
   import_attrs_t attrs = {.count = 0};
@@ -86,7 +86,7 @@ hr_status_t import_outfeed(import_scope_t *scope, mlir_op_t *op, const import_ro
   return hlo_builder_finish(&scope->builder);
 }
 
-/* Channel 0 is none. */
+/* Channel 0 means no channel. */
 static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
   if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
@@ -96,8 +96,8 @@ static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
 
 #define PAIRS_NAME "_xla_send_recv_source_target_pairs"
 
-/* source_target_pairs of a channel as the frontend attribute "{{0,1},{1,2}}" that XLA reads,
- * inserted in sorted order. */
+/* Adds source_target_pairs of a channel as the frontend attribute "{{0,1},{1,2}}" known to XLA, in
+ * sorted order. */
 static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
   hr_ints_t ids;

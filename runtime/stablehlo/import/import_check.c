@@ -1,7 +1,7 @@
 /* The test dialects: check ops, which compare values, and ops of StableHLO's interpreter. They
- * become custom calls of the same names, with their attributes in backend_config, that kernels of
- * ops/kernels/custom run. In programs with checks, results that the specification leaves to the
- * implementation are those of its interpreter. */
+ * become custom calls of the same names, with their attributes in backend_config;
+ * ops/kernels/custom has kernels for them. In programs with checks, implementation-defined results
+ * are those of StableHLO's interpreter. */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ bool import_has_checks(const mlir_block_t *block) {
   return false;
 }
 
-/* Integer division by zero, and of the smallest number by -1, are implementation-defined: in
- * StableHLO's interpreter 0, else what XLA makes of them. */
+/* Integer division by zero, and of the smallest number by -1, are implementation-defined: with
+ * checks 0, as in StableHLO's interpreter, else XLA's result. */
 hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   formula_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
@@ -41,7 +41,7 @@ hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row
 }
 
 /* A custom call of `target` with a side effect; `shape` NULL: an empty tuple. `config` is its
- * backend_config, NULL for none. The extra attributes of the op are copied. */
+ * backend_config; NULL: none. The extra attributes of the op are copied. */
 static hr_status_t build_call(import_scope_t *scope, const char *target, const char *config,
                               const hlo_shape_t *shape, int operand_count,
                               hlo_instr_t *const *operands, int called_count,
@@ -63,7 +63,7 @@ static hr_status_t build_call(import_scope_t *scope, const char *target, const c
   return hlo_builder_finish(&builder);
 }
 
-/* A float attribute, which may be written as an integer. */
+/* A float attribute, which may be an integer in the text. */
 static double number_of(const mlir_op_t *op, const char *name, double fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr) return fallback;
@@ -96,7 +96,7 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
                     0, NULL, &call);
 }
 
-/* check.expect_serialized_eq and interpreter.probe: id of a probe and number of its execution. */
+/* check.expect_serialized_eq and interpreter.probe: id of a probe, and number of its execution. */
 hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *call;
@@ -116,7 +116,7 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
   return NULL;
 }
 
-/* interpreter.print: a call that only looks at its operand. */
+/* interpreter.print: a call that only reads its operand. */
 hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *call;

@@ -1,6 +1,6 @@
-/* CHLO: ops that clients write and that are expanded here, or are ops of HLO by another name.
- * Operands of the binary and ternary ones broadcast as NumPy's do. The special functions are
- * formulas of import_chlo_erf.c and _gamma.c. Source: the CHLO dialect of StableHLO. */
+/* CHLO: ops written by clients, which are expanded here or are ops of HLO with another name.
+ * Operands of binary and ternary ops broadcast as in NumPy. The special functions are formulas of
+ * import_chlo_erf.c and _gamma.c. Source: the CHLO dialect of StableHLO. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 /* --- broadcasting --- */
 
-/* The joint shape of operands that broadcast. */
+/* The common shape of operands that broadcast. */
 typedef struct joint {
   int rank;
   int64_t dims[HLO_MAX_RANK];
@@ -17,14 +17,14 @@ typedef struct joint {
   hlo_instr_t *sizes; /* sizes at run time; NULL: all are static */
 } joint_t;
 
-/* Dimension of the joint shape that dimension d of an operand is: as broadcast_dimensions say for
+/* Dimension of the common shape for dimension d of an operand: given by broadcast_dimensions for
  * an operand of lower rank, else aligned to the right. */
 static int64_t position_of(const hlo_shape_t *shape, int rank, hr_ints_t map, int d) {
   return map.count == shape->rank && shape->rank < rank ? map.data[d] : rank - shape->rank + d;
 }
 
-/* Joins one operand's shape into the joint one: a size of 1 gives way to any other, others must
- * agree; sizes that are known only at run time are taken as they come. */
+/* Merges one operand's shape into the common one: a size of 1 is replaced by any other, other
+ * sizes must agree; sizes known only at run time are not checked. */
 static hr_status_t join_broadcast_shapes(import_scope_t *scope, const mlir_op_t *op,
                                          const hlo_shape_t *shape, hr_ints_t map, joint_t *joint) {
   char text[HLO_SHAPE_TEXT];
@@ -46,7 +46,7 @@ static hr_status_t join_broadcast_shapes(import_scope_t *scope, const mlir_op_t 
   return NULL;
 }
 
-/* One operand broadcast to the joint shape, static or dynamic. */
+/* Broadcasts one operand to the common shape, static or dynamic. */
 static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, const joint_t *joint,
                                  hr_ints_t map, hlo_instr_t **x) {
   int64_t positions[HLO_MAX_RANK];
@@ -65,7 +65,7 @@ static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, con
   return import_broadcast_to(scope, op, *x, to, (hr_ints_t){positions, from->rank}, x);
 }
 
-/* Dynamic sizes may turn out to be 1: then the joint sizes are computed at run time. */
+/* Dynamic sizes may be 1: then the common sizes are computed at run time. */
 static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op,
                                hlo_instr_t *const *operands, hr_ints_t map, joint_t *joint) {
   int64_t positions[HLO_MAX_RANK];
@@ -79,7 +79,7 @@ static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op,
   return hlo_builder_finish(&scope->builder);
 }
 
-/* The operands, all of the joint sizes. */
+/* The operands, all broadcast to the common shape. */
 static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op,
                                       hlo_instr_t ***out_operands) {
   hlo_instr_t **operands;
@@ -102,7 +102,7 @@ static hr_status_t broadcast_operands(import_scope_t *scope, const mlir_op_t *op
   return NULL;
 }
 
-/* A binary or ternary op whose operands broadcast; the rest is HLO's op of the row. */
+/* A binary or ternary op with broadcast operands; the HLO op is the row's. */
 hr_status_t import_chlo_elementwise(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   HR_TRY(broadcast_operands(scope, op, &operands));
@@ -151,17 +151,16 @@ SPECIAL(zeta)
 
 /* --- small expansions --- */
 
-/* exp(x) / 2 without overflow before the quotient does: the half is in the exponent. */
+/* exp(x) / 2, halved in the exponent, so that only results beyond the range overflow. */
 static expr_t half_exp(formula_t *f, expr_t x) { return f_exp(f, f_add_number(f, x, log(0.5))); }
 
-/* cosh x = (exp x + exp -x) / 2. half_exp halves in the exponent, so that only results beyond the
- * range overflow. */
+/* cosh x = (exp x + exp -x) / 2, with half_exp for each term. */
 static expr_t formula_cosh(formula_t *f, expr_t const *x) {
   return f_add(f, half_exp(f, x[0]), half_exp(f, f_neg(f, x[0])));
 }
 
-/* sinh x, two ways: below 1 by e = expm1 x, as (e + e / (e + 1)) / 2, where exp x - exp -x would
- * cancel; else the difference of halved exponentials. */
+/* sinh x in two ranges: below 1, where exp x - exp -x would cancel, (e + e / (e + 1)) / 2 with e =
+ * expm1 x; else the difference of halved exponentials. */
 static expr_t formula_sinh(formula_t *f, expr_t const *x) {
   expr_t e = hlo_build_unary(f, HLO_EXPONENTIAL_MINUS_ONE, x[0]);
   expr_t small = f_mul_number(f, f_add(f, e, f_div(f, e, f_add_number(f, e, 1))), 0.5);
@@ -169,14 +168,14 @@ static expr_t formula_sinh(formula_t *f, expr_t const *x) {
   return f_select(f, f_lt(f, f_abs(f, x[0]), f_number(f, 1, x[0])), small, large);
 }
 
-/* Real types by formula; complex types have rules of their own. */
+/* Real types by formula; complex types are expanded by separate rules. */
 hr_status_t import_hyperbolic(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   bool is_real = hr_dtype_is_float(import_operand(op, 0)->shape->dtype);
   if (!is_real) return import_chlo_elementwise(scope, op, row);
   return import_special(scope, op, row->op == HLO_COSH ? formula_cosh : formula_sinh);
 }
 
-/* The conjugate; of a real number, itself. */
+/* Conjugate; a real number is its own conjugate. */
 hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   formula_t *f = &scope->builder;
@@ -224,7 +223,7 @@ hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, f_complex(f, real, height));
 }
 
-/* --- next_after: a step of one in the bits, which order the numbers of one sign --- */
+/* --- next_after: a step of one in the bits, which are ordered for each sign --- */
 
 /* The same bits as another type of the same width; NULL after a failure, which stays in
  * f->status. */
@@ -235,8 +234,8 @@ static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
   return hlo_build(f, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL);
 }
 
-/* Numbers of one sign are ordered as their bits: away from 0 the next one has bits + 1, towards 0
- * bits - 1. From 0 the step is to the smallest number with the sign of y; equal numbers give y;
+/* Numbers of one sign have the order of their bits: away from 0 the next one has bits + 1, towards
+ * 0 bits - 1. From 0 the step is to the smallest number with the sign of y; equal numbers give y;
  * NaN gives NaN. */
 static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type) {
   expr_t x_bits = as_type(f, x, bits_type);
@@ -246,7 +245,7 @@ static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type)
   expr_t zero = f_number(f, 0, x);
   expr_t top = hlo_build_binary(f, HLO_SHIFT_LEFT, one,
                                 f_number(f, hr_dtype_table[bits_type].bits - 1, x_bits));
-  /* Away from 0 where y lies beyond x on x's side of it. */
+  /* away from 0 if y is beyond x on the same side of 0 */
   expr_t away = f_eq(f, f_lt(f, x, y), f_gt(f, x, zero));
   expr_t step = f_select(f, away, f_add(f, x_bits, one), f_sub(f, x_bits, one));
   expr_t least = f_or(f, f_and(f, y_bits, top), one);
@@ -255,7 +254,7 @@ static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type)
   return f_select(f, f_or(f, f_ne(f, x, x), f_ne(f, y, y)), f_number(f, NAN, x), moved);
 }
 
-/* The bits are an unsigned integer of the same width; types below 8 bits have none. */
+/* Bits are processed as an unsigned integer of the same width; types below 8 bits have none. */
 hr_status_t import_next_after(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t **operands;
@@ -280,7 +279,7 @@ static bool complex_number(hr_str_t text, double *re, double *im) {
   return at && sscanf(at, "< : %*s %lf , %lf", re, im) == 2;
 }
 
-/* A number of any spelling as a scalar constant; integers of 64 bits keep them all. */
+/* A number of any spelling as a scalar constant; 64-bit integers stay exact. */
 static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr, hr_dtype_t dtype) {
   formula_t *f = &scope->builder;
   double re = 0, im = 0;
@@ -289,7 +288,7 @@ static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr,
                             hlo_build_number(f, im, hr_dtype_real(dtype)));
   if (attr->kind == MLIR_ATTR_FLOAT) return hlo_build_number(f, attr->number, dtype);
   if (attr->kind == MLIR_ATTR_BOOL || attr->kind == MLIR_ATTR_INTEGER) {
-    /* All 64 bits count, which a double would not keep. */
+    /* a double would not hold all 64 bits */
     hlo_value_t *value;
     if (!hr_dtype_is_integer(dtype) || hr_dtype_bytes(dtype) < 8)
       return hlo_build_number(f, (double)attr->integer, dtype);
@@ -301,7 +300,7 @@ static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr,
   return NULL;
 }
 
-/* A constant of the operand's shape, whose sizes may be dynamic. */
+/* A constant of the operand's shape, which may be dynamic. */
 hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
@@ -319,9 +318,9 @@ hr_status_t import_constant_like(import_scope_t *scope, mlir_op_t *op, const imp
                   : scalar);
 }
 
-/* --- ops of HLO by another form --- */
+/* --- ops with another form in HLO --- */
 
-/* Attributes in the op's structure, group sizes as the third operand. */
+/* Attributes are in the op's structure, group sizes are the third operand. */
 hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   static const struct {
     hlo_attr_key_t key;
@@ -346,7 +345,7 @@ hr_status_t import_ragged_dot(import_scope_t *scope, mlir_op_t *op, const import
       hlo_build(&scope->builder, row->op, shape, 3, operands, attrs.count, attrs.items, 0, NULL));
 }
 
-/* chlo.scan (inputs) inits (carries) has the bodies and the order of HLO's scan. */
+/* chlo.scan (inputs) inits (carries) has the same bodies and order as HLO's scan. */
 hr_status_t import_scan(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   hlo_computation_t *body;

@@ -84,7 +84,7 @@ static expr_t large_erfc_f64(formula_t *f, expr_t x) {
   return f_select(f, f_lt(f, magnitude, f_number(f, 8, x)), near, far);
 }
 
-/* 1 - erf(x) near 0, the product beyond; symmetric by erfc(-x) = 2 - erfc(x). */
+/* 1 - erf(x) near 0, the product otherwise; for negative x erfc(-x) = 2 - erfc(x). */
 expr_t formula_erfc(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
@@ -150,7 +150,7 @@ static expr_t inverse_f64(formula_t *f, expr_t w) {
   return f_select(f, f_lt(f, w, f_number(f, 6.25, w)), near, far);
 }
 
-/* Infinite at +-1. */
+/* The result is infinite at +-1. */
 expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
@@ -163,7 +163,7 @@ expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
 /* --- i1e: exp(-|x|) i1(x), by Chebyshev series in |x|/2 - 2 up to 8 and in 32/|x| - 2 beyond ---
  */
 
-/* Clenshaw's recurrence, highest coefficient first; the constant term counts half. */
+/* Clenshaw's recurrence, highest coefficient first; half of the constant term is used. */
 static expr_t chebyshev(formula_t *f, expr_t x, int count, const double *coefficients) {
   expr_t b0 = f_number(f, 0, x);
   expr_t b1 = b0;
@@ -201,7 +201,7 @@ expr_t formula_bessel_i1e(formula_t *f, expr_t const *operands) {
       -3.88256480887769039346e-6,  -1.10588938762623716291e-4,  -9.76109749136146840777e-3,
       7.78576235018280120474e-1};
   enum {
-    LOW_F32 = 17, /* f32 needs only the last terms */
+    LOW_F32 = 17, /* number of trailing terms sufficient for f32 */
     HIGH_F32 = 7
   };
   expr_t x = operands[0];

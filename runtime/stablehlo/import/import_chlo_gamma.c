@@ -15,7 +15,7 @@ static const double lanczos[] = {
     9.984369578019570859563e-6,         1.50563273514931155834e-7};
 #define LANCZOS_COUNT (int)(sizeof lanczos / sizeof *lanczos)
 
-/* Below 1/2 both functions are reflected. What they share, for z = x - 1, or -x where reflected:
+/* Below 1/2 both functions are reflected. Common terms, for z = x - 1, or -x if reflected:
  *   a(z) = base + sum c_k / (z + k),  its derivative,  t = z + g + 1/2 and its logarithm. */
 typedef struct lanczos {
   expr_t reflected, z, a, a_derivative, t, log_t;
@@ -35,7 +35,7 @@ static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
   }
   expr_t shift = f_number(f, LANCZOS_G + 0.5, x);
   terms.t = f_add(f, shift, terms.z);
-  /* log1p keeps the digits of a small z. */
+  /* log1p preserves the digits of a small z */
   terms.log_t =
       f_add(f, f_number(f, log(LANCZOS_G + 0.5), x), f_log1p(f, f_div(f, terms.z, shift)));
   return terms;
@@ -56,13 +56,14 @@ expr_t formula_lgamma(formula_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   lanczos_t terms = lanczos_terms(f, x);
-  /* The product with log t comes last: its factors do not overflow before the result does. */
+  /* the product with log t comes last: its factors do not overflow before the result does */
   expr_t factor = f_sub(f, f_add_number(f, terms.z, 0.5), f_div(f, terms.t, terms.log_t));
   expr_t direct = f_add(f, f_number(f, (log(2) + log(M_PI)) / 2, x), f_mul(f, factor, terms.log_t));
   direct = f_add(f, direct, f_log(f, terms.a));
   expr_t sine = log_sine(f, x);
   expr_t reflected = f_sub(f, f_sub(f, f_number(f, log(M_PI), x), sine), direct);
-  reflected = f_select(f, f_finite(f, sine), reflected, f_neg(f, sine)); /* a pole wins */
+  reflected = f_select(f, f_finite(f, sine), reflected,
+                       f_neg(f, sine)); /* at a pole the result is infinite */
   expr_t result = f_select(f, terms.reflected, reflected, direct);
   expr_t infinity = f_number(f, INFINITY, x);
   return f_select(f, f_eq(f, f_abs(f, x), infinity), infinity, result);
@@ -75,7 +76,7 @@ expr_t formula_digamma(formula_t *f, expr_t const *operands) {
   lanczos_t terms = lanczos_terms(f, x);
   expr_t direct = f_sub(f, f_add(f, terms.log_t, f_div(f, terms.a_derivative, terms.a)),
                         f_div(f, f_number(f, LANCZOS_G, x), terms.t));
-  /* cot has period 1: its argument is brought to [-1/2, 1/2], where pi x is exact enough. */
+  /* cot has period 1: its argument is reduced to [-1/2, 1/2], where pi x is accurate enough */
   expr_t periods = f_abs(f, f_floor(f, f_add_number(f, x, 0.5)));
   expr_t angle = f_mul(f, f_number(f, M_PI, x), f_add(f, x, periods));
   expr_t cotangent = f_div(f, f_mul_number(f, f_cos(f, angle), M_PI), f_sin(f, angle));
@@ -88,7 +89,8 @@ expr_t formula_digamma(formula_t *f, expr_t const *operands) {
 
 /* --- zeta(x, q) = sum over k >= 0 of (q + k)^-x --- */
 
-#define DIRECT_TERMS 9 /* after the first; the rest of the sum by Euler and Maclaurin */
+#define DIRECT_TERMS \
+  9 /* terms after the first; the rest of the sum is approximated (Euler-Maclaurin) */
 
 /* The tail of the sum from `a` on, `power` = a^-x:
  *   power a / (x - 1) + power (1/2 + (x/a) (1/12 + sum over j of c_j x' (x + 1)' ... / a^(2j))). */
@@ -120,7 +122,7 @@ static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t s
   return f_add(f, f_add(f, so_far, integral), boundary);
 }
 
-/* Where the series has no value, or an infinite one. */
+/* Arguments for which the series has no value, or an infinite one. */
 static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
   expr_t zero = f_number(f, 0, q);
   expr_t one = f_number(f, 1, x);

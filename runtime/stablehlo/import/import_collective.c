@@ -1,10 +1,10 @@
-/* Collectives: replica groups as lists or mesh axes, channels, and the mode that
- * use_global_device_ids and the channel imply. Ops whose result order differs between StableHLO
- * and XLA go through import_differences.c. */
+/* Collectives: replica groups as lists or mesh axes, channels, and the mode implied by
+ * use_global_device_ids and the channel. Ops whose result order differs between StableHLO and XLA
+ * use import_differences.c. */
 #include "stablehlo/import/import.h"
 #include "stablehlo/import/mesh_groups.h"
 
-/* Rows of a matrix of ids are groups; -1 fills up rows of shorter groups. */
+/* Rows of a matrix of ids are groups; shorter groups are padded with -1. */
 static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_ints_t ids;
@@ -24,7 +24,7 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* Mesh axes stay axes where HLO can write them; other meshes become lists (mesh_groups.c). */
+/* Mesh axes are kept if HLO can express them; other meshes become lists (mesh_groups.c). */
 static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_attr_t *attr, hlo_groups_t *groups) {
   hr_status_t st =
@@ -35,7 +35,7 @@ static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op,
   return placed;
 }
 
-/* replica_groups in either form; none for all processes. */
+/* Adds replica_groups of either form; without them all processes are one group. */
 static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
                               const mlir_attr_t *attr) {
   hlo_groups_t *groups;
@@ -52,7 +52,7 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
   return NULL;
 }
 
-/* Channel, groups and the flag for global ids: together they say who takes part
+/* Adds channel, groups and the flag for global ids, which determine the participants
  * (ops/query/replica_groups.h). */
 static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs,
                                     const mlir_op_t *op, bool with_groups) {
@@ -80,7 +80,7 @@ static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const 
                                       attrs->count, attrs->items, with_body, &body));
 }
 
-/* The common end of collectives: the operands are those of the op, all attributes are known. */
+/* Common end of collectives: builds the op on its operands when all attributes are known. */
 static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
                                      import_attrs_t *attrs, bool with_body) {
   hlo_instr_t **operands;
@@ -88,12 +88,12 @@ static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const
   return build_collective(scope, op, row, attrs, operands, with_body);
 }
 
-/* HLO's collectives have one dimension, in an attribute that is a list. */
+/* HLO's collectives have one dimension, as an attribute that is a list. */
 static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t dimension) {
   import_add(attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
 }
 
-/* The order of the members' chunks in the results follows StableHLO (import_differences.c). */
+/* The order of the members' chunks in the results is StableHLO's (import_differences.c). */
 hr_status_t import_all_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -116,7 +116,7 @@ hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import
   return finish_collective(scope, op, row, &attrs, true);
 }
 
-/* The order of the members' chunks in the operands follows StableHLO: the reverse of all_gather. */
+/* The order of the members' chunks in the operands is StableHLO's: the inverse of all_gather. */
 hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
@@ -141,7 +141,7 @@ hr_status_t import_rooted(import_scope_t *scope, mlir_op_t *op, const import_row
   return finish_collective(scope, op, row, &attrs, row->op == HLO_COLLECTIVE_REDUCE);
 }
 
-/* Settings of a ragged_all_to_all custom call: a dictionary under either of two names. NULL:
+/* Settings of a ragged_all_to_all custom call: a dictionary with either of two names. NULL:
  * none. */
 static const mlir_attr_t *ragged_config(const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "backend_config");
@@ -149,7 +149,7 @@ static const mlir_attr_t *ragged_config(const mlir_op_t *op) {
   return config && config->kind == MLIR_ATTR_DICT ? config : NULL;
 }
 
-/* JAX writes this collective as a custom call; without its dictionary it is an ordinary custom
+/* True for JAX's custom call for this collective; without its dictionary it is an ordinary custom
  * call. */
 bool import_is_ragged_all_to_all(const mlir_op_t *op) {
   return hr_str_is(import_str(op, "call_target_name"), "ragged_all_to_all") && ragged_config(op);
@@ -186,7 +186,7 @@ hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op,
   return finish_collective(scope, op, row, &attrs, false);
 }
 
-/* `count` chunks of x along `split` are put one after another along `concat`. */
+/* Splits x into `count` chunks along `split` and concatenates them along `concat`. */
 static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t split, int64_t concat,
                                int64_t count, hlo_instr_t **out_moved) {
   hlo_instr_t **parts;
@@ -211,7 +211,7 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
   return NULL;
 }
 
-#define MAX_SPLIT 65536 /* more ranks than any job has; each costs an instruction */
+#define MAX_SPLIT 65536 /* more than the ranks of any job; each costs an instruction */
 
 /* StableHLO: all_to_all C1-C8 on split and concat dimensions. */
 static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
@@ -235,7 +235,7 @@ static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO has no split_count: it is the size of the groups, and must be equal to it. */
+/* HLO has no split_count; it must equal the size of the groups. */
 static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
                                      const import_attrs_t *attrs, int64_t count) {
   for (int i = 0; i < attrs->count; i++) {
@@ -250,8 +250,8 @@ static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO splits and concatenates along one dimension. Where StableHLO names two, the exchange is made
- * along split_dimension and the received chunks are moved to concat_dimension. */
+/* HLO splits and concatenates along one dimension. If StableHLO's dimensions differ, the exchange
+ * is along split_dimension and the received chunks are moved to concat_dimension. */
 hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t split = import_int(op, "split_dimension", 0);
   int64_t concat = import_int(op, "concat_dimension", 0);
@@ -274,7 +274,7 @@ hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import
   return hlo_builder_finish(&scope->builder);
 }
 
-/* mhlo's all_reduce whose sum is not spelled out; the computation is made here. */
+/* mhlo's all_reduce without a region; the computation of the sum is made here. */
 hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);

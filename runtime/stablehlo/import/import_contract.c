@@ -1,6 +1,6 @@
-/* Products, convolutions, gather, scatter and windowed reductions. Structures of StableHLO
- * (dimension numbers) become the separate attributes of HLO; window attributes with defaults are
- * filled in, as HLO has all of them. */
+/* Products, convolutions, gather, scatter and windowed reductions. StableHLO's structures
+ * (dimension numbers) become separate attributes of HLO; default window attributes are filled in,
+ * as HLO has all of them. */
 #include "stablehlo/import/import.h"
 
 /* One instruction with all operands, attributes and called computations. */
@@ -16,8 +16,8 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
                                       attrs->count, attrs->items, called_count, called));
 }
 
-/* dot_general C21 to C24: numbers of parts and products are positive, and no precisions stand
- * beside them. */
+/* dot_general C21 to C24: numbers of components and products are positive, and precisions are
+ * absent. */
 static hr_status_t check_algorithm(import_scope_t *scope, const mlir_op_t *op,
                                    const mlir_attr_t *algorithm) {
   static const struct {
@@ -39,8 +39,8 @@ static hr_status_t check_algorithm(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO's name of the algorithm, made from its types: dot_bf16_bf16_f32_x3. One without a name in
- * HLO is left to the engine, which is at least as precise. */
+/* HLO's name of the algorithm, made from its types: dot_bf16_bf16_f32_x3. An algorithm without a
+ * name in HLO is omitted; the engine is at least as precise. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
@@ -68,7 +68,7 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
-/* JAX's programs for TPUs multiply floats with integers: these become floats first. */
+/* Converts integer operands to floats: JAX's programs for TPUs multiply floats with integers. */
 static void make_floats(hlo_builder_t *builder, hlo_instr_t **operands) {
   for (int k = 0; k < 2; k++) {
     hr_dtype_t dtype = operands[k]->shape->dtype, other = operands[1 - k]->shape->dtype;
@@ -120,7 +120,7 @@ typedef struct window_fields {
   hr_ints_t size, stride, padding, base_dilation, window_dilation, reversal; /* padding: pairs */
 } window_fields_t;
 
-/* HLO's window; all lists have the rank of the window, padding twice that. */
+/* HLO's window; all lists have the rank of the window, padding has twice that length. */
 static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
                                const window_fields_t *fields, hlo_attr_t *out_attr) {
   int64_t rank = fields->size.count;
@@ -173,8 +173,8 @@ static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* A convolution's window has the sizes of the kernel's spatial dimensions; one that is unknown
- * counts 1 until it is known (import_dynamic.c). */
+/* A convolution's window has the sizes of the kernel's spatial dimensions; an unknown size counts
+ * as 1 until it is known (import_dynamic.c). */
 static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
                                  const hlo_dim_labels_t *labels, const hr_ints_t *padding,
                                  hlo_attr_t *out_attr) {
@@ -201,7 +201,7 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
   return make_window(scope, op, &fields, out_attr);
 }
 
-/* Window, labels, group counts and precision; shared with the dynamic op, whose padding is an
+/* Window, labels, group counts and precision; also for the dynamic op, whose padding is an
  * operand. */
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs,
                                        const mlir_op_t *op, const hr_ints_t *padding) {
@@ -225,7 +225,7 @@ hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const impor
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 
-/* Window of reduce_window and select_and_scatter, with a size for each dimension of the operand. */
+/* Window of reduce_window and select_and_scatter, with one size per dimension of the operand. */
 static hr_status_t named_window(import_scope_t *scope, const mlir_op_t *op, hlo_attr_t *out_attr) {
   int64_t rank = import_operand(op, 0)->shape->rank;
   window_fields_t fields;
@@ -248,7 +248,7 @@ hr_status_t import_reduce_window(import_scope_t *scope, mlir_op_t *op, const imp
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
-/* The regions are select, then scatter. */
+/* The first region is select, the second scatter. */
 hr_status_t import_select_and_scatter(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hlo_computation_t *bodies[2];
@@ -312,7 +312,7 @@ hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
-/* Dimension numbers and slice sizes keep their meaning in HLO. */
+/* Dimension numbers and slice sizes have the same meaning in HLO. */
 hr_status_t import_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_gather_numbers(scope, &attrs, op));

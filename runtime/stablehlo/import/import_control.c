@@ -1,18 +1,19 @@
-/* Calls, composites, loops and branches. Regions become computations of one tuple parameter; values
- * that they use from outside ride along in it, as HLO computations see nothing but their
- * parameters:
+/* Calls, composites, loops and branches. Regions become computations of one tuple parameter;
+ * captured values, which regions use from outside, are further elements of it, as HLO computations
+ * see only their parameters:
  *
  *   while(%i = %a) cond {.. %n ..}     while(tuple(%a, %n)), condition=(s32, s32) -> pred, ...
  *   if %p {.. %n ..} else {..}         conditional(%p, tuple(%n), tuple(%n))
  *
- * A function that is only declared becomes a custom call of its name with the '@', which no target
- * has. Feeds and channels are in import_channel.c, custom calls in import_custom_call.c. */
+ * A function without a body becomes a custom call of its name with the '@', which is not a name of
+ * any target. Feeds and channels are in import_channel.c, custom calls in import_custom_call.c. */
 #include <string.h>
 
 #include "ir/frontend_attributes.h"
 #include "stablehlo/import/import.h"
 
-/* A function that is only declared: a custom call of its name with the '@', which no target has. */
+/* A call of a function without a body: a custom call of its name with the '@', which is not a name
+ * of any target. */
 static hr_status_t build_external_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee) {
   const char *target;
   hlo_instr_t **operands;
@@ -28,7 +29,7 @@ static hr_status_t build_external_call(import_scope_t *scope, mlir_op_t *op, hr_
                                       operands, attrs.count, attrs.items, 0, NULL));
 }
 
-/* A call, or a custom call for a function that is only declared. */
+/* A call, or a custom call for a function without a body. */
 static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee,
                               bool composite) {
   hlo_computation_t *called;
@@ -53,8 +54,7 @@ hr_status_t import_call(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_call(scope, op, import_str(op, "callee"), false);
 }
 
-/* What a composite says of itself as frontend attributes, merged into the others in sorted
- * order. */
+/* Adds name, attributes and version of a composite as frontend attributes, in sorted order. */
 static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *op) {
   const hlo_extra_t *given = scope->builder.extra;
   int count = given ? given->frontend_attributes.count : 0;
@@ -87,14 +87,14 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   return NULL;
 }
 
-/* A composite is a call of its decomposition. The names that it had are kept beside the call. */
+/* A composite is a call of its decomposition; its name and attributes are kept on the call. */
 hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   HR_TRY(add_composite_names(scope, op));
   return build_call(scope, op, import_str(op, "decomposition"), true);
 }
 
-/* The tuple of a loop or branch: operands from `first` on, then the captured values. */
+/* The tuple of a loop or branch: operands from `first` on, then captured values. */
 static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int first,
                               const import_values_t *captured, hlo_instr_t **out_tuple) {
   int state_count = op->operand_count - first;
@@ -111,8 +111,8 @@ static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int fi
   return NULL;
 }
 
-/* Shapes of the results and of the captured values as a tuple. Results may leave sizes open that
- * the operands have, so that the operands' shapes would not do. */
+/* Shapes of results and captured values as a tuple. Sizes may be dynamic in the results and static
+ * in the operands, so that the operands' shapes cannot be used. */
 static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op,
                                 const import_values_t *captured, const hlo_shape_t **out_shape) {
   int count = op->result_count + (captured ? (int)captured->count : 0);
@@ -124,7 +124,7 @@ static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op,
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
 }
 
-/* Values from outside that condition or body use are captured once and ride along in the state. */
+/* Captured values of condition and body are elements of the state, each once. */
 static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op,
                                      import_values_t *captured) {
   hlo_computation_t *called[2];
@@ -145,8 +145,7 @@ static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op,
       hlo_build(&scope->builder, HLO_WHILE, shape, 1, &state, attrs.count, attrs.items, 2, called));
 }
 
-/* Values from outside that the regions use become further elements of the state; `captured`
- * collects them. */
+/* Captured values of the regions become further elements of the state; `captured` collects them. */
 hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   import_values_t captured = {0};
@@ -155,8 +154,8 @@ hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_
   return st;
 }
 
-/* Each branch gets the captured values as its one parameter; branches have no arguments in
- * StableHLO. */
+/* Each branch has the captured values as its only parameter; StableHLO's branches have no
+ * arguments. */
 static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is_pred,
                                    import_values_t *captured) {
   hlo_computation_t **called;
@@ -187,7 +186,7 @@ static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is
                                             operands, attrs.count, attrs.items, count, called));
 }
 
-/* The captured values end here, on errors too. */
+/* The list of captured values is freed here, after errors too. */
 static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_pred) {
   import_values_t captured = {0};
   hr_status_t st = import_branches(scope, op, is_pred, &captured);
@@ -195,7 +194,7 @@ static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_p
   return st;
 }
 
-/* HLO's conditional is both `if` and `case`, told apart by the type of its first operand. */
+/* HLO's conditional is both `if` and `case`, distinguished by the type of its first operand. */
 static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
                                   const char *label) {
   char text[HLO_SHAPE_TEXT];

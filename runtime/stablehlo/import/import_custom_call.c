@@ -1,13 +1,12 @@
 /* Custom calls: targets of JAX and XLA that stand for ops are expanded (import_chlo.c,
  * import_collective.c); all others keep their operands, layouts, aliases, configuration and called
- * computations. Attributes that HLO has no field for become frontend attributes, which must stay
- * sorted by name. */
+ * computations. Attributes without a field in HLO become frontend attributes, which are sorted by
+ * name. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
 
-/* Whether the list is a permutation of 0 to count - 1; at most 64 entries, as ranks are below
- * that. */
+/* True for a permutation of 0 to count - 1; at most 64 entries, as ranks are smaller. */
 static bool is_permutation(hr_ints_t order) {
   uint64_t taken = 0;
   for (int64_t i = 0; i < order.count; i++) {
@@ -56,7 +55,7 @@ static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *at
   return NULL;
 }
 
-/* A layout for each result, or for each element of a result that is a tuple. */
+/* A layout for each result, or for each element of a tuple result. */
 static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_op_t *op,
                                              const hlo_shape_t **out_shape) {
   const mlir_attr_t *layouts = mlir_op_attr(op, "result_layouts");
@@ -75,7 +74,7 @@ static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_o
 
 #define CALLED "called_computations"
 
-/* Whether the module has a body for each function that the call names; MLIR does not ask for
+/* True if the module has a body for each function that the call names; MLIR does not require
  * one. */
 static bool calls_known_functions(const import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *list = mlir_op_attr(op, CALLED);
@@ -87,9 +86,8 @@ static bool calls_known_functions(const import_scope_t *scope, const mlir_op_t *
   return true;
 }
 
-/* Attributes that some targets read and HLO's custom calls have no field for become frontend
- * attributes, and so do names of functions that are not in the module. Both lists are sorted and
- * are merged. */
+/* Adds frontend attributes for attributes of some targets that HLO's custom calls have no field
+ * for, and for names of functions that the module lacks. Both lists are sorted and merged. */
 static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t *op,
                                          hlo_name_values_t *list) {
   static const char *const names[] = {CALLED, "error_message", "indices_of_shape_operands",
@@ -114,7 +112,7 @@ static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t 
   return NULL;
 }
 
-/* backend_config as text, mhlo's first, and the attributes of the target. */
+/* Adds backend_config as text (mhlo's first) and the attributes of the target. */
 static hr_status_t add_config(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "mhlo.backend_config");
   hlo_extra_t *extra;

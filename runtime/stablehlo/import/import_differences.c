@@ -1,19 +1,18 @@
-/* Operations that StableHLO defines otherwise than XLA defines the HLO instruction of the same
- * name. Each is expanded into instructions on which both agree, so that the meaning survives every
- * conversion:
+/* Operations that StableHLO and XLA define differently under the same name. Each is expanded into
+ * instructions with the same definition in both, so that the meaning survives every conversion:
  *
- *   convert              complex to i1 uses the real part alone (XLA: both parts)
+ *   convert              complex to i1 uses only the real part (XLA: both parts)
  *   bitcast_convert      an i1 is one bit (XLA: pred is a byte next to types of 8 bits and more)
  *   reduce_precision     a NaN without mantissa bits becomes infinity (XLA: stays NaN)
- *   all_gather, reduce_scatter   the members of cross_replica_and_partition are ordered by
- *                        partition, then replica (XLA: by replica, then partition)
+ *   all_gather,          the members of cross_replica_and_partition are ordered by partition, then
+ *   reduce_scatter       replica (XLA: by replica, then partition)
  *
  * export_differences.c does the opposite. Source: StableHLO spec and its interpreter's tests. */
 #include <math.h>
 
 #include "stablehlo/import/import_formula.h"
 
-/* Complex to i1 compares the real part alone with 0. */
+/* Complex to i1 compares only the real part with 0. */
 hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape;
   formula_t *f = &scope->builder;
@@ -24,7 +23,7 @@ hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_set_results(scope, op, hlo_build_convert(f, f_real(f, x), HR_PRED));
 }
 
-/* An i1 goes through u1, which is a bit in HLO, too. */
+/* An i1 is converted through u1, which is a bit in HLO, too. */
 hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape, *bits;
   formula_t *f = &scope->builder;
@@ -39,7 +38,7 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
   return import_set_results(scope, op, to == HR_PRED ? hlo_build_convert(f, x, HR_PRED) : x);
 }
 
-/* Only formats without mantissa bits differ: they have no NaN, which becomes infinity. */
+/* Only formats without mantissa bits differ: they have no NaN, so that it becomes infinity. */
 hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t exponent = import_int(op, "exponent_bits", 0);
   int64_t mantissa = import_int(op, "mantissa_bits", 0);
@@ -55,7 +54,7 @@ hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const 
 
 /* --- order of a collective's members --- */
 
-/* Replica groups among the attributes collected so far; NULL: none. */
+/* Replica groups among the collected attributes; NULL: none. */
 static const hlo_groups_t *groups_of(const import_attrs_t *attrs) {
   for (int i = 0; i < attrs->count; i++)
     if (attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS) return attrs->items[i].groups;
@@ -68,8 +67,8 @@ static bool has_attr(const import_attrs_t *attrs, hlo_attr_key_t key) {
   return false;
 }
 
-/* Partitions of the grid in which `members` processes take part by the mode
- * cross_replica_and_partition (a channel, no global ids); 1 in other modes. */
+/* Number of partitions for `members` participants in the mode cross_replica_and_partition (a
+ * channel, no global ids); 1 in other modes. */
 static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *attrs,
                              int64_t members) {
   const hlo_groups_t *groups = groups_of(attrs);
@@ -82,7 +81,7 @@ static int64_t partitions_of(const import_scope_t *scope, const import_attrs_t *
   return partitions > 0 && members % partitions == 0 ? partitions : 1;
 }
 
-/* The outer x inner chunks of x along a dimension, reordered as inner x outer ones. */
+/* Reorders the outer x inner chunks of x along a dimension as inner x outer chunks. */
 static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t dimension,
                                 int64_t outer, int64_t inner) {
   int64_t dims[HLO_MAX_RANK], order[HLO_MAX_RANK];
@@ -106,8 +105,8 @@ static hlo_instr_t *swap_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t d
   return hlo_build_reshape(b, x, shape);
 }
 
-/* Number of chunks and their grid follow from the sizes; nothing to do where one side of it is
- * 1. */
+/* The number of chunks and their grid follow from the sizes. No reordering if a side of the grid
+ * is 1. */
 hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs,
                                  const member_chunks_t *chunks, hlo_instr_t **x) {
   hlo_instr_t *whole = *x;

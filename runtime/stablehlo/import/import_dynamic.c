@@ -1,8 +1,8 @@
-/* Ops that take sizes as operands. Where the sizes are constants, or the program declares a static
- * result, the static op is made instead. */
+/* Ops with sizes as operands. If the sizes are constants, or the declared result is static, the
+ * static op is made instead. */
 #include "stablehlo/import/import.h"
 
-/* Elements of a constant of integers; count -1: not a constant. */
+/* Elements of an integer constant; count -1: not a constant. */
 static hr_status_t constant_ints(import_scope_t *scope, const hlo_instr_t *instr,
                                  hr_ints_t *out_ints) {
   const hlo_value_t *value = instr->op == HLO_CONSTANT ? instr->literal : NULL;
@@ -27,8 +27,8 @@ static hr_status_t build(import_scope_t *scope, mlir_op_t *op, hlo_opcode_t hlo_
                                       attrs->count, attrs->items, 0, NULL));
 }
 
-/* Whether the result type has no open sizes. If so, operands that give sizes say nothing new and
- * the static op is built without them. */
+/* True if the result type has no dynamic sizes; operands with sizes are then redundant, and the
+ * static op is built without them. */
 static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, bool *out_static) {
   const hlo_shape_t *shape;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
@@ -36,7 +36,7 @@ static hr_status_t is_static_result(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
-/* Static if the shape operand or the result is. */
+/* Static if the shape operand is constant or the result is static. */
 hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   bool is_static;
@@ -47,7 +47,7 @@ hr_status_t import_dynamic_broadcast(import_scope_t *scope, mlir_op_t *op,
   return build(scope, op, row->op, 2, &attrs);
 }
 
-/* iota, or a dynamic iota that takes the vector of sizes as its operand. */
+/* iota, or a dynamic iota with the vector of sizes as its operand. */
 hr_status_t import_dynamic_iota(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   bool is_static;
   import_attrs_t attrs = {.count = 0};
@@ -65,7 +65,8 @@ hr_status_t import_dynamic_reshape(import_scope_t *scope, mlir_op_t *op, const i
                    : build(scope, op, row->op, 2, &attrs);
 }
 
-/* Three lists of one length, from operands `first` and on; count -1 if not all are constant. */
+/* Three lists of the same length, from operands `first` and following; count -1 if not all are
+ * constant. */
 static hr_status_t constant_lists(import_scope_t *scope, const mlir_op_t *op, int first,
                                   hr_ints_t lists[3]) {
   for (int i = 0; i < 3; i++) {

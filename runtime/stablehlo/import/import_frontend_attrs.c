@@ -1,6 +1,6 @@
-/* Frontend attributes "hlo.*": HLO attributes that the exporter stored because StableHLO has none
- * for them (export_frontend_attrs.c). Values are HLO text, read by the readers that the caller
- * gave. What contradicts the program, which another tool may have changed meanwhile, is ignored.
+/* Frontend attributes "hlo.*": HLO attributes that StableHLO lacks, stored by the exporter
+ * (export_frontend_attrs.c). Values are HLO text, read by the caller's readers. Values that
+ * contradict the program, which another tool may have changed since, are ignored.
  *   hlo.instruction = "all-reduce, constrain_layout=true"     hlo.shape = "f32[2,3]{0,1}"
  *   hlo.name = "add.7", hlo.after = "add.5,add.6"             names for control dependencies
  *   hlo.module, hlo.stack_frames                              of the module */
@@ -8,7 +8,7 @@
 
 #include "stablehlo/import/import.h"
 
-/* "opcode, attributes": the opcode says which of the op's instructions is meant. */
+/* "opcode, attributes": the opcode selects one of the op's instructions. */
 static hr_status_t read_instruction(importer_t *importer, hr_str_t text,
                                     import_frontend_attrs_t *note) {
   const char *comma = text.size ? memchr(text.data, ',', text.size) : NULL;
@@ -23,7 +23,8 @@ static hr_status_t read_instruction(importer_t *importer, hr_str_t text,
   return NULL;
 }
 
-/* Reads one attribute into `note`; *out_taken is false for a name that is not the exporter's. */
+/* Reads one attribute into `note`; *out_taken is false for names of other origin than the
+ * exporter. */
 static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
                              import_frontend_attrs_t *note, bool *out_taken) {
   *out_taken = true;
@@ -36,7 +37,7 @@ static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
   return NULL;
 }
 
-/* Names that begin with "hlo." are the exporter's, all others the program's. */
+/* Divides attributes: names with "hlo." are the exporter's, all others the program's. */
 hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict,
                                        hlo_name_values_t *out_own,
                                        import_frontend_attrs_t *out_note) {
@@ -61,7 +62,7 @@ hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *
   return NULL;
 }
 
-/* Metadata of the note replaces what was read from the location. */
+/* Metadata of the note overrides metadata from the location. */
 static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   if (noted->op_type.size) into->op_type = noted->op_type;
   if (noted->op_name.size) into->op_name = noted->op_name;
@@ -95,8 +96,8 @@ hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_front
 
 /* --- the op's instruction --- */
 
-/* The last instruction of this opcode among those made from number `first` on; without an opcode
- * the last one that is no element of a tuple. */
+/* The last instruction of this opcode from number `first` on; without an opcode the last one that
+ * is not a get-tuple-element. */
 static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_t op,
                                size_t first) {
   for (size_t i = computation->instrs.count; i-- > first;) {
@@ -107,8 +108,7 @@ static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_
   return NULL;
 }
 
-/* Whether two lists of replica groups are the same; those of the note may have a shorter
- * spelling. */
+/* True if two lists of replica groups are equal; the note's may have a shorter notation. */
 static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   bool same = a->groups.count == b->groups.count;
   for (int64_t g = 0; same && g < a->groups.count; g++) {
@@ -120,14 +120,14 @@ static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
   return same;
 }
 
-/* Takes over the note's spelling of replica groups if it means the same. */
+/* Replaces replica groups by the note's notation if both are equal. */
 static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
   if (noted->key == HLO_ATTR_REPLICA_GROUPS && own->key == HLO_ATTR_REPLICA_GROUPS &&
       same_groups(noted->groups, own->groups))
     own->groups = noted->groups;
 }
 
-/* Adds the note's attributes that the instruction does not have. */
+/* Adds the note's attributes that the instruction lacks. */
 static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said,
                              hlo_instr_t *instr) {
   hlo_attr_t *attrs;
@@ -152,7 +152,7 @@ static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr
   return NULL;
 }
 
-/* Control predecessors by name; they precede the instructions that name them, others are
+/* Adds control predecessors by name; only instructions defined before are accepted, others are
  * ignored. */
 static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_instr_t *instr) {
   hlo_extra_t *extra;
@@ -189,7 +189,7 @@ hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_fron
 
 /* --- the module --- */
 
-/* The layout of the entry counts only if it fits its parameters and result. */
+/* The layout of the entry is dropped unless it fits parameters and result. */
 static hr_status_t check_entry_layout(hlo_module_t *module) {
   bool fits = module->entry_params.count == (int)module->entry->params.count &&
               hlo_shape_compatible(module->entry_result, module->entry->root->shape);

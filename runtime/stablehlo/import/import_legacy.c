@@ -1,8 +1,8 @@
 /* Ops without a single HLO counterpart: Einstein sums, torch_index_select, and asynchronous
  * collectives.
- * An Einstein sum "ij,jk->ik" becomes: sums over labels that only one operand has; a dot, whose
- * batch labels all three terms have and whose contracted labels both operands but not the result;
- * a transpose to the result's order. The product has the order batch, free labels of the left,
+ * An Einstein sum "ij,jk->ik" becomes: sums over labels that only one operand has; a dot, with
+ * batch labels in all three terms and contracted labels in both operands but not in the result; a
+ * transpose to the result's order. The order of the product is: batch, free labels of the left,
  * free labels of the right. */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 
 /* --- einsum --- */
 
-#define ELLIPSIS_LABEL 128 /* labels 128, 129, ... stand for the dimensions of "..." */
+#define ELLIPSIS_LABEL 128 /* labels from 128 on are the dimensions of "..." */
 
-/* The labels of a term: a character for each dimension, or a number from ELLIPSIS_LABEL on. */
+/* The labels of a term: one per dimension, a character or a number from ELLIPSIS_LABEL on. */
 typedef struct labels {
   int count;
   int of[HLO_MAX_RANK]; /* by dimension */
@@ -25,7 +25,8 @@ static int position_of(const labels_t *labels, int label) {
   return -1;
 }
 
-/* Labels of one term, up to ',' or '-' or the end. "..." stands for `hidden` dimensions. */
+/* Reads the labels of one term, up to ',' or '-' or the end. "..." stands for `hidden`
+ * dimensions. */
 static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const char **at,
                              const char *end, int hidden, labels_t *out_labels) {
   *out_labels = (labels_t){.count = 0};
@@ -44,8 +45,7 @@ static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const c
   return NULL;
 }
 
-/* Number of dimensions that "..." of a term stands for, given the operand's rank; 0 without
- * "...". */
+/* Number of dimensions of "..." in a term, from the operand's rank; 0 without "...". */
 static int hidden_dims(const char *at, const char *end, int rank) {
   bool dots = false;
   for (; at < end && *at != ',' && *at != '-'; at++) {
@@ -55,7 +55,7 @@ static int hidden_dims(const char *at, const char *end, int rank) {
   return dots && rank > 0 ? rank : 0;
 }
 
-/* A computation x + y of a type. */
+/* A computation x + y for scalars of a type. */
 static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
                                    hlo_computation_t **out_sum) {
   const char *name;
@@ -94,7 +94,8 @@ static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const 
 typedef struct product_dims {
   int64_t batch[2][HLO_MAX_RANK], contracting[2][HLO_MAX_RANK];
   int batch_count, contracting_count;
-  labels_t result; /* labels of the product: batch, free ones of the left, of the right */
+  labels_t
+      result; /* labels of the product: batch, free labels of the left, free labels of the right */
 } product_dims_t;
 
 /* Sorts the labels into batch, contracted and free ones; free ones keep their order. */
@@ -116,7 +117,7 @@ static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t
     if (position_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
 }
 
-/* A dot; its result has batch dimensions, free ones of the left, free ones of the right. */
+/* A dot; its result has batch dimensions, free dimensions of the left, then those of the right. */
 static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs,
                                   const product_dims_t *dims) {
   hlo_builder_t *builder = &scope->builder;
@@ -130,7 +131,7 @@ static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_i
   return hlo_build(builder, HLO_DOT, NULL, 2, (hlo_instr_t *[]){lhs, rhs}, 4, attrs, 0, NULL);
 }
 
-/* Transposes x from the order `have` to the order `want`, which must have the same labels. */
+/* Transposes x from the order `have` to the order `want`, which has the same labels. */
 static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
                            const labels_t *have, const labels_t *want) {
   int64_t order[HLO_MAX_RANK];
@@ -157,7 +158,7 @@ static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_ins
   return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
 }
 
-/* Terms, sums, product and transpose of one or two operands. "..." is as long as the longer
+/* Terms, sums, product and transpose of one or two operands. "..." has the length that the longer
  * operand needs. */
 static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_count) {
   hr_str_t config = import_str(op, "einsum_config");
@@ -199,10 +200,10 @@ hr_status_t import_einsum(import_scope_t *scope, mlir_op_t *op, const import_row
   return einsum(scope, op, op->operand_count);
 }
 
-/* --- torch_index_select: rows of `operand` along dim, chosen by `index`, batch by batch --- */
+/* --- torch_index_select: rows of `operand` along dim, selected by `index`, for each batch --- */
 
-/* Rows of `operand` along `dim`, chosen by `index`, for each index of the leading batch
- * dimensions: a gather. */
+/* A gather of rows of `operand` along `dim`, selected by `index`, for each index of the leading
+ * batch dimensions. */
 hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   hlo_instr_t *operands[2] = {import_operand(op, 0), import_operand(op, 1)};

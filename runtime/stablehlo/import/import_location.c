@@ -1,22 +1,22 @@
-/* Locations as metadata: loc("op_name"(place)) names the op, as JAX and XLA write it; a name that
- * ends with ':' is the op's type; the place is the innermost file and line. Of several locations in
- * one, the first name and place count. fused["Add:", "jit(f)/add"(callsite("f"("model.py":3:4 to
- * :9) at "main"("run.py":1:1)))] */
+/* Locations as metadata: loc("op_name"(place)) names the op, as in JAX and XLA; a name that ends
+ * with ':' is the op's type; the place is the innermost file and line. Of several locations, the
+ * first name and the first place are used.
+ *   fused["Add:", "jit(f)/add"(callsite("f"("model.py":3:4 to :9) at "main"("run.py":1:1)))] */
 #include <ctype.h>
 #include <string.h>
 
 #include "stablehlo/import/import.h"
 
-#define MAX_DEPTH 100 /* locations within locations */
+#define MAX_DEPTH 100 /* most nested locations */
 
 typedef struct location_text {
   importer_t *importer;
   const char *at, *end;
   hlo_metadata_t *metadata;
-  int depth, lists; /* that are open here */
+  int depth, lists; /* nesting of locations and of lists at this position */
 } location_text_t;
 
-/* Passes blanks and the word, if it is next; else the position moves past the blanks only. */
+/* Skips blanks and, if it comes next, the word. */
 static bool take(location_text_t *text, const char *word) {
   size_t size = strlen(word);
   while (text->at < text->end && isspace((unsigned char)*text->at)) text->at++;
@@ -25,7 +25,7 @@ static bool take(location_text_t *text, const char *word) {
   return true;
 }
 
-/* A line or column. */
+/* Reads a line or column. */
 static bool take_number(location_text_t *text, int64_t *out_number) {
   int64_t number = 0;
   const char *start = text->at;
@@ -42,7 +42,7 @@ static int hex_value(char c) {
                                       : -1;
 }
 
-/* The byte behind a backslash: \n, \t, \\, \", or two hexadecimal digits. */
+/* Decodes the escape after a backslash: \n, \t, \\, \", or two hexadecimal digits. */
 static char unescape(const char **at, const char *end) {
   const char *p = *at;
   int high = p < end ? hex_value(p[0]) : -1;
@@ -57,7 +57,7 @@ static char unescape(const char **at, const char *end) {
   return *p == 't' ? '\t' : *p;
 }
 
-/* A string, the opening quote being taken. */
+/* Reads a string after its opening quote. */
 static hr_status_t take_string(location_text_t *text, hr_str_t *out_string) {
   const char *start = text->at;
   while (text->at < text->end && *text->at != '"') text->at += *text->at == '\\' ? 2 : 1;
@@ -74,7 +74,7 @@ static hr_status_t take_string(location_text_t *text, hr_str_t *out_string) {
   return NULL;
 }
 
-/* ":3:4", and perhaps " to :9" or " to 5:9" */
+/* Reads ":3:4" with an optional " to :9" or " to 5:9". */
 static void take_source_loc(location_text_t *text, hr_str_t file) {
   int64_t line = 0, column = 0, end_line = 0, end_column = 0;
   take_number(text, &line);
@@ -113,7 +113,7 @@ static hr_status_t take_named(location_text_t *text, bool names) {
   return NULL;
 }
 
-/* Locations separated by commas; the first that has a place counts. */
+/* Locations separated by commas; the first one with a place is used. */
 static hr_status_t take_list(location_text_t *text, bool names) {
   while (text->at < text->end && *text->at != '[') text->at++;
   text->lists++;
@@ -124,12 +124,12 @@ static hr_status_t take_list(location_text_t *text, bool names) {
   return NULL;
 }
 
-/* Has it said all that is looked for? A type may follow in a list. */
+/* True if nothing more is needed. In a list, a type may follow. */
 static bool is_complete(const location_text_t *text) {
   return text->metadata->source_file.size && text->metadata->op_name.size && !text->lists;
 }
 
-/* `names`: a name here is the op's; below one, names are those of functions. */
+/* `names`: true if a name here is the op's; names inside of it are those of functions. */
 static hr_status_t take_location(location_text_t *text, bool names) {
   if (++text->depth > MAX_DEPTH) text->at = text->end;
   hr_status_t st = NULL;
@@ -154,7 +154,7 @@ struct import_source_loc {
   hlo_metadata_t metadata;
 };
 
-/* By its first word: fused, callsite, unknown, or a string. */
+/* Reads by the first word: fused, callsite, unknown, or a string. */
 static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location,
                                  import_source_loc_t **out_source_loc) {
   import_source_loc_t *source_loc;
@@ -168,7 +168,7 @@ static hr_status_t read_location(importer_t *importer, const mlir_attr_t *locati
   return NULL;
 }
 
-/* Ops that share a location share its metadata while the cache has it. */
+/* Ops that share a location share its metadata while it is in the cache. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location,
                             const hlo_metadata_t **out_metadata) {
   *out_metadata = NULL;

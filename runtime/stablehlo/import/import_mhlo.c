@@ -1,12 +1,12 @@
-/* Operations that mhlo has beside StableHLO's and CHLO's: most are the instruction of HLO of the
- * same name. Some also come as custom calls of StableHLO, which cannot say them otherwise. */
+/* Operations of mhlo that neither StableHLO nor CHLO has: most are the HLO instruction of the same
+ * name. Some also occur as custom calls, since StableHLO cannot express them otherwise. */
 #include <string.h>
 
 #include "mlir/mlir_mhlo.h"
 #include "stablehlo/import/import.h"
 
 /* HLO's topk gives values and indices as a tuple. chlo.top_k takes the largest values, mhlo.topk
- * either end. */
+ * the largest or smallest. */
 hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   import_attrs_t attrs = {.count = 0};
@@ -20,7 +20,7 @@ hr_status_t import_top_k(import_scope_t *scope, mlir_op_t *op, const import_row_
       hlo_build(&scope->builder, row->op, NULL, 1, &x, attrs.count, attrs.items, 0, NULL));
 }
 
-/* The state of a generator, which the instruction advances by `delta`. */
+/* The state of a generator, advanced by `delta`. */
 hr_status_t import_rng_state(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape;
   hlo_attr_t delta = hlo_attr_of_int(HLO_ATTR_DELTA, import_int(op, "delta", 0));
@@ -29,7 +29,7 @@ hr_status_t import_rng_state(import_scope_t *scope, mlir_op_t *op, const import_
       scope, op, hlo_build(&scope->builder, row->op, shape, 0, NULL, 1, &delta, 0, NULL));
 }
 
-/* One region, which is the fused computation. */
+/* The region is the fused computation. */
 hr_status_t import_fusion(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t **operands;
   hlo_computation_t *body;
@@ -41,14 +41,14 @@ hr_status_t import_fusion(import_scope_t *scope, mlir_op_t *op, const import_row
   HR_TRY(import_enum(scope, op, "fusion_kind", HLO_ENUM_FUSION_KIND, "", &kind));
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, kind < 0 ? HLO_FUSION_KIND_LOOP : kind),
                         hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
-  return import_set_results(scope, op,
-                            hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
-                                      2, attrs, 1, &body));
+  return import_set_results(
+      scope, op,
+      hlo_build(&scope->builder, row->op, shape, op->operand_count, operands, 2, attrs, 1, &body));
 }
 
-/* The row of the operation that a call of target "mhlo.x" stands for; NULL: none. JAX writes such
- * calls for operations that it lowers to CHLO, vhlo_chlo.c for those that portable artifacts lack,
- * and XLA's exporter of StableHLO for what is left of mhlo:
+/* The row of the operation that a call of target "mhlo.x" stands for; NULL: none. Such calls come
+ * from JAX for operations that it lowers to CHLO, from vhlo_chlo.c for operations missing in
+ * portable artifacts, and from XLA's exporter of StableHLO for remaining mhlo operations:
  *   stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} */
 static hr_status_t find_row(const import_scope_t *scope, const mlir_op_t *op,
                             const import_row_t **out_row) {

@@ -1,10 +1,9 @@
-/* Functions and the module. The entry function is imported first, callees when they are called, so
- * that HLO lists callees before their callers; recursion is refused, as HLO has none. Blocks and
- * ops are in import_block.c.
+/* Functions and the module. The entry function is imported first, callees at their first call, so
+ * that HLO lists callees before callers; recursion is refused, as HLO has none. Blocks and ops are
+ * in import_block.c.
  *
- * Verification imports every function, those that nobody calls too, each as the entry of a module
- * that is thrown away: O(functions), as callees that were reached are not imported again on their
- * own. */
+ * Verification imports every function, uncalled ones included, each as the entry of a temporary
+ * module: O(functions), as callees that were reached are not imported again as entries. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@
 
 /* --- functions --- */
 
-/* Types are not uniqued: equal ones are compared by the shapes that they mean. */
+/* Types are not uniqued: two types are compared by their shapes. */
 static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
                                    int index, const mlir_type_t *declared,
                                    const mlir_type_t *given) {
@@ -36,7 +35,7 @@ static const mlir_type_t *function_type(const mlir_op_t *function) {
   return attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
 }
 
-/* The generic form writes a function's arguments twice: in its type and on its block. */
+/* The generic form has a function's arguments twice: in its type and on its block. */
 static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function,
                                    const mlir_block_t *block) {
   const mlir_type_t *type = function_type(function);
@@ -64,8 +63,8 @@ static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *functi
   return NULL;
 }
 
-/* mhlo.sharding of the results goes to the root: to the tuple that returns them, with "replicated"
- * where a result has none, or to the one result, which keeps a sharding of its own. */
+/* mhlo.sharding of the results is set on the root: on a tuple of results, with "replicated" for
+ * results without one, or on the only result, unless it has a sharding already. */
 static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function,
                                            int count, hlo_instr_t *root) {
   static const hlo_sharding_t replicated = {.kind = HLO_TILE_KIND_REPLICATED};
@@ -91,7 +90,8 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
   return NULL;
 }
 
-/* Programs of jax.export for several platforms have a hidden argument, by which they choose. */
+/* True for the hidden argument of jax.export's programs for several platforms, which selects the
+ * platform. */
 bool import_is_platform_index(const mlir_op_t *function, int index) {
   const mlir_attr_t *constant =
       import_value_attr(function, "arg_attrs", index, "jax.global_constant");
@@ -99,15 +99,15 @@ bool import_is_platform_index(const mlir_op_t *function, int index) {
          hr_str_is(constant->text, "_platform_index");
 }
 
-/* Arguments of the entry before number `index` that become no parameters. */
+/* Number of hidden arguments of the entry before `index`; they do not become parameters. */
 static int hidden_before(const mlir_op_t *entry, int index) {
   int count = 0;
   for (int i = 0; i < index; i++) count += import_is_platform_index(entry, i);
   return count;
 }
 
-/* Names a parameter as its location does: "params['w']" gives params__w__.1, with the number that
- * the builder chose. The full text becomes its op_name. */
+/* Names a parameter after its location: "params['w']" gives params__w__.1, with the number chosen
+ * by the builder. The full text becomes its op_name. */
 static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *location,
                                   hlo_instr_t *param) {
   const hlo_metadata_t *metadata;
@@ -129,8 +129,8 @@ static hr_status_t name_parameter(importer_t *importer, const mlir_attr_t *locat
   return NULL;
 }
 
-/* A platform index becomes the number of the platform that hlorun is (cpu). It is no parameter of
- * the program; private functions keep theirs, without a use. */
+/* A platform index becomes the number of hlorun's platform (cpu), and is no parameter of the
+ * program; private functions keep it as an unused parameter. */
 static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *function,
                                     mlir_block_t *block, import_scope_t *scope) {
   bool is_entry = function == importer->entry;
@@ -156,17 +156,17 @@ static hr_status_t import_arguments(importer_t *importer, const mlir_op_t *funct
   return NULL;
 }
 
-/* The one result. A parameter has a sharding of its own: where the result has another one, a copy
- * takes it. */
+/* The only result. If it is a parameter with another sharding, a copy carries the result's
+ * sharding. */
 static hlo_instr_t *bare_result(import_scope_t *scope, const mlir_op_t *function,
                                 hlo_instr_t *value) {
   bool is_cut = value->op == HLO_PARAMETER && value->extra && value->extra->sharding;
   if (!is_cut || !import_value_attr(function, "res_attrs", 0, "mhlo.sharding")) return value;
-  scope->builder.extra = NULL; /* that of the last op */
+  scope->builder.extra = NULL; /* belongs to the last op */
   return hlo_build_unary(&scope->builder, HLO_COPY, value);
 }
 
-/* As import_returned with `bare`, with marks on results that have shardings of sdy. */
+/* Like import_returned with `bare`; results with shardings of sdy are marked. */
 static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *function,
                                       const mlir_op_t *terminator) {
   hlo_instr_t **values;
@@ -176,7 +176,7 @@ static hlo_instr_t *function_returned(import_scope_t *scope, const mlir_op_t *fu
   scope->builder.status = st;
   if (st) return NULL;
   if (terminator->operand_count == 1) return bare_result(scope, function, values[0]);
-  scope->builder.extra = NULL; /* that of the last op */
+  scope->builder.extra = NULL; /* belongs to the last op */
   return hlo_build_tuple(&scope->builder, terminator->operand_count, values);
 }
 
@@ -205,8 +205,8 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   return NULL;
 }
 
-/* Imports the callee when it is called for the first time. A function that is being imported then
- * is recursive, which import_function refuses. */
+/* Imports the callee at its first call. A function that is still being imported is recursive,
+ * which import_function refuses. */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation) {
   import_function_t *function = hr_map_get(&scope->importer->functions, name);
@@ -244,8 +244,8 @@ static bool has_bodies(const mlir_block_t *block) {
   return false;
 }
 
-/* @main; else the only function; else the first public one. Functions without bodies count only if
- * no function has one. */
+/* @main; else the only function; else the first public one. Functions without bodies are
+ * considered only if no function has one. */
 static const mlir_op_t *find_entry(const mlir_block_t *block) {
   const mlir_op_t *only = NULL, *first_public = NULL;
   bool bodies = has_bodies(block);
@@ -261,9 +261,9 @@ static const mlir_op_t *find_entry(const mlir_block_t *block) {
   return count == 1 ? only : first_public;
 }
 
-/* Donated arguments: tf.aliasing_output names the result that takes the buffer over,
- * jax.buffer_donor leaves the choice open. Numbers are those of parameters, hidden arguments left
- * out. */
+/* Donated arguments: tf.aliasing_output names the result that takes over the buffer,
+ * jax.buffer_donor leaves the choice open. Numbers are those of parameters, without hidden
+ * arguments. */
 static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
   const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
   const mlir_type_t *type =
@@ -306,7 +306,7 @@ static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   return NULL;
 }
 
-/* The entry by its name, which may have been imported as a callee already. */
+/* The entry by its name; it may have been imported already, as a callee. */
 static hr_status_t import_named(importer_t *importer, const mlir_op_t *op,
                                 hlo_computation_t **out_computation) {
   hr_str_t name = import_str(op, "sym_name");
@@ -334,15 +334,15 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   return import_places(importer, entry);
 }
 
-/* Whether the function was reached and imported. */
+/* True if the function was reached and imported. */
 static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
   const import_function_t *known =
       hr_map_get(&importer->functions, import_str(function, "sym_name"));
   return known && known->computation;
 }
 
-/* Imports `entry` and what it calls. out_reached[i], unless NULL, becomes true for each of these
- * functions, i being its position in the module's block. */
+/* Imports `entry` and its callees. out_reached may be NULL; else out_reached[i] is set for each of
+ * these functions, i being its position in the module's block. */
 static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, hlo_module_t *module,
                                bool *out_reached) {
@@ -359,7 +359,7 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
-/* The function that runs; NULL: the module has no body or no entry. */
+/* The entry function; NULL: the module has no body or no entry. */
 static const mlir_op_t *entry_of(const mlir_module_t *from) {
   const mlir_block_t *block = import_block_of(from->op, 0);
   return block ? find_entry(block) : NULL;
@@ -372,7 +372,7 @@ hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_
 
 /* --- verification --- */
 
-/* Imports an entry into a module that is verified and thrown away. */
+/* Imports an entry into a temporary module and verifies it. */
 static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, bool *out_reached) {
   hlo_module_t *module;
@@ -384,8 +384,8 @@ static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
-/* Failures that StableHLO's own verifier does not report, so that artifacts of functions that
- * nobody runs may have them: three rules by their labels, and meshes that another module has. */
+/* True for failures that StableHLO's own verifier does not report, so that artifacts may have them
+ * in functions that are never run: three rules by label, and meshes of another module. */
 static bool is_left_open(hr_status_t status) {
   static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)",
                                       "there is no mesh @"};
@@ -396,8 +396,8 @@ static bool is_left_open(hr_status_t status) {
   return false;
 }
 
-/* Functions that the entry does not reach, in the order of the file; each reaches others. A
- * failure that is left open goes to `doubts`, any other ends the verification. */
+/* Verifies the functions that the entry does not reach, in the order of the file; each may reach
+ * others. Failures of is_left_open go to `doubts`, any other ends the verification. */
 static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
                                     const stablehlo_doubts_t *doubts, bool *reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
@@ -414,7 +414,7 @@ static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_r
   return NULL;
 }
 
-/* Uncalled functions may contain what the importer doubts; see stablehlo_doubts_t. */
+/* Uncalled functions may have failures that are only reported; see stablehlo_doubts_t. */
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              const stablehlo_doubts_t *doubts) {
   const mlir_block_t *block = import_block_of(from->op, 0);

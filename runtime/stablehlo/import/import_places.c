@@ -1,7 +1,7 @@
-/* Where the framework wants the arguments and results of the entry: in which order of dimensions
- * their elements lie, and in which memory of the device. Engines work on row-major arrays wherever
- * they are: this is for who hands arrays in and out. What is not the default goes to attributes of
- * the module, one text per argument or result with semicolons in between:
+/* Layouts and memory kinds that the framework wants for arguments and results of the entry.
+ * Engines use row-major arrays in any memory: this is for callers that pass arrays in and out. If
+ * any is not the default, an attribute of the module has all of them, one text per argument or
+ * result, separated by semicolons:
  *
  *   mhlo.result_layout_modes = "default;{0,1}"
  *
@@ -19,7 +19,7 @@ static int list_size(const mlir_op_t *entry, const char *list) {
   return attrs && attrs->kind == MLIR_ATTR_ARRAY ? attrs->count : 0;
 }
 
-/* Appends an attribute to those of the module. */
+/* Appends a frontend attribute of the module. */
 static hr_status_t add_attribute(importer_t *importer, const char *name, hr_str_t value) {
   hlo_name_values_t *list = &importer->module->frontend_attributes;
   hlo_name_value_t *items;
@@ -31,7 +31,7 @@ static hr_status_t add_attribute(importer_t *importer, const char *name, hr_str_
   return NULL;
 }
 
-/* The texts of one attribute over a list of arguments or results, hidden ones left out. */
+/* Joins the texts of one attribute of all arguments or results, without hidden arguments. */
 static hr_status_t import_texts(importer_t *importer, const mlir_op_t *entry, const char *list,
                                 const char *from, const char *usual, const char *to) {
   hr_strbuf_t texts;

@@ -1,4 +1,4 @@
-/* Ops that are the same in HLO, and ops that differ in the form of their attributes only: HLO has
+/* Ops that are the same in HLO, and ops that differ only in the form of their attributes: HLO has
  * pairs or triples for each dimension where StableHLO has several lists, and lists where StableHLO
  * has one number. */
 #include "stablehlo/import/import.h"
@@ -37,21 +37,21 @@ static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, co
   return NULL;
 }
 
-/* Ops that differ in name only, with their result accuracy if they have one. */
+/* Ops that differ only in name, with an optional result accuracy. */
 hr_status_t import_plain(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(add_accuracy(scope, &attrs, op));
   return import_with(scope, op, row, &attrs);
 }
 
-/* Whether a literal is unsigned and its type is not. Signless literals fit both. */
+/* True if one of the types is unsigned and the other signed. Signless literals fit both. */
 static bool is_other_sign(const mlir_type_t *given, const mlir_type_t *wanted) {
   if (!given || given->kind != MLIR_TYPE_INTEGER || wanted->kind != MLIR_TYPE_INTEGER) return false;
   return given->signedness == MLIR_UNSIGNED && wanted->signedness != MLIR_UNSIGNED;
 }
 
-/* A constant of a quantised type has elements of the storage type, which the attribute may spell
- * as signless for an unsigned one; other differences of sign are errors (constant C1). */
+/* A constant of a quantised type has elements of the storage type, which the attribute may have as
+ * signless if it is unsigned; other differences of sign are errors (constant C1). */
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_value_t *value;
@@ -70,7 +70,7 @@ hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_r
   }
   if (quantised && hr_dtype_is_integer(value->dtype) &&
       hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
-    value->dtype = shape->dtype; /* the attribute may spell an unsigned storage type as signless */
+    value->dtype = shape->dtype; /* the attribute may have an unsigned storage type as signless */
   return import_set_results(scope, op, hlo_build_constant(&scope->builder, value));
 }
 
@@ -92,7 +92,7 @@ hr_status_t import_reverse(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_with(scope, op, row, &attrs);
 }
 
-/* One dimension as the list that HLO has. */
+/* One dimension as a list, HLO's form. */
 static hlo_attr_t dimension_list(import_scope_t *scope, int64_t dimension) {
   return hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension);
 }
@@ -103,7 +103,7 @@ hr_status_t import_concatenate(import_scope_t *scope, mlir_op_t *op, const impor
   return import_with(scope, op, row, &attrs);
 }
 
-/* As concatenate: one dimension, in an attribute of the same name. */
+/* For ops with one dimension in an attribute of the same name, such as concatenate. */
 hr_status_t import_dimension(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   return import_concatenate(scope, op, row);
 }
@@ -155,8 +155,8 @@ hr_status_t import_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const imp
   return import_with(scope, op, row, &attrs);
 }
 
-/* Broadcasts x to `shape`, dimension d of x being map[d] of it. HLO does not stretch dimensions of
- * size 1, which StableHLO allows: they are reshaped away before. */
+/* Broadcasts x to `shape`; dimension d of x becomes dimension map[d]. HLO does not expand
+ * dimensions of size 1, which StableHLO allows: they are removed by a reshape before. */
 hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x,
                                 const hlo_shape_t *shape, hr_ints_t map, hlo_instr_t **out_x) {
   const hlo_shape_t *squeezed;
@@ -168,7 +168,7 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
   uint64_t taken = 0;
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t to = map.data[d];
-    /* Sizes of 1 vanish below, and the verifier does not see theirs. */
+    /* dimensions of size 1 are removed below, where the verifier cannot check them */
     if (to >= 0 && to < shape->rank && taken >> to & 1)
       return import_error(
           scope, op,
@@ -200,7 +200,7 @@ hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, x);
 }
 
-/* broadcast puts new dimensions in front; broadcast_sizes must be those of the result. */
+/* broadcast adds leading dimensions; broadcast_sizes must be those of the result. */
 hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_instr_t *x = import_operand(op, 0);
@@ -223,7 +223,7 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
       scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
-/* Direction, and the type unless it is NOTYPE. */
+/* Adds the direction, and the type unless it is NOTYPE. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   int direction, type;
   HR_TRY(import_enum(scope, op, "comparison_direction", HLO_ENUM_DIRECTION, "", &direction));
@@ -251,7 +251,7 @@ hr_status_t import_get_tuple_element(import_scope_t *scope, mlir_op_t *op,
   return import_with(scope, op, row, &attrs);
 }
 
-/* Several operands travel through the barrier as a tuple. */
+/* Several operands pass the barrier as a tuple. */
 hr_status_t import_optimization_barrier(import_scope_t *scope, mlir_op_t *op,
                                         const import_row_t *row) {
   if (op->operand_count == 1) return import_plain(scope, op, row);
@@ -293,7 +293,7 @@ hr_status_t import_triangular_solve(import_scope_t *scope, mlir_op_t *op, const 
   return import_with(scope, op, row, &attrs);
 }
 
-/* epsilon and feature_index; training, inference and gradient alike. */
+/* epsilon and feature_index, for training, inference and gradient. */
 hr_status_t import_batch_norm(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   import_add(&attrs, hlo_attr_of_float(HLO_ATTR_EPSILON, import_float(op, "epsilon", 0)));
@@ -301,7 +301,7 @@ hr_status_t import_batch_norm(import_scope_t *scope, mlir_op_t *op, const import
   return import_with(scope, op, row, &attrs);
 }
 
-/* rng(a, b, shape): the sizes are those of the result; the operand that says them is not needed. */
+/* rng(a, b, shape): the sizes are those of the result, so that the shape operand is not needed. */
 hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int distribution;
   const hlo_shape_t *shape;
@@ -319,7 +319,7 @@ hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t 
       hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
-/* Two results, state and bits, which HLO has as a tuple. */
+/* The two results, state and bits, are a tuple in HLO. */
 hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   int algorithm;

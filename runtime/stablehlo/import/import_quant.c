@@ -1,10 +1,11 @@
 /* Quantised values are arrays of their storage type: scale and zero point exist in types only,
  * with value = (stored - zero_point) * scale. Ops on them are expanded by their class (quant.def):
- *   move        the op on stored values: it only moves them
+ *   move        the op on stored values, which it only moves
  *   dequantize  operands to the expressed type, the op, result to stored values
- *   contract    products and sums of (stored - zero_point) in integers, which is exact; then scales
+ *   contract    products and sums of (stored - zero_point) in integers, which is exact; then
+ *   scales
  * Stored values are round(clamp(x / scale + zero_point)), to nearest even. After the importer
- * nothing knows of quantisation. Source: StableHLO spec, "Quantization". */
+ * there are no quantised types. Source: StableHLO spec, "Quantization". */
 #include "stablehlo/import/import_quant.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ const mlir_quant_t *import_quant_of(const mlir_type_t *type) {
   return type->kind == MLIR_TYPE_QUANT ? type->quant : NULL;
 }
 
-/* Whether an operand or a result has a quantised type. */
+/* True if an operand or a result has a quantised type. */
 bool import_is_quantised(const mlir_op_t *op) {
   for (int k = 0; k < op->operand_count; k++)
     if (import_quant_of(op->operands[k]->type)) return true;
@@ -34,8 +35,8 @@ bool import_is_quantised(const mlir_op_t *op) {
 
 /* --- representations --- */
 
-/* Which of the scales of a block-wise quantisation belongs to the element at `place`. The list of
- * scales has a level for each dimension; a dimension without blocks has one entry. */
+/* Index of the block-wise quantisation scale for the element at `place`. The list of scales has a
+ * level for each dimension; a dimension without blocks has one entry. */
 static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
   int64_t index = 0;
   for (int d = 0; d < quant->scale_rank; d++) {
@@ -49,13 +50,13 @@ static int64_t scale_index(const mlir_quant_t *quant, const int64_t *place) {
 
 typedef double (*parameter_fn)(const mlir_quant_t *quant, int64_t index);
 static double scale_at(const mlir_quant_t *quant, int64_t index) { return quant->scales[index]; }
-/* Zero points as floats: the formulas compute in a float type. */
+/* A zero point as a float, since the formulas compute in a float type. */
 static double zero_at(const mlir_quant_t *quant, int64_t index) {
   return (double)quant->zero_points[index];
 }
 
-/* A parameter (scale or zero point) for each element of a block-wise quantised array of static
- * sizes, f64. */
+/* A parameter (scale or zero point) for each element of a block-wise quantised static array,
+ * f64. */
 static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant,
                               const hlo_shape_t *shape, parameter_fn parameter) {
   hlo_builder_t *b = &scope->builder;
@@ -70,8 +71,8 @@ static hlo_instr_t *blocks_of(import_scope_t *scope, const mlir_quant_t *quant,
   return hlo_build_constant(b, value);
 }
 
-/* A parameter of x's quantisation as an array of x's shape and type: a number, a list along the
- * axis, or an array. */
+/* A parameter of x's quantisation in x's shape and type: a number, a list along the axis, or an
+ * array. */
 static hlo_instr_t *parameter_like(import_scope_t *scope, const mlir_quant_t *quant, hlo_instr_t *x,
                                    parameter_fn parameter) {
   hlo_builder_t *b = &scope->builder;
@@ -88,14 +89,14 @@ static hlo_instr_t *parameter_like(import_scope_t *scope, const mlir_quant_t *qu
   return hlo_build_broadcast_like(b, list, x, (hr_ints_t){&quant->axis, 1});
 }
 
-/* Whether any zero point is not 0. If not, the formulas neither subtract nor add them. */
+/* True if any zero point is not 0; otherwise the formulas omit zero points. */
 static bool has_zero_points(const mlir_quant_t *quant) {
   for (int i = 0; i < quant->scale_count; i++)
     if (quant->zero_points[i]) return true;
   return false;
 }
 
-/* Stored values minus zero points in `wide`, where nothing overflows. */
+/* Stored values minus zero points in the type `wide`, where nothing overflows. */
 static hlo_instr_t *centred(import_scope_t *scope, hlo_instr_t *x, const mlir_quant_t *quant,
                             hr_dtype_t wide) {
   hlo_builder_t *b = &scope->builder;
@@ -139,9 +140,9 @@ static hr_status_t quantize(import_scope_t *scope, hlo_instr_t *x, const mlir_qu
   return NULL;
 }
 
-/* --- shadows: an op as it would be on plain numbers --- */
+/* --- shadows: copies of ops on plain numbers --- */
 
-/* A tensor type with another element type; a type without elements is replaced. */
+/* A tensor type with another element type; a non-tensor type is replaced. */
 static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type,
                            const mlir_type_t *element, const mlir_type_t **out_type) {
   mlir_type_t *copy;
@@ -154,8 +155,8 @@ static hr_status_t retyped(import_scope_t *scope, const mlir_type_t *type,
   return NULL;
 }
 
-/* A copy of the op with operands and results of its own: import functions read their types and
- * instructions and fill in the results, without touching the tree. */
+/* A copy of the op with its own operands and results, so that import functions read their types
+ * and set the results without changes to the tree. */
 static hr_status_t shadow_of(import_scope_t *scope, const mlir_op_t *op, mlir_op_t **out_shadow) {
   mlir_value_t *values;
   mlir_op_t *shadow;
@@ -205,7 +206,8 @@ static hr_status_t import_dequantized(import_scope_t *scope, mlir_op_t *op,
 
 /* --- contractions --- */
 
-/* The operands' scales multiplied: one number, or one for each index along `axis` of the result. */
+/* The product of the operands' scales: one number, or one for each index along `axis` of the
+ * result. */
 static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
                                 const mlir_quant_t *rhs, int64_t axis, mlir_quant_t *out_joint) {
   double *scales;
@@ -217,8 +219,8 @@ static hr_status_t joint_scales(import_scope_t *scope, const mlir_quant_t *lhs,
   return NULL;
 }
 
-/* Sums of products of centred integers in 32 or 64 bits are exact; only then come scales and
- * rounding. */
+/* Sums of products of zero-point-free integers in 32 or 64 bits are exact; scales and rounding
+ * come afterwards. */
 static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   const mlir_quant_t *result = import_quant_of(op->results[0].type);
@@ -251,14 +253,14 @@ static hr_status_t import_contracted(import_scope_t *scope, mlir_op_t *op,
 
 /* --- entry points --- */
 
-/* The row of an op that computes on quantized values by a rule of its own; NULL: none. */
+/* The rule of an op on quantised values; NULL: none. */
 static const import_quant_rule_t *find_rule(hr_str_t name) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (hr_str_is(name, rules[i].name)) return &rules[i];
   return NULL;
 }
 
-/* From floats, or from another quantised type by way of floats. */
+/* Quantises floats, or requantises another quantised type by way of floats. */
 hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   const mlir_quant_t *from = import_quant_of(op->operands[0]->type);
@@ -270,7 +272,7 @@ hr_status_t import_uniform_quantize(import_scope_t *scope, mlir_op_t *op, const 
   return import_set_results(scope, op, x);
 }
 
-/* To the expressed type. */
+/* Dequantises to the expressed type. */
 hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   (void)row;
@@ -281,8 +283,8 @@ hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, x);
 }
 
-/* By the rule of the op's name; an op without a rule takes no quantised values. A contraction of
- * floats by quantised weights is dequantised. */
+/* Imports by the rule of the op's name; an op without a rule refuses quantised values. A
+ * contraction of floats and quantised weights is dequantised. */
 hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const import_quant_rule_t *rule = find_rule(op->name);
   if (!rule) return import_error(scope, op, "it takes no quantised values");

@@ -1,6 +1,5 @@
-/* The specification's rules about quantised types, by its labels. The op's other rules are checked
- * on its expansion.
- */
+/* The specification's rules about quantised types, by label. The op's other rules are checked on
+ * its expansion. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 
 #define NAME(op) HR_STR_ARGS(short_name(op))
 
-/* The op's name as labels have it. */
+/* The op's name as it is in labels. */
 static hr_str_t short_name(const mlir_op_t *op) {
   const char *dot = memchr(op->name.data, '.', op->name.size);
   size_t skip = dot ? (size_t)(dot + 1 - op->name.data) : 0;
@@ -17,7 +16,7 @@ static hr_str_t short_name(const mlir_op_t *op) {
 
 /* --- one type --- */
 
-/* Storage range within the storage type; zero points within the range. */
+/* The storage range is within the storage type, zero points within the range. */
 static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, const mlir_quant_t *q) {
   int width = q->storage->width;
   int64_t low = q->storage_signed ? -(INT64_C(1) << (width - 1)) : 0;
@@ -37,7 +36,7 @@ static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, cons
   return NULL;
 }
 
-/* As many scales as the dimension has indices, or as there are blocks. */
+/* The number of scales equals the size of the dimension, or the number of blocks. */
 static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, const mlir_type_t *type,
                                 const mlir_quant_t *q) {
   if (q->axis < 0 && !q->block_count && q->scale_count != 1)
@@ -72,7 +71,7 @@ static hr_status_t check_scales(import_scope_t *scope, const mlir_op_t *op, cons
   return NULL;
 }
 
-/* Quantised types that the op allows. */
+/* Checks that the op allows the type. */
 static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const mlir_type_t *type,
                               const import_quant_rule_t *rule) {
   const mlir_quant_t *q = import_quant_of(type);
@@ -89,7 +88,7 @@ static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const 
 
 /* --- types together --- */
 
-/* Equal but for scales and zero points. */
+/* Equal except for scales and zero points. */
 static bool same_baseline(const mlir_quant_t *a, const mlir_quant_t *b) {
   return mlir_type_equal(a->storage, b->storage) && a->min == b->min && a->max == b->max &&
          mlir_type_equal(a->expressed, b->expressed) && a->axis == b->axis;
@@ -97,7 +96,7 @@ static bool same_baseline(const mlir_quant_t *a, const mlir_quant_t *b) {
 
 static bool same_parameters(const mlir_quant_t *a, const mlir_quant_t *b) {
   if (a->scale_count != b->scale_count)
-    return a->scale_count == 1 || b->scale_count == 1; /* a broadcast of one */
+    return a->scale_count == 1 || b->scale_count == 1; /* one scale broadcast to all */
   for (int i = 0; i < a->scale_count; i++)
     if (a->scales[i] != b->scales[i] || a->zero_points[i] != b->zero_points[i]) return false;
   return true;
@@ -108,7 +107,7 @@ static bool is_float(const mlir_type_t *type) {
   return element->kind == MLIR_TYPE_FLOAT || element->kind == MLIR_TYPE_COMPLEX;
 }
 
-/* Quantised types only, with one storage and one expressed type (C1). */
+/* All types are quantised, with the same storage and expressed type (C1). */
 static hr_status_t check_baseline(import_scope_t *scope, const mlir_op_t *op,
                                   const mlir_type_t *type, const mlir_quant_t **first) {
   const mlir_quant_t *q = import_quant_of(type);
@@ -133,7 +132,7 @@ static hr_status_t check_dequantize(import_scope_t *scope, const mlir_op_t *op) 
   return NULL;
 }
 
-/* Ops that move whole elements keep their type; only the number of the axis may change. */
+/* Ops that move whole elements keep their type; only the axis number may change. */
 static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op,
                               const import_quant_rule_t *rule) {
   static const char *const free_ops[] = {"bitcast_convert",  "custom_call", "composite",
@@ -164,8 +163,8 @@ static bool has_zero_points(const mlir_quant_t *q) {
   return false;
 }
 
-/* Whether a dot contracts this dimension of its right operand. Such an axis cannot carry scales of
- * its own, as they would have to leave the sum. */
+/* True if a dot contracts this dimension of its right operand. Such an axis cannot have several
+ * scales, which could not be factored out of the sum. */
 static bool is_contracted(const mlir_op_t *op, int64_t axis) {
   const mlir_attr_t *dims =
       mlir_attr_field(mlir_op_attr(op, "dot_dimension_numbers"), "rhs_contracting_dimensions");
@@ -174,7 +173,7 @@ static bool is_contracted(const mlir_op_t *op, int64_t axis) {
   return false;
 }
 
-/* Right side of a dot, kernel of a convolution: no zero points (dot), scales along a free
+/* Right operand of a dot, kernel of a convolution: no zero points (dot), scales along a free
  * dimension. */
 static hr_status_t check_weights(import_scope_t *scope, const mlir_op_t *op, bool is_dot,
                                  const mlir_quant_t *rhs) {
@@ -215,7 +214,8 @@ static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool i
   return NULL;
 }
 
-/* Left side and result are both quantised or both floats; the right side always is. */
+/* Left operand and result are both quantised or both floats; the right operand is always
+ * quantised. */
 static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_type_t *lhs_type = op->operands[0]->type;
   const mlir_type_t *result_type = op->results[0].type;
@@ -237,7 +237,7 @@ static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
-/* Operand is the expressed type or quantised. */
+/* The operand has the expressed type or is quantised. */
 static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_type_t *types[2] = {op->operands[0]->type,
                                  op->result_count == 1 ? op->results[0].type : NULL};
@@ -256,7 +256,7 @@ static hr_status_t check_quantize(import_scope_t *scope, const mlir_op_t *op) {
              : import_error(scope, op, "different expressed types (%.*s C2)", NAME(op));
 }
 
-/* Rules by op name; ops without a row take no quantised operands. */
+/* Checks the rules by op name; ops without a row refuse quantised operands. */
 hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
                                     const import_quant_rule_t *rule) {
   for (int k = 0; k < op->operand_count; k++)

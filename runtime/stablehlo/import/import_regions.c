@@ -1,11 +1,10 @@
 /* Regions of ops as computations. A body of reduce, sort and the like has the region's arguments
  * as parameters; a body of a loop or branch has one tuple of arguments and captured values, which
- * regions use from outside and HLO computations must receive. */
+ * regions use from outside and HLO computations must receive as parameters. */
 #include "base/mem.h"
 #include "stablehlo/import/import.h"
 
-/* Whether the value is defined in the region or in one nested in it. Cost: the depth of the
- * nesting. */
+/* True if the value is defined in the region or in a nested one. Cost: the depth of the nesting. */
 static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
   const mlir_block_t *block = value->owner ? value->owner->parent : value->block;
   while (block && block->parent != region)
@@ -18,7 +17,7 @@ void import_values_deinit(import_values_t *values) {
   hr_map_deinit(&values->known);
 }
 
-/* `place` stays where it is: the address in it is the key. */
+/* `place` must not move: the address in it is the key. */
 static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place) {
   void *known;
   HR_TRY(
@@ -27,7 +26,7 @@ static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place)
   return NULL;
 }
 
-/* Uses in nested regions count as well. */
+/* Adds captured values of a region and of nested regions. */
 static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region,
                               import_values_t *values) {
   for (size_t b = 0; b < region->blocks.count; b++)
@@ -45,7 +44,7 @@ hr_status_t import_captures(const mlir_region_t *region, import_values_t *values
   return capture_in(region, region, values);
 }
 
-/* Bodies are named region_0, region_1, ... through the whole module. */
+/* Bodies are named region_0, region_1, ..., numbered through the module. */
 static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op,
                                   import_scope_t *body) {
   const char *name;
@@ -54,8 +53,8 @@ static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op,
   return import_scope_new(scope->importer, hr_str_from(name), op, body);
 }
 
-/* Makes a captured constant again inside a body. Within a loop or branch that has captured it, too,
- * it stands for an element of the state: the op that defines it is asked. */
+/* Copies a captured constant into a body. In a loop or branch that has captured the constant, too,
+ * the value is an element of the state, and the literal comes from the defining op. */
 static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value,
                                  import_scope_t *body) {
   const hlo_instr_t *outside = value->mapped;
@@ -103,7 +102,7 @@ static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, 
   return NULL;
 }
 
-/* A body whose arguments are all its parameters: nobody passes captured values to it. */
+/* A body whose parameters are exactly its arguments, without captured values. */
 hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region,
                         hlo_computation_t **out_computation) {
   import_values_t captured = {0};
@@ -125,7 +124,7 @@ static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block,
   return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
 }
 
-/* Captured values are loop state: the body returns them unchanged. */
+/* The body returns captured values unchanged, as they are loop state. */
 static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t *terminator,
                                            const import_values_t *captured) {
   int count = terminator->operand_count + (int)captured->count;
@@ -136,7 +135,7 @@ static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t
   for (int k = 0; k < terminator->operand_count; k++) elements[k] = import_operand(terminator, k);
   for (size_t i = 0; i < captured->count; i++)
     elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
-  body->builder.extra = NULL; /* that of the last op */
+  body->builder.extra = NULL; /* belongs to the last op */
   return hlo_build_tuple(&body->builder, count, elements);
 }
 

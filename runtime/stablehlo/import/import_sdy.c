@@ -1,12 +1,12 @@
-/* Import of Shardy ops and attributes (sdy dialect), in the form that XLA gives them in HLO text.
+/* Import of Shardy ops and attributes (sdy dialect), in XLA's form in HLO text.
  * sdy.manual_computation becomes a call between two markers, custom calls that keep the value's
  * bytes and change its shape:
  *
  *   xla.sdy.GlobalToLocalShape -> call of the body -> xla.sdy.LocalToGlobalShape
  *
- * sdy.sharding_constraint becomes the custom call "Sharding". Everything else is an identity that
- * keeps its sharding as a frontend attribute (names begin with xla.sdy.). Meshes become the
- * module's frontend attribute xla.sdy.meshes. Nothing is partitioned here. */
+ * sdy.sharding_constraint becomes the custom call "Sharding". Other ops are identities with the
+ * sharding as a frontend attribute (names begin with xla.sdy.). Meshes become the module's
+ * frontend attribute xla.sdy.meshes. Nothing is partitioned here. */
 #include "stablehlo/import/import.h"
 
 /* Prints `text` into `format`, which has one %.*s, as a string of the module's arena. */
@@ -39,7 +39,7 @@ static hr_status_t make_marker_extra(import_scope_t *scope, const char *name, hr
 typedef struct marker {
   const char *target;    /* custom call target */
   const char *attribute; /* name of the frontend attribute with the shardings */
-  hr_str_t shardings;    /* text of a list of shardings, one a value */
+  hr_str_t shardings;    /* text of a list of shardings, one per value */
   hr_str_t axes;         /* text of the list of manual axes */
 } marker_t;
 
@@ -61,8 +61,7 @@ static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, i
   return NULL;
 }
 
-/* Shape of the body's parameters as one value: the shape itself, or a tuple unless there is
- * exactly one. */
+/* Shape of the body's parameters as one value: a tuple, unless there is exactly one. */
 static hr_status_t body_parameters_shape(import_scope_t *scope, const hlo_computation_t *body,
                                          const hlo_shape_t **out_shape) {
   int count = (int)body->params.count;

@@ -1,13 +1,13 @@
-/* Shardy's marks on values as the custom calls that XLA has for them: constraints, barriers,
- * groups, results; and sharding attributes of any op as frontend attributes. Sdy's own collectives
- * only change the sharding of their operand, so they are constraints to their result's. The texts
- * are passed on as they are: the partitioner reads them. */
+/* Shardy's marks on values as XLA's custom calls: constraints, barriers, groups, results; and
+ * sharding attributes of any op as frontend attributes. Sdy's own collectives only change the
+ * sharding of their operand, so they become constraints to their result's sharding. The texts are
+ * unchanged: the partitioner reads them. */
 #include <string.h>
 
 #include "stablehlo/import/import.h"
 
-/* Text between the first `open` and the last `close` of an opaque attribute, by default the angle
- * brackets; a string attribute is taken whole. Empty: there is none. */
+/* Text between the first `open` and the last `close` (by default angle brackets) of an opaque
+ * attribute; a string attribute is returned whole. Empty: absent. */
 hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char close) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr || attr->kind != MLIR_ATTR_OPAQUE) return import_str(op, name);
@@ -22,7 +22,7 @@ hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char 
   return (hr_str_t){start + 1, (size_t)(end - start - 1)};
 }
 
-/* Frontend attributes of one entry, and the metadata of the op that is imported. */
+/* Frontend attributes with one entry, and the metadata of the current op. */
 static hr_status_t mark_extra(import_scope_t *scope, const char *name, hr_str_t value,
                               hlo_extra_t **out_extra) {
   hlo_extra_t *extra;
@@ -51,8 +51,7 @@ static hr_status_t build_mark(import_scope_t *scope, const char *target, const c
   return NULL;
 }
 
-/* sdy.sharding_constraint: custom call "Sharding" whose frontend attribute holds the wanted
- * sharding. */
+/* sdy.sharding_constraint: custom call "Sharding" with the sharding as a frontend attribute. */
 hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   (void)row;
@@ -68,7 +67,7 @@ hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, mark);
 }
 
-/* The directions are numbered as HLO has them: NONE, FORWARD, BACKWARD, BOTH. */
+/* The directions have HLO's numbers: NONE, FORWARD, BACKWARD, BOTH. */
 hr_status_t import_propagation_barrier(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   (void)row;
@@ -81,7 +80,7 @@ hr_status_t import_propagation_barrier(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, mark);
 }
 
-/* It gives nothing and stays for its effect. */
+/* The custom call has no result; its side effect keeps it alive. */
 hr_status_t import_sharding_group(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *nothing;
   const char *value;
@@ -100,7 +99,7 @@ hr_status_t import_sharding_group(import_scope_t *scope, mlir_op_t *op, const im
   return hlo_builder_finish(&scope->builder);
 }
 
-/* Edges only tell propagation what it finds out itself. */
+/* Edges are ignored: propagation finds the same facts itself. */
 hr_status_t import_data_flow_edge(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   return import_set_results(scope, op, import_operand(op, 0));
@@ -135,8 +134,7 @@ static hr_status_t mark_all(import_scope_t *scope, const mlir_op_t *op, const ch
   return NULL;
 }
 
-/* A function that is written where it is called. Its shardings are those of its arguments and
- * results. */
+/* A named computation is inlined; its shardings are those of its arguments and results. */
 hr_status_t import_named_computation(import_scope_t *scope, mlir_op_t *op,
                                      const import_row_t *row) {
   hlo_computation_t *body;
@@ -157,7 +155,7 @@ hr_status_t import_named_computation(import_scope_t *scope, mlir_op_t *op,
   return hlo_builder_finish(&scope->builder);
 }
 
-/* Shardings of a function's results become custom calls around them. */
+/* Shardings of a function's results become custom calls on the results. */
 hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function, int count,
                                 hlo_instr_t **values) {
   for (int i = 0; i < count; i++) {
@@ -174,13 +172,13 @@ hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function
 
 /* --- attributes of any op --- */
 
-/* Lists are shared and constant, so that a longer one is a copy. */
+/* Lists are shared and constant: a copy with one more entry is made. */
 hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t text,
                             hlo_name_values_t *list) {
   hlo_name_value_t *items;
   HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
   for (int i = 0; i < list->count; i++) items[i] = list->items[i];
-  /* The list stays sorted: the other names begin with an underscore or with "hlo". */
+  /* the list stays sorted: other names begin with an underscore or with "hlo" */
   items[list->count].name = hr_str_from(name);
   HR_TRY(hr_arena_str(importer->arena, text, &items[list->count].value));
   *list = (hlo_name_values_t){list->count + 1, items};
@@ -190,8 +188,8 @@ hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t tex
 static const char *const names[][2] = {{"sdy.sharding", "xla.sdy.sharding"},
                                        {"sdy.sharding_rule", "xla.sdy.sharding_rule"}};
 
-/* Functions have theirs per argument and result; constraints and manual computations keep the text
- * themselves. */
+/* Only opaque attributes: functions have shardings per argument and result, constraints and manual
+ * computations keep the text themselves. */
 static const mlir_attr_t *sdy_attr(const mlir_op_t *op, int i) {
   const mlir_attr_t *attr = mlir_op_attr(op, names[i][0]);
   return attr && attr->kind == MLIR_ATTR_OPAQUE ? attr : NULL;
@@ -217,8 +215,8 @@ static hr_status_t without_shardings(importer_t *importer, hlo_name_values_t *li
   return NULL;
 }
 
-/* Elements of a tuple, initial values and loops that carry more than the op says have none then:
- * they follow from the others. */
+/* Removes shardings from instructions with another number of values than the op's results
+ * (elements of a tuple, initial values, loops with captured values); propagation derives them. */
 hr_status_t import_sdy_of_results(import_scope_t *scope, const mlir_op_t *op, size_t first) {
   const hlo_computation_t *computation = scope->builder.computation;
   if (!sdy_attr(op, 0) || op->result_count < 2) return NULL;

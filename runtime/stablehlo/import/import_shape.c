@@ -1,6 +1,5 @@
-/* Ops of the shape, tensor and arith dialects, which programs of dynamic sizes use to compute
- * sizes: a shape is a vector of s64, a size (index) an s64 scalar, a witness a pred that was
- * checked. */
+/* Ops of the shape, tensor and arith dialects, with which programs of dynamic sizes compute sizes:
+ * a shape is a vector of s64, a size (index) an s64 scalar, a witness a checked pred. */
 #include "stablehlo/import/import.h"
 
 static hr_status_t vector_shape(import_scope_t *scope, hr_dtype_t dtype, int64_t size,
@@ -8,8 +7,7 @@ static hr_status_t vector_shape(import_scope_t *scope, hr_dtype_t dtype, int64_t
   return hlo_shape_array(scope->importer->arena, dtype, 1, &size, out_shape);
 }
 
-/* Failures of allocations in the helpers below stick to the builder, as those of the builder itself
- * do. */
+/* A failed allocation in the helpers below is recorded in the builder, like the builder's own. */
 static hlo_instr_t *as_vector(import_scope_t *scope, hlo_instr_t *scalar, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   hlo_builder_t *b = &scope->builder;
@@ -28,7 +26,7 @@ static hlo_instr_t *vector_of(import_scope_t *scope, const int64_t *values, int6
   return hlo_build_convert(b, hlo_build_constant(b, value), dtype);
 }
 
-/* One vector from several; a single one is itself. */
+/* Concatenates vectors; a single one is returned. */
 static hlo_instr_t *concatenate(import_scope_t *scope, int count, hlo_instr_t *const *vectors) {
   int64_t zero = 0;
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &zero);
@@ -37,7 +35,7 @@ static hlo_instr_t *concatenate(import_scope_t *scope, int count, hlo_instr_t *c
              : hlo_build(&scope->builder, HLO_CONCATENATE, NULL, count, vectors, 1, &attr, 0, NULL);
 }
 
-/* Size of dimension d when the program runs, an s32 scalar. */
+/* Size of dimension d at run time, an s32 scalar. */
 static hlo_instr_t *size_of(import_scope_t *scope, hlo_instr_t *x, int64_t d) {
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &d);
   return hlo_build(&scope->builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL);
@@ -67,7 +65,7 @@ static hlo_instr_t *element_of(import_scope_t *scope, hlo_instr_t *vector, int64
   return hlo_build_reshape(b, one, hlo_shape_scalar(vector->shape->dtype));
 }
 
-/* Dimensions without an operand dimension have the size 1. */
+/* Dimensions without an operand dimension have size 1. */
 hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
                              const int64_t *places) {
   static const int64_t one = 1;
@@ -80,8 +78,8 @@ hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
   return concatenate(scope, rank, sizes);
 }
 
-/* The size of two after broadcasting: b where a is 1, else a. That they agree is checked
- * elsewhere. */
+/* The size of two dimensions after broadcasting: b if a is 1, else a. Whether they agree is
+ * checked elsewhere. */
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b) {
   hlo_builder_t *builder = &scope->builder;
   hlo_instr_t *is_one =
@@ -121,7 +119,7 @@ hr_status_t import_const_shape(import_scope_t *scope, mlir_op_t *op, const impor
                             vector_of(scope, dims.data, dims.count, result_dtype(scope, op)));
 }
 
-/* A shape with ones in front, so that it has `rank` entries. */
+/* A shape padded with leading ones to `rank` entries. */
 static hlo_instr_t *widened(import_scope_t *scope, hlo_instr_t *shape, int64_t rank,
                             hr_dtype_t dtype) {
   static const int64_t ones[HLO_MAX_RANK] = {[0 ... HLO_MAX_RANK - 1] = 1};
@@ -144,7 +142,7 @@ static hr_status_t joint_rank(import_scope_t *scope, const mlir_op_t *op, int64_
              : import_error(scope, op, "a shape of %ld dimensions", (long)*out_rank);
 }
 
-/* Sizes of 1 give way to the other shape's. */
+/* A size of 1 is replaced by the other shape's. */
 hr_status_t import_shape_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hr_dtype_t dtype = result_dtype(scope, op);
@@ -171,7 +169,7 @@ hr_status_t import_num_elements(import_scope_t *scope, mlir_op_t *op, const impo
 
 /* --- assertions --- */
 
-/* A custom call checks the condition at run time; its message is a frontend attribute. */
+/* A custom call checks the condition at run time; the message is a frontend attribute. */
 static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *holds,
                                const char *message) {
   hlo_extra_t *extra;
@@ -190,7 +188,7 @@ static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
   return import_set_results(scope, op, holds);
 }
 
-/* Joint sizes are equal, or one of them is 1. */
+/* cstr_eq: sizes must be equal; cstr_broadcastable: equal, or one of them 1. */
 hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   bool exact = hr_str_is(op->name, "shape.cstr_eq");
@@ -216,7 +214,7 @@ hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
                      exact ? "the shapes are not equal" : "the shapes do not go together");
 }
 
-/* A condition with the program's own message, which a custom call checks when the program runs. */
+/* A condition with the program's message, checked at run time by a custom call. */
 hr_status_t import_cstr_require(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hr_str_t text = import_str(op, "msg");
@@ -232,7 +230,7 @@ hr_status_t import_const_witness(import_scope_t *scope, mlir_op_t *op, const imp
                      "the program's own condition is false");
 }
 
-/* The witness was checked where it was made: the body simply follows. */
+/* The witness is checked where it is made, so that the body is inlined. */
 hr_status_t import_assuming(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   mlir_op_t *yield;
@@ -301,7 +299,7 @@ hr_status_t import_from_elements(import_scope_t *scope, mlir_op_t *op, const imp
       hlo_build_reshape(&scope->builder, concatenate(scope, op->operand_count, operands), shape));
 }
 
-/* arith.constant of a number; tensors come as dense elements. */
+/* arith.constant: a number, or dense elements for tensors. */
 hr_status_t import_arith_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
   const hlo_shape_t *shape;

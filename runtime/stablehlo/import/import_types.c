@@ -56,14 +56,14 @@ hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype
   }
 }
 
-/* Bounds of dynamic dimensions, from the encoding. */
+/* Bound of a dynamic dimension, from the encoding. */
 static int64_t bound_of(const mlir_type_t *type, int d) {
   const mlir_attr_t *bounds = mlir_attr_field(type->encoding, "bounds");
   bool present = bounds && bounds->data && d < bounds->element_count;
   return present ? ((const int64_t *)bounds->data)[d] : HLO_UNBOUNDED;
 }
 
-/* Dimensions with bounds of the encoding. */
+/* Shape of a tensor, with the bounds of the encoding. */
 static hr_status_t tensor_shape(importer_t *importer, const mlir_type_t *type,
                                 const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
@@ -129,15 +129,15 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
   }
 }
 
-/* Fills the data with its first element: copies double in length, so the cost is that of a few
- * large copies. */
+/* Fills the data with its first element by copies of doubling length, so that the cost is that of
+ * a few large copies. */
 static void repeat_element(char *data, size_t each, int64_t count) {
   size_t total = each * (size_t)count;
   for (size_t done = each; done < total; done *= 2)
     memcpy(data + done, data, done < total - done ? done : total - done);
 }
 
-/* Elements that lie in the file as values want them are used where they are. */
+/* True if the elements in the file have the layout of values, and are used in place. */
 static bool usable_in_place(const mlir_attr_t *attr) {
   return attr->buffer && !attr->splat && attr->element_count &&
          (uintptr_t)attr->data % HR_ALIGNMENT == 0;
@@ -204,7 +204,7 @@ hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
   return hlo_builder_finish(&scope->builder);
 }
 
-/* One get-tuple-element per result, also if there is one only. */
+/* One get-tuple-element per result, even for a single result. */
 hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple) {
   for (int i = 0; i < op->result_count; i++)
     op->results[i].mapped = hlo_build_element(&scope->builder, tuple, i);

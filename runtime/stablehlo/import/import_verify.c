@@ -1,5 +1,5 @@
-/* Constraints of StableHLO that HLO does not have. They are checked on the op as written, before it
- * is imported; the verifier of HLO checks all others. */
+/* Constraints of StableHLO that HLO lacks. They are checked on the op before it is imported; HLO's
+ * verifier checks all others. */
 #include "stablehlo/import/import.h"
 
 static const mlir_type_t *operand_type(const mlir_op_t *op, int k) { return op->operands[k]->type; }
@@ -8,7 +8,7 @@ static bool is_scalar(const mlir_type_t *type) {
   return type->kind != MLIR_TYPE_TENSOR || type->rank == 0;
 }
 
-/* HLO took all start indices as one vector once. */
+/* Start indices must be scalars; HLO also accepts its older form, one vector. */
 static hr_status_t verify_starts(import_scope_t *scope, const mlir_op_t *op, int first,
                                  const char *label) {
   for (int k = first; k < op->operand_count; k++)
@@ -46,7 +46,7 @@ static hr_status_t verify_sign(import_scope_t *scope, const mlir_op_t *op) {
   return verify_signed(scope, op, "sign I1");
 }
 
-/* Sizes without a bound come of the dynamic forms of these ops alone. */
+/* Only the dynamic forms of these ops have results with unbounded sizes. */
 static hr_status_t verify_sized(import_scope_t *scope, const mlir_op_t *op) {
   const hlo_shape_t *shape;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
@@ -57,7 +57,7 @@ static hr_status_t verify_sized(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
-/* One list for each result but the token; each is a list of integers. */
+/* Checks that layout has one list of integers for each result except the token. */
 static hr_status_t verify_infeed(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *layout = mlir_op_attr(op, "layout");
   if (!layout) return NULL;
@@ -76,7 +76,7 @@ static hr_status_t verify_infeed(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
-/* rng(a, b, shape): the shape is the result's. */
+/* rng(a, b, shape): the shape must be the result's. */
 static hr_status_t verify_rng(import_scope_t *scope, const mlir_op_t *op) {
   const hlo_shape_t *shape;
   const mlir_type_t *type = operand_type(op, 2);
@@ -110,8 +110,7 @@ static const struct verifier {
                  {"stablehlo.rng", verify_rng},
                  {"stablehlo.sign", verify_sign}};
 
-/* Ops without a row have no constraint beyond what HLO's verifier sees. Cost: a scan of the
- * table. */
+/* Ops without a row have no constraint beyond HLO's verifier. Cost: a scan of the table. */
 hr_status_t import_verify(import_scope_t *scope, const mlir_op_t *op) {
   for (size_t i = 0; i < sizeof verifiers / sizeof *verifiers; i++)
     if (hr_str_is(op->name, verifiers[i].name)) return verifiers[i].verify(scope, op);

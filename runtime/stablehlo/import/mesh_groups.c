@@ -103,8 +103,7 @@ static hr_status_t read_axis(const mlir_attr_t *from, const hlo_mesh_t *mesh,
   return NULL;
 }
 
-/* Whether all referenced axes have size 1 (or there are none): each device is then a group of
- * its own. */
+/* True if all referenced axes have size 1, or there are none: each device is then a group. */
 static bool groups_are_singletons(const hlo_groups_t *groups) {
   for (int a = 0; a < groups->axis_count; a++) {
     const hlo_axis_ref_t *axis = &groups->axes[a];
@@ -113,7 +112,7 @@ static bool groups_are_singletons(const hlo_groups_t *groups) {
   return true;
 }
 
-/* Replaces the axes by lists of one device each: HLO has no form with axes for these. */
+/* Replaces the axes by lists of one device each, since HLO cannot express such groups by axes. */
 static hr_status_t make_singleton_groups(hr_arena_t *arena, hlo_groups_t *groups) {
   int64_t total = 1, *ids;
   hr_ints_t *lists;
@@ -179,8 +178,8 @@ static hr_status_t make_dense_groups(hr_arena_t *arena, const hlo_int_lists_t *g
   return NULL;
 }
 
-/* Replaces replica_groups over a mesh by explicit lists, in a copy of the attributes: ops may
- * share them. */
+/* Replaces replica_groups over a mesh by explicit lists, in a copy of the attributes, which ops
+ * may share. */
 static hr_status_t expand_in_list(mlir_module_t *module, int count,
                                   const mlir_named_attr_t **attrs) {
   hlo_groups_t groups = {.form = HLO_GROUPS_LIST};
@@ -198,7 +197,7 @@ static hr_status_t expand_in_list(mlir_module_t *module, int count,
   return NULL;
 }
 
-/* Walks all blocks; attributes and discardable ones alike. */
+/* Walks all blocks; inherent and discardable attributes. */
 hr_status_t stablehlo_expand_mesh_groups(mlir_module_t *module) {
   for (size_t b = 0; b < module->all_blocks.count; b++)
     for (size_t i = 0; i < module->all_blocks.data[b]->ops.count; i++) {
