@@ -4,6 +4,7 @@
 #include "observe/numa_trace.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/page_watch.h"
 
 typedef struct page_owner {

@@ -93,6 +93,25 @@ sed 's/mhlo.erf/mhlo.dynamic_topk/' mhlo.mlir >alone.mlir
 expect_exit "mhlo without an equal" 3 "$hlorun" check alone.mlir
 expect_text "mhlo without an equal" "has no equal in StableHLO"
 
+# --- the shape dialect ---
+cat >ranks.mlir <<'END'
+func.func @main(%a: tensor<2xf32>, %b: tensor<1x2xf32>) -> tensor<2xf32> {
+  %s = shape.shape_of %a : tensor<2xf32> -> tensor<1xindex>
+  %t = shape.shape_of %b : tensor<1x2xf32> -> tensor<2xindex>
+  %w = shape.cstr_eq %s, %t : tensor<1xindex>, tensor<2xindex>
+  %r = shape.assuming %w -> (tensor<2xf32>) {
+    shape.assuming_yield %a : tensor<2xf32>
+  }
+  return %r : tensor<2xf32>
+}
+END
+for engine in compiled reference; do
+  expect_exit "shapes of different ranks, $engine" 3 "$hlorun" --engine $engine --random-inputs ranks.mlir
+  expect_text "shapes of different ranks, $engine" "the shapes are not equal"
+done
+sed 's/cstr_eq/cstr_broadcastable/' ranks.mlir >joint.mlir
+expect_exit "shapes that broadcast to each other" 0 "$hlorun" --random-inputs joint.mlir
+
 # --- MLIR from before 2022, other dialects, misspelt names ---
 printf 'module {\n  func @main(%%x: tensor<2xf32>) -> tensor<2xf32> {\n    %%0 = "mhlo.add"(%%x, %%x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n    return %%0 : tensor<2xf32>\n  }\n}\n' >old.mlir
 sed '1d; $d; s/^  //' old.mlir >bare.mlir

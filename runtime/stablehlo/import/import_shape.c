@@ -188,7 +188,14 @@ static hr_status_t set_witness(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
   return import_set_results(scope, op, holds);
 }
 
-/* cstr_eq: sizes must be equal; cstr_broadcastable: equal, or one of them 1. */
+static bool have_equal_ranks(const mlir_op_t *op) {
+  for (int k = 1; k < op->operand_count; k++)
+    if (import_operand(op, k)->shape->dims[0] != import_operand(op, 0)->shape->dims[0])
+      return false;
+  return true;
+}
+
+/* cstr_eq: ranks and sizes must be equal; cstr_broadcastable: sizes equal, or one of them 1. */
 hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
                                       const import_row_t *row) {
   bool exact = hr_str_is(op->name, "shape.cstr_eq");
@@ -197,7 +204,7 @@ hr_status_t import_cstr_broadcastable(import_scope_t *scope, mlir_op_t *op,
   (void)row;
   HR_TRY(joint_rank(scope, op, &rank));
   hlo_instr_t *first = widened(scope, import_operand(op, 0), rank, HR_S64);
-  hlo_instr_t *holds = hlo_build_number(b, 1, HR_PRED);
+  hlo_instr_t *holds = hlo_build_number(b, !exact || have_equal_ranks(op), HR_PRED);
   for (int k = 1; k < op->operand_count; k++) {
     hlo_instr_t *other = widened(scope, import_operand(op, k), rank, HR_S64);
     hlo_instr_t *one = hlo_build_number_like(b, 1, first);
