@@ -122,7 +122,9 @@ while len(ends) < 2:
     try: end.bind(("", random.randrange(20000, 32000)))
     except OSError: continue
     ends.append(end)
-print(*(end.getsockname()[1] for end in ends))'
+ports = [end.getsockname()[1] for end in ends]
+for end in ends: end.close()  # before anybody reads the numbers
+print(*ports)'
 }
 read -r port other_port < <(free_ports)
 connect='import socket, struct, sys, time
