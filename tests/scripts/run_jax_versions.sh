@@ -21,7 +21,7 @@ for python in "${pythons[@]}"; do
   expect_exit "two processes with JAX $version" 0 "$hlorun" -n 2 "$python" -c "
 import jax, jax.numpy as jnp
 from jax.experimental import multihost_utils
-print('seen by', jax.process_index(), multihost_utils.process_allgather(jnp.float32(jax.process_index() + 1)).sum())" &&
+print(f'seen by {jax.process_index()} {multihost_utils.process_allgather(jnp.float32(jax.process_index() + 1)).sum()}\\n', end='')" &&
     expect_text "two processes with JAX $version" 'seen by 1 3.0'
 done
 finish
