@@ -721,12 +721,13 @@ def resizing(x, dy):
 @case(f32(2, 7, 5, 2), f32(2, 4, 9, 2))
 def resampling(x, dy):
     raw = tf.raw_ops
-    kinds = [dict(kernel_type=k, antialias=a) for k in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
-                                                        "mitchellcubic") for a in (False, True)]
+    kernels = ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic")
+    kinds = [dict(kernel_type=k, antialias=a) for k in kernels for a in (False, True)]
     results = [tf.image.resize(x, (3, 8), "lanczos3", antialias=True)]
     for kind in kinds:
         results += [raw.ScaleAndTranslate(images=x, size=(4, 9), scale=(0.5, 1.7), translation=(0.3, -1.2), **kind),
-                    raw.ScaleAndTranslateGrad(grads=dy, original_image=x, scale=(0.5, 1.7), translation=(-0.4, 2.0), **kind)]
+                    raw.ScaleAndTranslateGrad(grads=dy, original_image=x, scale=(0.5, 1.7), translation=(-0.4, 2.0),
+                                              **kind)]
     return results
 
 
