@@ -76,7 +76,7 @@ typedef struct hlorun_client_options {
   bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
   size_t trace_events;    /* capacity of the timeline in events, the latest are kept; 0: 131072 */
   bool flush_denormals;   /* treat denormal numbers as zeros, like XLA on CPUs; false: in matrix
-                             products only */
+                             products and convolutions only */
   bool trace_numa;        /* with trace: count accesses of workers to other NUMA nodes, for
                              hlorun_client_explain; the workers then run one after another */
 } hlorun_client_options_t;

@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* Absolute, without symbolic links: the kernel's name of the file, whatever argv[0] says; without a
- * /proc what execve was given, which must be called for before the working directory changes. False
- * with errno if neither can be had. */
+/* Absolute path without symbolic links, from /proc/self/exe; without a /proc from the path given to
+ * execve, which may be relative: call it before the working directory changes. False: errno is
+ * set. */
 bool hr_executable_path(char path[PATH_MAX]);
 
 #endif

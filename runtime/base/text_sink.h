@@ -1,5 +1,5 @@
-/* Long texts in pieces: a printer hands what it has to a sink now and then, so that the text is
- * never whole in memory.
+/* Output of long texts in pieces: a printer passes its buffer to a sink from time to time, so that
+ * the whole text is never in memory.
  * Thread: one per sink. */
 #ifndef HR_TEXT_SINK_H
 #define HR_TEXT_SINK_H
@@ -13,9 +13,10 @@ typedef struct hr_text_sink {
   hr_status_t status; /* the first failure, after which pieces are dropped */
 } hr_text_sink_t;
 
-/* Hands a text that is long enough to the sink, and begins it again. NULL: there is none. */
+/* Writes the text to the sink if it is longer than a piece, and empties it. sink NULL: no
+ * effect. */
 void hr_text_drain(hr_strbuf_t *text, hr_text_sink_t *sink);
-/* Hands over the rest; the sink's status, which is the caller's then. */
+/* Writes the rest of the text. Returns the sink's status; the caller owns it. */
 hr_status_t hr_text_finish(hr_strbuf_t *text, hr_text_sink_t *sink);
 
 #endif

@@ -193,7 +193,7 @@ static bool look_up_type(int k) {
 
 /* The types that came since. With the lock of the interpreter. */
 static void look_up_types(void) {
-  static int count; /* of types that were looked up */
+  static int count; /* number of types that were looked up */
   while (look_up_type(count)) count++;
 }
 

@@ -39,7 +39,7 @@ typedef struct tile_fusion_plan {
 typedef struct tile_context {
   const tile_fusion_plan_t *plan;
   op_native_run_t run;
-  hr_fp_mode_t mode; /* the consumer's: a producer may compute in another one */
+  hr_fp_mode_t mode; /* floating-point mode of the consumer; that of the producer may differ */
 } tile_context_t;
 
 static void run_consumer_tile(const op_native_epilogue_t *epilogue, const op_native_part_t *part,

@@ -64,7 +64,7 @@ static const kernel_t kernels[] = {
 typedef struct resampling {
   const kernel_t *kernel;
   bool antialias;
-  const float *scale, *translation; /* of height and width */
+  const float *scale, *translation; /* two each: for height and width */
 } resampling_t;
 
 static int64_t within(double i, int64_t size) {

@@ -41,8 +41,8 @@ static hr_status_t cut_parameter(hlo_module_t *module, hlo_instr_t *parameter, i
   return NULL;
 }
 
-/* Refuses a graph that numbers or joins replicas itself, as it knows of more than the examples of
- * one. */
+/* Refuses a graph with collectives, transfers or replica numbers: its replicas would become one
+ * program with all examples. */
 static hr_status_t check_own(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];

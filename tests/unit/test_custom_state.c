@@ -4,7 +4,7 @@
 #include "ops/query/custom_ffi.h"
 #include "tests/lib/api_driver.h"
 
-static int64_t type; /* of states; its objects are counters of calls */
+static int64_t type; /* type of the states, which count calls */
 static int made, ended, counters[64];
 
 static void end_state(void *object) {

@@ -301,8 +301,9 @@ static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size)
   return !close(file) && done;
 }
 
-/* Trimming looks at every file, which takes longer than compiling where there are 100,000. The
- * processes do not know of each other: the name, which is a digest, draws lots. */
+/* Decides whether a store is followed by a trimming, which reads the state of every file: with
+ * 100,000 files that takes longer than compiling. The name is a digest, and serves as the random
+ * number; no state is shared by the processes. */
 static bool draws_trimming(const jit_cache_t *cache, const char *name, size_t size_bytes) {
   unsigned drawn = 0;
   sscanf(name, "%8x", &drawn);

@@ -8,7 +8,7 @@
 
 #include "mlir/text/mlir_parser.h"
 
-#define DRAIN_BYTES 4096 /* of a blob, between looks at the size of the text */
+#define DRAIN_BYTES 4096 /* bytes of a blob between checks of the size of the text */
 #define LIST_LIMIT 100 /* elements; longer dense attributes print as a hexadecimal blob */
 
 /* --- elements --- */

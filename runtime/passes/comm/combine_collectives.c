@@ -6,9 +6,9 @@
  *   q = all-reduce(b)        p = gte(t, 0), q = gte(t, 1)
  *
  * Collectives are taken in the order in which they become ready (comm_graph.h). Those up to
- * HLORUN_COMBINE bytes in total become one at the position of the last; collectives of whatever
- * kind that depend on one of them come behind it: gradients of several layers wait for the last
- * one, and the norm of each for all. Latency is paid once instead of n times.
+ * HLORUN_COMBINE bytes in total are combined at the position of the last one. Collectives of any
+ * kind that depend on a member are moved behind it: gradients of several layers wait for the last
+ * one, and the norm of each gradient for all of them. Latency is paid once instead of n times.
  * Dependence is known by sets of collectives for each instruction; where those would be too large,
  * by levels: collectives of one level are independent.
  * Gathers and scatters along other dimensions than the first of their group are turned to a new
@@ -126,14 +126,14 @@ static hr_status_t find_ancestors(hr_arena_t *arena, const comm_graph_t *graph,
 
 /* --- groups --- */
 
-#define MAX_PASSED 64 /* nodes that a member goes in front of: compiling takes linear time */
+#define MAX_PASSED 64 /* most nodes that a member is moved past; bounds the compile time */
 
 /* Groups of nodes in one computation. Between the first and the last member of a group, in `order`,
  * no node depends on one of them. */
 typedef struct joining {
   comm_graph_t graph;
   ancestors_t ancestors;
-  double max_bytes; /* of a group */
+  double max_bytes; /* most bytes of a group */
   int *order;       /* nodes, operands before users: at first that of readiness */
   int *group;       /* by node: the first node of its group; -1: not combined */
   int *before;      /* by node: the member that joined before it; -1: none */
@@ -149,7 +149,7 @@ static bool depends_on(const joining_t *joining, int user, int of) {
   return set && set[of / 64] >> of % 64 & 1;
 }
 
-/* The same for the node and all that are joined to it. */
+/* Does node `user` depend on node `of` or on another member of its group? */
 static bool depends(const joining_t *joining, int user, int of) {
   int first = joining->group[of];
   if (first < 0) return depends_on(joining, user, of);
@@ -158,7 +158,7 @@ static bool depends(const joining_t *joining, int user, int of) {
   return false;
 }
 
-/* Moves the node at place `from` forward to place `to`, if it depends on none that it passes. */
+/* Moves the node at place `from` forward to place `to`. False: it depends on a node in between. */
 static bool move_forward(joining_t *joining, int from, int to) {
   int node = joining->order[from];
   for (int at = to; at < from; at++)
@@ -180,9 +180,9 @@ static double bytes_with(const joining_t *joining, int first, double bytes, int 
   return sum;
 }
 
-/* Joins to the node at `place` the later ones of its segment that fit, as long as the bytes allow.
- * The group waits for its last member; behind a node that depends on one of them, only those join
- * that can go in front of that node. */
+/* Forms a group of the node at `place` and later nodes of its segment, up to the limit of bytes.
+ * The group is computed at its last member. A node behind one that depends on the group joins only
+ * if it can be moved in front of that one. */
 static void find_group(joining_t *joining, int place) {
   const comm_graph_t *graph = &joining->graph;
   int first = joining->order[place], end = graph->count; /* place of the first dependent node */
