@@ -306,7 +306,8 @@ void hlorun_program_get_figures(const hlorun_program_t *program,
 
 /* The classic calling convention of XLA's custom calls: in[k] points to the bytes of operand k,
  * `out` to those of the result, or to an array of pointers if the result is a tuple. Arrays are
- * dense and row-major; shapes are those of the instruction. Thread: the executing one. */
+ * dense and row-major; shapes are those of the instruction. Thread: the executing one. A C++
+ * exception that leaves the function ends the execution with an error (on x86-64). */
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
 /* Registers a target for programs loaded afterwards, in the whole process. Errors: USAGE for an
  * empty name or one that XLA or JAX use themselves. */

@@ -31,7 +31,8 @@ const custom_ffi_bundle_t *custom_ffi_find(hr_str_t target);
 typedef struct custom_ffi_context {
   void *(*find)(const void *context, int64_t type_id); /* data of the caller by type; or NULL */
   const void *context;
-  int device; /* ordinal among the devices of the process */
+  int device;     /* ordinal among the devices of the process */
+  int64_t run_id; /* equal for all handlers of an execution, on all its devices */
 } custom_ffi_context_t;
 
 /* Sets the context of the calling thread and returns the previous one; NULL: none. */

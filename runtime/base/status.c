@@ -1,12 +1,13 @@
 /* Statuses are heap records made by malloc, apart from the counted allocator, with one static
  * record for the case that malloc fails. The location in the user's program is a thread-local stack
  * of frames (HR_WHERE), copied as text into a status when it is made. */
-#include "base/decimal.h"
 #include "base/status.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+#include "base/foreign_code.h"
 #include "base/text.h"
 
 #define QUOTED_LINE_MAX 160 /* characters of a source line that a message quotes */
@@ -15,6 +16,7 @@
  * fault injection. */
 struct hr_status {
   hr_code_t code;
+  int foreign_code; /* of another interface, 0: none */
   char *message;
   char *where; /* "in instruction %x of computation y", or NULL */
   char *path;  /* program's path, or NULL */
@@ -143,6 +145,12 @@ void hr_status_release(hr_status_t status) {
   free(status->notes);
   free(status);
 }
+
+void hr_status_set_foreign_code(hr_status_t status, int code) {
+  if (status && status != &no_memory_status) status->foreign_code = code;
+}
+
+int hr_status_foreign_code(hr_status_t status) { return status ? status->foreign_code : 0; }
 
 hr_code_t hr_status_code(hr_status_t status) { return status ? status->code : HR_OK; }
 

@@ -1,12 +1,13 @@
 /* Errors of the interface, and their translation from statuses: the code decides which exception
  * Python sees; the text is the whole report, with place and notes. If no memory is left for an
- * error, a static one is used. Codes of the interface that base/status.def does not have become
- * INTERNAL on the way back. */
+ * error, a static one is used. A status keeps a code of the interface that base/status.def does not
+ * have as its foreign code. */
 #include "pjrt/pjrt_error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_code.h"
 #include "base/mem.h"
 #include "pjrt/pjrt_api.h"
 
@@ -67,6 +68,8 @@ void pjrt_error_free(pjrt_error_t *error) {
  * expects it among the failures for want of memory. */
 static pjrt_code_t code_of(hr_status_t status) {
   hr_code_t code = hr_status_code(status);
+  int given = hr_status_foreign_code(status);
+  if (given > PJRT_OK && given < PJRT_CODE_LIMIT) return (pjrt_code_t)given;
   bool is_too_big = code == HR_UNSUPPORTED && strstr(hr_status_message(status), " is too big: ");
   return is_too_big ? PJRT_RESOURCE_EXHAUSTED : codes[code];
 }
@@ -90,7 +93,9 @@ hr_status_t pjrt_error_status(const pjrt_error_t *error) {
   hr_code_t code = HR_INTERNAL;
   for (size_t c = 1; c < sizeof codes / sizeof *codes; c++)
     if (codes[c] == error->code && error->code != PJRT_INTERNAL) code = (hr_code_t)c;
-  return hr_error(code, "%s", error->message);
+  hr_status_t st = hr_error(code, "%s", error->message);
+  hr_status_set_foreign_code(st, (int)error->code);
+  return st;
 }
 
 hr_status_t pjrt_answer_status(const pjrt_answer_header_t *header) {

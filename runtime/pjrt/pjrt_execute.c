@@ -275,7 +275,8 @@ static hr_status_t compute_held(run_t *run) {
   pjrt_executable_t *executable = run->executable;
   custom_ffi_context_t ffi = {.find = find_user_data,
                               .context = run->context,
-                              .device = executable->world->devices[run->local]->local_id};
+                              .device = executable->world->devices[run->local]->local_id,
+                              .run_id = run->launch_id};
   HR_TRY(await_arguments(run));
   HR_TRY(pjrt_launches_agree(executable, run->local));
   if (executable->has_donations) take_donated(run);

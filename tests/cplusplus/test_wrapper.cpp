@@ -1,5 +1,6 @@
 // runtime/hlorun.hpp: every member once, failures as exceptions, no leak of references.
 #include <cstdio>
+#include <stdexcept>
 #include <thread>
 
 #include "hlorun.hpp"
@@ -108,6 +109,22 @@ static void test_grid() {
   CHECK(clients[1].world_size() == 2 && sums[0] == 3 && sums[1] == 3);
 }
 
+static void throws(void *, void **in) {
+  if (*static_cast<float *>(in[0]) == 1) throw std::out_of_range("index 7");
+  if (*static_cast<float *>(in[0]) == 2) throw 42;
+}
+
+// An exception of a function of the caller becomes the failure of the execution.
+static void test_exceptions(const hlorun::client &client) {
+  CHECK(!hlorun_register_custom_call("throws", throws));
+  hlorun::program program = client.load_bytes(
+      "m", "HloModule m\nENTRY e {\n  x = f32[] parameter(0)\n"
+           "  ROOT y = f32[] custom-call(x), custom_call_target=\"throws\"\n}\n");
+  REFUSED(5, "std::out_of_range: index 7", program.run({hlorun::buffer::of<float>({}, {1})}));
+  REFUSED(5, "C++ exception of type int", program.run({hlorun::buffer::of<float>({}, {2})}));
+  CHECK(program.run({hlorun::buffer::of<float>({}, {3})}).size() == 1);
+}
+
 int main() {
   CHECK(!hlorun::version().empty());
   {
@@ -116,6 +133,7 @@ int main() {
     test_run(client);
     test_buffers(client);
     test_failures(client);
+    test_exceptions(client);
   }
   test_grid();
   std::printf("%d passed, %d failed\n", passed, failed);

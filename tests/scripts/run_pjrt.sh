@@ -44,6 +44,20 @@ for program in "$source_dir"/tests/pjrt/jax_*.py; do
   grep -E '^(FAILED|skipped)' "$work/out"
 done
 
+# Handlers of C++, by jaxlib's header.
+compiler=${CXX:-g++}
+if ! command -v "${compiler##* }" >/dev/null || [ ! -f "$jax_include/xla/ffi/api/ffi.h" ]; then
+  skip "there is no C++ compiler ($compiler), or jaxlib has no C++ header of the FFI"
+else
+  # shellcheck disable=SC2086 # CXX may be several words
+  expect_exit "ffi_handlers.cpp compiles" 0 $compiler -std=c++17 -w -O1 -shared -fPIC -I"$jax_include" \
+    -o "$work/ffi_handlers.so" "$source_dir/tests/pjrt/ffi_handlers.cpp"
+  timeout -k 5 300 env HLORUN_DEVICES=8 "$python" "$source_dir/tests/pjrt/ffi_errors.py" "$work/ffi_handlers.so" \
+    >"$work/out" 2>&1
+  add_counts "$work/out" || fail "ffi_errors.py" "$work/out"
+  grep -E '^(FAILED|skipped)' "$work/out"
+fi
+
 # Wrong counts, and arrays that no machine holds, are told by the exceptions that JAX's users know.
 cat >"$work/devices.py" <<'PROGRAM'
 import jax

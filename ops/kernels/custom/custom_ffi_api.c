@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign_code.h"
 #include "ops/query/custom_ffi.h"
 
 /* Handlers that were built with the framework may treat an error as the framework's own object, a
@@ -173,7 +174,7 @@ ffi_error_t *custom_ffi_await(ffi_future_t *future) {
 }
 
 /* Codes are absl's (3 invalid argument, 12 unimplemented, ...); unlisted ones become internal
- * errors. */
+ * errors. The status keeps the code for a caller that has the same ones. */
 hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
   static const hr_code_t codes[] = {
       [1] = HR_CANCELLED, [3] = HR_USAGE,        [4] = HR_DEADLINE,
@@ -183,6 +184,7 @@ hr_status_t custom_ffi_status(ffi_error_t *error, const char *target) {
   size_t given = error->status >> 2;
   if (given < sizeof codes / sizeof *codes && codes[given]) code = codes[given];
   hr_status_t st = hr_error(code, "%s", error->message);
+  hr_status_set_foreign_code(st, (int)given);
   free(error);
   return hr_status_note(st, "while calling %s", target);
 }

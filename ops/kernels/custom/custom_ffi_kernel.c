@@ -8,6 +8,7 @@
 
 #include "base/arena_own.h"
 #include "ops/kernels/custom/custom_ffi_api.h"
+#include "ops/kernels/custom/custom_guard.h"
 #include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_ffi.h"
 
@@ -177,7 +178,8 @@ static hr_status_t call_stage(const ffi_plan_t *plan, int stage, ffi_states_t *s
   void *const handlers[] = {plan->bundle->instantiate, plan->bundle->prepare,
                             plan->bundle->initialize, plan->bundle->execute};
   if (!handlers[stage]) return NULL;
-  ffi_execution_t execution = {.states = states};
+  const custom_ffi_context_t *context = custom_ffi_current();
+  ffi_execution_t execution = {.states = states, .run_id = context ? context->run_id : 0};
   ffi_frame_t frame = {.struct_size = offsetof(ffi_frame_t, future),
                        .api = &custom_ffi_api,
                        .execution = &execution,
@@ -187,7 +189,9 @@ static hr_status_t call_stage(const ffi_plan_t *plan, int stage, ffi_states_t *s
                        .attrs = plan->attrs};
   if (args) frame.args = *args;
   if (rets) frame.rets = *rets;
-  ffi_error_t *error = ((ffi_handler_t)handlers[stage])(&frame);
+  void *error, *call[CUSTOM_GUARD_ARGS] = {&frame};
+  hr_status_t st = custom_guard_call((void (*)(void))handlers[stage], call, &error);
+  if (st) return hr_status_note(st, "while calling %s", plan->target);
   if (!error) error = custom_ffi_await(frame.future);
   return custom_ffi_status(error, plan->target);
 }

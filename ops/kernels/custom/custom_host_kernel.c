@@ -3,6 +3,7 @@
  * addresses. The function is trusted not to write beyond the results. Functions of XLA's
  * API_VERSION_STATUS_RETURNING have a third argument, in which they leave a message if they fail;
  * others ignore it. */
+#include "ops/kernels/custom/custom_guard.h"
 #include "ops/kernels/custom/custom_layout.h"
 #include "ops/query/custom_host.h"
 
@@ -59,13 +60,12 @@ typedef struct host_status {
   bool is_failure;
   char reserve[23];
 } host_status_t;
-typedef void (*host_status_fn)(void *out, void **in, host_status_t *status);
 
 /* Always passes the third argument: by C's calling convention functions without it ignore it. */
 static hr_status_t call_host(const op_step_t *step, void *out, void **in) {
   host_status_t status = {.text = NULL};
-  void (*fn)(void) = (void (*)(void)) * (const custom_host_fn *)step->plan;
-  ((host_status_fn)fn)(out, in, &status);
+  void *result, *args[CUSTOM_GUARD_ARGS] = {out, in, &status};
+  HR_TRY(custom_guard_call((void (*)(void)) * (const custom_host_fn *)step->plan, args, &result));
   if (!status.is_failure) return NULL;
   return hr_error(HR_INTERNAL, "%.*s", (int)status.size, status.text ? status.text : "");
 }
