@@ -229,9 +229,8 @@ static void prefetch_examples(void *context) {
   feed->prefetch_status = gather_step(feed, feed->prefetch_step);
 }
 
-/* Waits for the prefetched step and discards it unless it is `step`.
- */
-static bool take_prepack(cli_feed_t *feed, uint64_t step) {
+/* Waits for the prefetched step, and discards it unless it is `step`; true: it is. */
+static bool await_prefetched(cli_feed_t *feed, uint64_t step) {
   tp_work_wait(feed->work);
   feed->work = NULL;
   if (feed->has_prefetched && feed->prefetch_step == step) return true;
@@ -246,7 +245,7 @@ static bool take_prepack(cli_feed_t *feed, uint64_t step) {
 }
 
 hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params) {
-  if (!take_prepack(feed, step)) feed->prefetch_status = gather_step(feed, step);
+  if (!await_prefetched(feed, step)) feed->prefetch_status = gather_step(feed, step);
   hr_status_t st = feed->prefetch_status;
   feed->prefetch_status = NULL;
   feed->has_prefetched = false;
@@ -264,7 +263,7 @@ hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params)
 
 void cli_feed_destroy(cli_feed_t *feed) {
   if (!feed) return;
-  take_prepack(feed, UINT64_MAX);
+  await_prefetched(feed, UINT64_MAX);
   tp_loop_release(feed->loop);
   for (size_t i = 0; i < feed->params.count; i++) hlo_value_release(feed->params.data[i].set);
   HR_VEC_FREE(&feed->params);

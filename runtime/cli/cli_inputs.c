@@ -84,11 +84,14 @@ static int only_array(const cli_signature_t *signature, hlo_value_t *const *valu
   return count == 1 ? found : -1;
 }
 
-/* The error for an array that fits several parameters; names the first one without a value. */
+/* The error for an array that fits several parameters, or none; names the first array parameter
+ * without a value, or parameter 0. */
 static hr_status_t whose_array(const array_file_t *file, const cli_signature_t *signature,
                                hlo_value_t *const *values) {
   int k = 0;
-  while (k + 1 < signature->param_count && values[k]) k++;
+  while (k < signature->param_count && (values[k] || !hlo_shape_is_array(signature->params[k])))
+    k++;
+  if (k == signature->param_count) k = 0;
   const char *name = signature->param_count ? signature->param_names[k] : "no parameter";
   return hr_error(HR_USAGE, "%s is one array: say of which parameter, as --input %d=%s (%s)",
                   file->path, k, file->path, name);
@@ -210,15 +213,24 @@ static bool is_number(const char *text) {
   return digits && digits < 10 && text[digits] == '=';
 }
 
-/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. A name ends at
- * the first '=', even inside brackets, as in x['a=b']. */
+/* The parameter of NAME=...; -1: there is none. Names may contain '=', as in x['a=b']: each '=' is
+ * tried as the end. */
+static int find_named(const char *text, const cli_signature_t *signature, const char **out_rest) {
+  int k = -1;
+  for (const char *end = strchr(text, '='); k < 0 && end; end = strchr(end + 1, '=')) {
+    k = cli_param_find(signature, (hr_str_t){text, (size_t)(end - text)});
+    *out_rest = end + 1;
+  }
+  return k;
+}
+
+/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. */
 static hr_status_t find_param(const char *text, const cli_signature_t *signature, int *out_param,
                               const char **out_rest) {
-  const char *equals = strchr(text, '=');
   *out_param = -1;
-  if (!equals) return NULL;
-  *out_rest = equals + 1;
+  if (!strchr(text, '=')) return NULL;
   if (is_number(text)) {
+    *out_rest = strchr(text, '=') + 1;
     long k = strtol(text, NULL, 10);
     if (k >= signature->param_count)
       return hr_error(HR_USAGE, "--input %s: there is no parameter %ld, the program has %d", text,
@@ -227,7 +239,7 @@ static hr_status_t find_param(const char *text, const cli_signature_t *signature
     return NULL;
   }
   if (access(text, F_OK) == 0) return NULL;
-  *out_param = cli_param_find(signature, (hr_str_t){text, (size_t)(equals - text)});
+  *out_param = find_named(text, signature, out_rest);
   if (*out_param >= 0) return NULL;
   hr_strbuf_t params;
   hr_strbuf_init(&params);

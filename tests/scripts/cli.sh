@@ -270,6 +270,15 @@ for file in named.npz placed.npz one.npy named.safetensors x=one.npy x=named.npz
   expect_exit "--input $file" 0 "$hlorun" --input "$file" twice.hlo && expect_text "--input $file" "{2, 4, 6}"
 done
 expect_exit "--input 0=5" 0 "$hlorun" --input 0=5 twice.hlo && expect_text "--input 0=5" "{10, 10, 10}"
+cat >named.mlir <<'EOF'
+module {
+  func.func @main(%a: tensor<2xf32> loc("x['a=b']"), %b: tensor<2xf32> loc("y")) -> tensor<2xf32> {
+    %0 = stablehlo.add %a, %b : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+EOF
+expect_exit "a name with =" 0 "$hlorun" --input "x['a=b']=5" --input y=1 named.mlir && expect_text "a name with =" "{6, 6}"
 expect_exit "--input, one for all" 0 "$hlorun" --input 0=3xf32=5 twice.hlo && expect_text "--input, one for all" "{10, 10, 10}"
 refused() { # INPUT TEXT
   expect_exit "--input $1" 2 "$hlorun" --input "$1" twice.hlo && expect_text "--input $1" "$2"

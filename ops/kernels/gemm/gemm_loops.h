@@ -399,8 +399,12 @@ SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const S
     *(SIMD_NAME(vec) *)(c + last) = end;
     return;
   }
-  for (int64_t j = 0; j < columns; j++)
-    c[j] = mode == GEMM_SET ? sums[j] : mode == GEMM_ADD ? c[j] + sums[j] : c[j] - sums[j];
+  for (int64_t j = 0; j < columns; j++) {
+    if (mode == GEMM_SET)
+      c[j] = sums[j];
+    else
+      c[j] = mode == GEMM_ADD ? c[j] + sums[j] : c[j] - sums[j];
+  }
 }
 
 /* A tile whose columns do not fill its vectors: computed in `spare`, then copied. */

@@ -94,7 +94,7 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
   for (int pass = 0; pass < 2; pass++) {
     int count = 0;
     for (int s = region->step; s < region->end; s++)
-      if (region->is_written_out[s - region->step])
+      if (region->is_inlined[s - region->step])
         find_literals(region, region_step(region, s)->native.plan, &count);
     if (!pass) HR_TRY(HR_NEW_ARRAY(arena, count + 1, &region->literals));
   }
@@ -106,7 +106,7 @@ static double iteration_ns(const jit_region_t *region, int loop) {
   double ns = 1;
   for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
     const flat_step_t *step = region_step(region, s);
-    bool is_written = region->is_written_out[s - region->step];
+    bool is_written = region->is_inlined[s - region->step];
     ns += is_written                  ? ((const jit_plan_t *)step->native.plan)->ns
           : step->kind == FLAT_NATIVE ? CALL_NS
                                       : 1;
@@ -116,12 +116,12 @@ static double iteration_ns(const jit_region_t *region, int loop) {
 
 /* Chooses iterations between polls, a power of two because the test is then a mask. Short inner
  * loops never poll. */
-static void choose_trip_counts(jit_region_t *region, int loop) {
-  int64_t trip_count = 1, all = region_step(region, loop)->control.trip_count;
+static void choose_poll_interval(jit_region_t *region, int loop) {
+  int64_t interval = 1, all = region_step(region, loop)->control.trip_count;
   double ns = iteration_ns(region, loop);
-  while ((double)trip_count * ns < POLL_NS) trip_count *= 2;
-  region->trip_counts[loop - region->step] =
-      loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
+  while ((double)interval * ns < POLL_NS) interval *= 2;
+  region->poll_intervals[loop - region->step] =
+      loop > region->step && all >= 0 && all <= interval ? 0 : interval;
 }
 
 static hr_status_t analyse_loop(jit_region_t *region, hr_arena_t *arena) {
@@ -129,14 +129,14 @@ static hr_status_t analyse_loop(jit_region_t *region, hr_arena_t *arena) {
   int begin = region->step, end = region->end;
   HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
   HR_TRY(HR_NEW_ARRAY(arena, count_refs(region), &region->buffers));
-  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_written_out));
-  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->trip_counts));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_inlined));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->poll_intervals));
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = region_step(region, s);
-    region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_inline(step);
+    region->is_inlined[s - begin] = step->kind == FLAT_NATIVE && can_inline(step);
   }
   for (int s = begin; s < end; s++)
-    if (region_step(region, s)->kind == FLAT_WHILE) choose_trip_counts(region, s);
+    if (region_step(region, s)->kind == FLAT_WHILE) choose_poll_interval(region, s);
   find_buffers(region);
   HR_TRY(list_literals(region, arena));
   region_choose_registers(region);
@@ -177,14 +177,14 @@ static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) 
   add_words(state, step->kind, s, step->end);
   add_words(state, step->control.trip_count, (int64_t)step->copy.size_bytes,
             step->control.start_count);
-  add_words(state, step->in_count, step->out_count, region->is_written_out[s - region->step]);
+  add_words(state, step->in_count, step->out_count, region->is_inlined[s - region->step]);
   for (int i = 0; i < step->control.start_count; i++)
     add_words(state, step->control.starts[i], 0, 0);
   add_refs(state, region, step->in, step->in_count);
   add_refs(state, region, step->out, step->out_count);
   add_refs(state, region, &step->scratch, 1);
-  add_words(state, region->trip_counts[s - region->step], 0, 0);
-  if (region->is_written_out[s - region->step]) add_calls(state, step->native.plan);
+  add_words(state, region->poll_intervals[s - region->step], 0, 0);
+  if (region->is_inlined[s - region->step]) add_calls(state, step->native.plan);
 }
 
 static hr_status_t make_region_key(const jit_region_t *region, hr_arena_t *arena,
@@ -208,7 +208,7 @@ static hr_status_t make_region_key(const jit_region_t *region, hr_arena_t *arena
 static void add_inlined_writers(const jit_region_t *region, jit_kernel_t *kernel) {
   for (int s = region->step; s < region->end; s++) {
     const jit_plan_t *plan = region_step(region, s)->native.plan;
-    for (int c = 0; region->is_written_out[s - region->step] && c < plan->call_count; c++) {
+    for (int c = 0; region->is_inlined[s - region->step] && c < plan->call_count; c++) {
       plan->calls[c].kernel->state.uses--;
       plan->calls[c].kernel->state.writers++;
       kernel->state.node_work += plan->calls[c].kernel->state.node_work;

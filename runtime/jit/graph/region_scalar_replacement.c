@@ -118,7 +118,7 @@ static void record_step(jit_region_t *region, int s) {
   const flat_step_t *step = region_step(region, s);
   if (step->kind == FLAT_WHILE || step->kind == FLAT_CONDITIONAL)
     record_predicate(region, step);
-  else if (step->kind == FLAT_NATIVE && region->is_written_out[s - region->step])
+  else if (step->kind == FLAT_NATIVE && region->is_inlined[s - region->step])
     record_kernels(region, step);
   else if (step->kind != FLAT_COPY || !copies_whole_buffer(region, step))
     forbid_all(region, step);

@@ -317,15 +317,15 @@ static void restore_register_values(jit_region_t *region, kir_value_t *const *va
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
-/* Polls for cancellation every trip_counts iterations of a loop. */
+/* Polls for cancellation every poll_intervals iterations of a loop. */
 static void emit_poll(writer_t *w, int s, kir_value_t *iteration) {
-  int64_t trip_count = w->region->trip_counts[s - w->region->step];
-  if (!trip_count) return;
+  int64_t interval = w->region->poll_intervals[s - w->region->step];
+  if (!interval) return;
   kir_block_t *looks = new_block(w), *after = new_block(w);
-  kir_value_t *last = const_i64(w, trip_count - 1), *rest = kir_and(w->b, iteration, last);
+  kir_value_t *last = const_i64(w, interval - 1), *rest = kir_and(w->b, iteration, last);
   kir_cond_br(w->b, kir_icmp(w->b, KIR_ICMP_EQ, rest, last), looks, after);
   set_block(w, looks);
-  call_step(w, s, trip_count);
+  call_step(w, s, interval);
   emit_jump(w, after);
   set_block(w, after);
 }
@@ -444,7 +444,7 @@ static hr_status_t emit_step(writer_t *w, int s) {
     default:
       break;
   }
-  if (w->region->is_written_out[s - w->region->step]) return emit_kernels(w, step);
+  if (w->region->is_inlined[s - w->region->step]) return emit_kernels(w, step);
   call_step(w, s, 0);
   return NULL;
 }
