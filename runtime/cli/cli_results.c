@@ -154,6 +154,14 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
   return NULL;
 }
 
+/* out00 is the name of no result. */
+static hr_status_t check_digits(const array_file_t *file, const char *name, int k) {
+  char want[16];
+  snprintf(want, sizeof want, "out%d", k);
+  if (strspn(name + 3, "0123456789") == strlen(want) - 3) return NULL;
+  return hr_error(HR_USAGE, "%s has %s, want %s", file->path, name, want);
+}
+
 /* Error if the file has arrays out0, out1@3, ... without a result in the program. */
 static hr_status_t check_names(const array_file_t *file, int result_count, int rank,
                                int *out_named) {
@@ -170,6 +178,7 @@ static hr_status_t check_names(const array_file_t *file, int result_count, int r
     if (k < 0 || k >= result_count)
       return hr_error(HR_USAGE, "%s has %s, the program has %d result%s", file->path, text,
                       result_count, result_count == 1 ? "" : "s");
+    HR_TRY(check_digits(file, text, k));
   }
   return NULL;
 }

@@ -228,14 +228,25 @@ hr_status_t tf_lower_xla_static_size(tf_op_t *op) {
   return tf_out(op, 0, pad_to_static(op->b, tf_in(op, 0)));
 }
 
-expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill) {
-  hlo_builder_t *b = op->b;
-  if (!x || !x->shape->dynamic || !x->shape->dynamic[d]) return x;
-  expr_t size = tf_size_of(b, x, d), all = pad_to_static(b, x);
-  expr_t place = tf_iota_like(b, HR_S32, all, d);
-  if (!all || !place) return NULL;
+/* `all`, which is x with static sizes, with `fill` behind the elements of x along dimension d. */
+static expr_t fill_behind(hlo_builder_t *b, expr_t all, expr_t x, int d, expr_t fill) {
+  expr_t size = tf_size_of(b, x, d);
+  expr_t place = all ? tf_iota_like(b, HR_S32, all, d) : NULL;
+  if (!place) return NULL;
   expr_t is_there = e_lt(b, place, tf_broadcast_like(b, size, place));
   return e_select(b, is_there, all, tf_broadcast_like(b, fill, all));
+}
+
+expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill) {
+  if (!x || !x->shape->dynamic || !x->shape->dynamic[d]) return x;
+  return fill_behind(op->b, pad_to_static(op->b, x), x, d, fill);
+}
+
+expr_t tf_fill_all(hlo_builder_t *b, expr_t x, expr_t fill) {
+  expr_t all = pad_to_static(b, x);
+  for (int d = 0; x && d < x->shape->rank; d++)
+    if (x->shape->dynamic && x->shape->dynamic[d]) all = fill_behind(b, all, x, d, fill);
+  return all;
 }
 
 /* --- non-maximum suppression --- */

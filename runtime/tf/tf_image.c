@@ -20,9 +20,8 @@ static hr_status_t read_resize(tf_op_t *op, resize_t *out) {
   return tf_attr_bool(op->arena, op->node, "half_pixel_centers", false, &out->half_pixels);
 }
 
-/* Distance of two results in the source, in f32 as TensorFlow computes it.
- * The order of operations is TensorFlow's, as a different rounding moves a neighbour by one
- * pixel. */
+/* The distance in the source between neighbouring pixels of the result. The type f32 and the order
+ * of operations are TensorFlow's, as another rounding moves a neighbour by one pixel. */
 static float scale_of(const resize_t *resize, int64_t from, int64_t to) {
   bool aligned = resize->align_corners && to > 1;
   return aligned ? (float)(from - 1) / (float)(to - 1) : (float)from / (float)to;
@@ -39,15 +38,15 @@ static int64_t within(int64_t i, int64_t size) {
   return i < size ? i : size - 1;
 }
 
-/* Aligned corners round to the nearest pixel, other modes take the pixel that the position lies
- * in. */
+/* With aligned corners the position is rounded to the nearest pixel; otherwise the pixel is the one
+ * that the position lies in. */
 static int64_t nearest_of(const resize_t *resize, float scale, int64_t i, int64_t size) {
   float at = resize->half_pixels ? ((float)i + 0.5f) * scale : (float)i * scale;
   return within((int64_t)(resize->align_corners ? roundf(at) : floorf(at)), size);
 }
 
-/* Adds the weights of the source's pixels for pixel i of the result to row i of a matrix of zeros.
- */
+/* Adds the weights of the source's pixels for pixel i of the result to row i of the matrix, which
+ * holds zeros before. */
 typedef void (*row_fn)(const resize_t *resize, float scale, int64_t i, int64_t from, float *row);
 
 static void nearest_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
@@ -62,13 +61,13 @@ static void bilinear_row(const resize_t *resize, float scale, int64_t i, int64_t
   row[within((int64_t)ceilf(at), from)] += share;
 }
 
-/* Keys' cubic kernel at a distance of less than 1, and of 1 to 2. */
+/* Keys' cubic kernel with parameter a, at a distance x below 1 and at one from 1 to 2. */
 static double cubic_near(double a, double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
 static double cubic_far(double a, double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
 
-/* TensorFlow rounds the position to 1 / 1024. With half pixel centres the kernel has a = -1/2, and
- * pixels beyond the border have no weight; otherwise it has a = -3/4, and they are those of the
- * border. */
+/* TensorFlow rounds the position to 1 / 1024. With half pixel centres the kernel's a is -1/2, and
+ * pixels beyond the border have no weight; otherwise a is -3/4, and pixels beyond the border are
+ * those of the border. */
 static void bicubic_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
   float at = source_of(resize, scale, i);
   int64_t first = (int64_t)floorf(at);
@@ -86,7 +85,7 @@ static void bicubic_row(const resize_t *resize, float scale, int64_t i, int64_t 
         (float)(resize->half_pixels ? weights[k] / sum : weights[k]);
 }
 
-/* The mean over the part of the source that the pixel covers. */
+/* The weights are those of the mean over the part of the source that the pixel covers. */
 static void area_row(const resize_t *resize, float scale, int64_t i, int64_t from, float *row) {
   float start = (float)i * scale, end = (float)(i + 1) * scale;
   (void)resize;
@@ -96,11 +95,11 @@ static void area_row(const resize_t *resize, float scale, int64_t i, int64_t fro
   }
 }
 
-/* By the variants of the rows of tf_ops.def. */
+/* Indexed by the variant in tf_ops.def. */
 static const row_fn row_functions[] = {bilinear_row, nearest_row, bicubic_row, area_row};
 enum { NEAREST = 1 };
 
-/* Weights [to, from] of sampling along one dimension. */
+/* The matrix of weights [to, from] that samples one dimension. */
 static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, int64_t from, int64_t to,
                                 expr_t *out) {
   hlo_value_t *value;
@@ -115,7 +114,7 @@ static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, int64_t fro
   return NULL;
 }
 
-/* Dot puts the weights' free dimension in front; `back` moves it to its place. */
+/* The product has the free dimension of the weights in front; `back` moves it to dimension d. */
 expr_t tf_multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
   static const int64_t back[2][4] = {{1, 0, 2, 3}, {1, 2, 0, 3}};
   int64_t of_weights = transposed ? 0 : 1, of_image = d;
@@ -129,7 +128,7 @@ static hr_status_t check_image(tf_op_t *op, expr_t x) {
   return hlo_builder_finish(op->b);
 }
 
-/* Input 1 must be known at compile time, as it is the result's shape. */
+/* Input 1, the height and width of the result, must be known at compile time. */
 static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   HR_TRY(tf_const_ints(op, 1, out));
   if (out->count != 2 || out->data[0] < 1 || out->data[1] < 1)
@@ -137,7 +136,8 @@ static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   return NULL;
 }
 
-/* inputs: images, the new height and width. Results are f32. variant: of row_functions. */
+/* inputs: images, the new height and width. The result is f32. variant: index into row_functions.
+ */
 hr_status_t tf_lower_resize(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
@@ -185,8 +185,7 @@ hr_status_t tf_lower_resize_grad(tf_op_t *op) {
   return tf_out(op, 0, dy && dtype != HR_F32 ? hlo_build_convert(op->b, dy, dtype) : dy);
 }
 
-/* ResizeNearestNeighbor: rows of pixels are gathered by constant indices, so that any type will
- * do. */
+/* ResizeNearestNeighbor: rows of pixels are gathered by constant indices, for any type. */
 hr_status_t tf_lower_resize_nearest(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
@@ -210,12 +209,12 @@ hr_status_t tf_lower_resize_nearest(tf_op_t *op) {
 
 /* --- colours --- */
 
-/* Channels of an image, each with a last dimension of 1. */
+/* The channels of an image, whose last dimension is 1. */
 typedef struct colour {
   expr_t c[3];
 } colour_t;
 
-/* RGB or HSV is the last dimension, with all others in front of it. */
+/* The channels, RGB or HSV, are the last dimension. */
 static hr_status_t take_colour(tf_op_t *op, expr_t x, colour_t *out) {
   if (!x) return hlo_builder_finish(op->b);
   int last = x->shape->rank - 1;
@@ -234,9 +233,9 @@ static expr_t clip_unit(hlo_builder_t *b, expr_t x) {
   return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 1, x));
 }
 
-/* Hue within [0, 1), saturation, value.
- * value = max, saturation = (max - min) / max; the hue is the position on the circle of colours,
- * with red at 0, green at 1/3 and blue at 2/3, by the largest channel. Grey has hue 0. */
+/* value = max, saturation = (max - min) / max. The hue, within [0, 1), is the position on the
+ * circle of colours, with red at 0, green at 1/3 and blue at 2/3; the largest channel says in which
+ * third. Grey has hue 0. */
 static colour_t to_hsv(hlo_builder_t *b, const colour_t *rgb) {
   expr_t red = rgb->c[0], green = rgb->c[1], blue = rgb->c[2];
   expr_t zero = e_number(b, 0, red);
@@ -255,14 +254,14 @@ static colour_t to_hsv(hlo_builder_t *b, const colour_t *rgb) {
   return (colour_t){{hue, saturation, value}};
 }
 
-/* 2 - |hue - at|, within [0, 1]. */
+/* 2 - |hue - at|, clipped to [0, 1]. */
 static expr_t hue_ramp(hlo_builder_t *b, expr_t hue, double at) {
   expr_t distance = e_abs(b, e_sub(b, hue, e_number(b, at, hue)));
   return clip_unit(b, e_sub(b, e_number(b, 2, hue), distance));
 }
 
-/* Each channel is value (1 - saturation + saturation ramp), where the ramp of red is |6 h - 3| -
- * 1, of green 2 - |6 h - 2| and of blue 2 - |6 h - 4|, all within [0, 1]. */
+/* A channel is value (1 - saturation + saturation ramp), where the ramp of red is |6 h - 3| - 1,
+ * that of green 2 - |6 h - 2| and that of blue 2 - |6 h - 4|, clipped to [0, 1]. */
 static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
   expr_t hue = e_mul(b, hsv->c[0], e_number(b, 6, hsv->c[0]));
   expr_t one = e_number(b, 1, hue);
@@ -275,8 +274,7 @@ static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
   return rgb;
 }
 
-/* variant 1: HSVToRGB.
- * RGBToHSV and HSVToRGB, on floats within [0, 1]. */
+/* RGBToHSV (variant 0) and HSVToRGB (variant 1), of floats within [0, 1]. */
 hr_status_t tf_lower_colour(tf_op_t *op) {
   colour_t in, out;
   HR_TRY(take_colour(op, tf_in(op, 0), &in));
@@ -284,7 +282,7 @@ hr_status_t tf_lower_colour(tf_op_t *op) {
   return tf_out(op, 0, join_colour(op->b, &out));
 }
 
-/* A scalar over the shape of x, in its type. */
+/* Input k, a scalar, broadcast to the shape of x and converted to its type. */
 static expr_t scalar_like(tf_op_t *op, int k, expr_t x) {
   expr_t s = tf_in(op, k);
   if (!s || !x) return NULL;
@@ -292,8 +290,8 @@ static expr_t scalar_like(tf_op_t *op, int k, expr_t x) {
   return tf_broadcast_like(op->b, s, x);
 }
 
-/* variant 0: AdjustSaturation multiplies; 1: AdjustHue adds, and the hue wraps.
- * Input 1 is the scalar scale or delta. The other two parts of HSV are kept. */
+/* AdjustSaturation (variant 0) multiplies the saturation by input 1, a scalar. AdjustHue (variant
+ * 1) adds it to the hue, modulo 1. The other two channels of HSV are kept. */
 hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   colour_t in, hsv, out;
@@ -312,8 +310,8 @@ hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
   return tf_out(op, 0, join_colour(b, &out));
 }
 
-/* Distance of each channel from its mean over height and width, times a factor.
- * AdjustContrastv2: (x - mean) factor + mean, where the mean is taken per image and channel. */
+/* AdjustContrastv2: (x - mean) factor + mean, with the mean over height and width of each image and
+ * channel. */
 hr_status_t tf_lower_adjust_contrast(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   expr_t x = tf_in(op, 0);

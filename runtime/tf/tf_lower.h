@@ -258,6 +258,8 @@ expr_t tf_broadcast_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes);
 expr_t tf_broadcast_in_sized(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes, hr_ints_t dims);
 /* Pads x with `fill` to the bound of dynamic dimension d; the other dimensions are static. */
 expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill);
+/* Pads x with `fill` to the bounds of all dynamic dimensions. */
+expr_t tf_fill_all(hlo_builder_t *b, expr_t x, expr_t fill);
 /* x with another size of dimension d, which becomes dynamic. */
 expr_t tf_set_size(hlo_builder_t *b, expr_t x, int d, expr_t size);
 /* A shape that has room for both, dynamic where their sizes differ; y if ranks or types differ. */

@@ -550,8 +550,8 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   expr_t statistics[] = {mean, variance, used_mean, used_variance};
   for (int k = 0; k < 4; k++)
     HR_TRY(tf_out(op, k + 1, hlo_build_convert(b, statistics[k], tf_in_dtype(op, 1))));
-  int64_t nothing = 0; /* size of the reserve space, which only GPUs use */
-  return tf_out(op, 5, tf_fill(b, 0, tf_in_dtype(op, 1), 1, &nothing));
+  int64_t reserve_size = 0; /* only GPUs use the reserve space */
+  return tf_out(op, 5, tf_fill(b, 0, tf_in_dtype(op, 1), 1, &reserve_size));
 }
 
 /* inputs: dy, x, scale, mean, variance (of FusedBatchNorm's reserve spaces).
@@ -595,7 +595,7 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   if (!d_scale || !sum_dy) return hlo_builder_finish(b);
   HR_TRY(tf_out(op, 1, hlo_build_convert(b, d_scale, tf_in_dtype(op, 3))));
   HR_TRY(tf_out(op, 2, hlo_build_convert(b, sum_dy, tf_in_dtype(op, 3))));
-  int64_t none = 0;
-  HR_TRY(tf_out(op, 3, tf_fill(b, 0, HR_F32, 1, &none)));
-  return tf_out(op, 4, tf_fill(b, 0, HR_F32, 1, &none));
+  int64_t reserve_size = 0;
+  HR_TRY(tf_out(op, 3, tf_fill(b, 0, HR_F32, 1, &reserve_size)));
+  return tf_out(op, 4, tf_fill(b, 0, HR_F32, 1, &reserve_size));
 }

@@ -1,7 +1,7 @@
-/* Which sums of rows belong together: an optimizer adds the rows of a gradient to its variable,
- * scaled, and rows or their squares to its accumulators. What it does else with them, such as
- * signs, squares of sums over equal indices, or quotients by their number, has no mean that one
- * process with all rows would compute, and is looked for here. */
+/* Row sums of one sparse gradient: an optimizer adds its scaled rows to the variable, and rows or
+ * their squares to its accumulators. Other uses of the rows, such as signs, squares of sums over
+ * equal indices, or quotients by the number of equal indices, have no mean over the replicas that
+ * one process with all rows would compute. The checks here find them. */
 #include <string.h>
 
 #include "ops/rules/builder.h"
@@ -35,27 +35,27 @@ expr_t tf_without_reshape(expr_t x) {
 
 /* --- squares --- */
 
-/* Behind factors that are the same on all replicas. */
-static expr_t without_factors(const tf_rows_t *what, expr_t x) {
+/* x without its factors that are the same on all replicas. */
+static expr_t without_factors(const tf_rows_t *program, expr_t x) {
   x = tf_without_reshape(x);
   while (x->op == HLO_MULTIPLY &&
-         what->local[x->operands[0]->id] != what->local[x->operands[1]->id])
-    x = tf_without_reshape(x->operands[what->local[x->operands[1]->id]]);
+         program->local[x->operands[0]->id] != program->local[x->operands[1]->id])
+    x = tf_without_reshape(x->operands[program->local[x->operands[1]->id]]);
   return x;
 }
 
-/* The rows of a sparse gradient whose squares are summed, for each row of the variable or for the
- * norm of the gradient; NULL: it is no such sum. */
-static expr_t squared_rows(const tf_rows_t *what, const hlo_instr_t *instr) {
+/* The rows of a sparse gradient whose squares `instr` sums, for each row of the variable or for the
+ * norm of the gradient; NULL: `instr` is no such sum. */
+static expr_t squared_rows(const tf_rows_t *program, const hlo_instr_t *instr) {
   bool is_norm = instr->op == HLO_REDUCE && instr->called[0]->root->op == HLO_ADD;
   if (!is_norm && !tf_is_row_sum(instr)) return NULL;
-  expr_t squares = without_factors(what, instr->operands[is_norm ? 0 : 2]);
+  expr_t squares = without_factors(program, instr->operands[is_norm ? 0 : 2]);
   bool is_square = squares->op == HLO_MULTIPLY && squares->operands[0] == squares->operands[1];
   return is_square ? tf_without_reshape(squares->operands[0]) : NULL;
 }
 
-/* Operands in which an instruction is linear by itself: from *out_first on. A product and a
- * quotient are looked at by their sides. */
+/* Number of the operands in which an instruction is linear, the first of which is *out_first. A
+ * product is linear in each of its factors, a quotient in its first operand. */
 static int linear_operands(const hlo_instr_t *instr, int *out_first) {
   *out_first = instr->op == HLO_SELECT || instr->op == HLO_CONDITIONAL;
   switch (instr->op) {
@@ -85,49 +85,50 @@ static int linear_operands(const hlo_instr_t *instr, int *out_first) {
 }
 
 /* Whether x is linear in rows through the steps of an optimizer. */
-static bool has_rows(const tf_rows_t *what, expr_t x, expr_t rows, int depth) {
+static bool has_rows(const tf_rows_t *program, expr_t x, expr_t rows, int depth) {
   int first, found = 0, count = linear_operands(x, &first);
   if (x == rows) return true;
   for (int k = first; depth && k < count; k++)
-    found += what->local[x->operands[k]->id] && has_rows(what, x->operands[k], rows, depth - 1);
+    found +=
+        program->local[x->operands[k]->id] && has_rows(program, x->operands[k], rows, depth - 1);
   return x->op == HLO_MULTIPLY ? found == 1 : found > 0;
 }
 
-size_t tf_gradient_of(const tf_rows_t *what, size_t at) {
-  expr_t rows = squared_rows(what, what->entry->instrs.data[at]);
-  for (size_t i = 0; rows && i < what->count; i++) {
-    const hlo_instr_t *sum = what->entry->instrs.data[i];
-    if (!what->leaf[i] || !tf_is_row_sum(sum) || squared_rows(what, sum)) continue;
-    if (has_rows(what, sum->operands[2], rows, ROW_STEPS_MAX)) return i;
+size_t tf_gradient_of(const tf_rows_t *program, size_t at) {
+  expr_t rows = squared_rows(program, program->entry->instrs.data[at]);
+  for (size_t i = 0; rows && i < program->count; i++) {
+    const hlo_instr_t *sum = program->entry->instrs.data[i];
+    if (!program->leaf[i] || !tf_is_row_sum(sum) || squared_rows(program, sum)) continue;
+    if (has_rows(program, sum->operands[2], rows, ROW_STEPS_MAX)) return i;
   }
   return at;
 }
 
-bool tf_is_sum_of_squares(const tf_rows_t *what, const hlo_instr_t *leaf) {
-  return tf_gradient_of(what, leaf->id) != leaf->id;
+bool tf_is_sum_of_squares(const tf_rows_t *program, const hlo_instr_t *leaf) {
+  return tf_gradient_of(program, leaf->id) != leaf->id;
 }
 
-/* --- what has no mean --- */
+/* --- sums without a mean --- */
 
-/* Marks what an instruction depends on, not through leaves. */
-static hr_status_t find_sources(const tf_rows_t *what, expr_t of, bool **out_sources) {
-  HR_TRY(HR_NEW_ARRAY(what->arena, what->count, out_sources));
+/* Marks the instructions that `of` depends on; leaves end the walk. */
+static hr_status_t find_sources(const tf_rows_t *program, expr_t of, bool **out_sources) {
+  HR_TRY(HR_NEW_ARRAY(program->arena, program->count, out_sources));
   (*out_sources)[of->id] = true;
   for (size_t i = of->id + 1; i-- > 0;) {
-    const hlo_instr_t *instr = what->entry->instrs.data[i];
-    if (!(*out_sources)[i] || what->leaf[i]) continue;
+    const hlo_instr_t *instr = program->entry->instrs.data[i];
+    if (!(*out_sources)[i] || program->leaf[i]) continue;
     for (int k = 0; k < instr->operand_count; k++) (*out_sources)[instr->operands[k]->id] = true;
   }
   return NULL;
 }
 
-/* What the rows of updates are before an optimizer scales them, as far as that is plain. */
-static expr_t unscaled_rows(const tf_rows_t *what, expr_t x) {
+/* The rows of updates before an optimizer scales them, as far as the walk finds a single source. */
+static expr_t unscaled_rows(const tf_rows_t *program, expr_t x) {
   for (;;) {
     int first, count = linear_operands(x, &first);
     if (x->op == HLO_MULTIPLY) {
-      bool by_second = !what->local[x->operands[1]->id] || what->region[x->operands[1]->id];
-      bool by_first = !what->local[x->operands[0]->id] || what->region[x->operands[0]->id];
+      bool by_second = !program->local[x->operands[1]->id] || program->region[x->operands[1]->id];
+      bool by_first = !program->local[x->operands[0]->id] || program->region[x->operands[0]->id];
       if (by_first == by_second) return x;
       x = x->operands[by_first];
     } else if (count == 1 && x->op != HLO_GET_TUPLE_ELEMENT) {
@@ -144,30 +145,30 @@ static bool has_indices(const hlo_instr_t *scatter, const hlo_instr_t *other) {
 
 /* Whether rows are scaled by how many of the replica's own indices are equal: a sum at the same
  * indices is among their sources. */
-static bool is_counted(const tf_rows_t *what, const hlo_instr_t *sum, const bool *sources) {
+static bool is_counted(const tf_rows_t *program, const hlo_instr_t *sum, const bool *sources) {
   for (size_t i = 0; i < sum->id; i++) {
-    const hlo_instr_t *other = what->entry->instrs.data[i];
-    if (sources[i] && !what->leaf[i] && tf_is_row_sum(other) && has_indices(sum, other))
+    const hlo_instr_t *other = program->entry->instrs.data[i];
+    if (sources[i] && !program->leaf[i] && tf_is_row_sum(other) && has_indices(sum, other))
       return true;
   }
   return false;
 }
 
 /* Whether the sum is of squares that are none of rows: of sums over equal indices. */
-static bool squares_sums(const tf_rows_t *what, expr_t rows) {
-  return rows && tf_is_row_sum(unscaled_rows(what, rows));
+static bool squares_sums(const tf_rows_t *program, expr_t rows) {
+  return rows && tf_is_row_sum(unscaled_rows(program, rows));
 }
 
 /* Whether the sum takes rows of another one at the same indices, but neither as they are nor their
  * squares. */
-static bool changes_rows(const tf_rows_t *what, const hlo_instr_t *sum, const bool *sources) {
-  bool is_squares = squared_rows(what, sum), is_linked = tf_is_sum_of_squares(what, sum);
-  for (size_t i = 0; i < what->count && !is_linked; i++) {
-    const hlo_instr_t *other = what->entry->instrs.data[i];
-    if (!what->leaf[i] || !tf_is_row_sum(other) || other == sum || !has_indices(sum, other))
+static bool changes_rows(const tf_rows_t *program, const hlo_instr_t *sum, const bool *sources) {
+  bool is_squares = squared_rows(program, sum), is_linked = tf_is_sum_of_squares(program, sum);
+  for (size_t i = 0; i < program->count && !is_linked; i++) {
+    const hlo_instr_t *other = program->entry->instrs.data[i];
+    if (!program->leaf[i] || !tf_is_row_sum(other) || other == sum || !has_indices(sum, other))
       continue;
-    expr_t rows = unscaled_rows(what, other->operands[2]);
-    if (has_rows(what, sum->operands[2], rows, ROW_STEPS_MAX)) continue;
+    expr_t rows = unscaled_rows(program, other->operands[2]);
+    if (has_rows(program, sum->operands[2], rows, ROW_STEPS_MAX)) continue;
     if (is_squares || sources[rows->id]) return true;
   }
   return false;
@@ -175,31 +176,32 @@ static bool changes_rows(const tf_rows_t *what, const hlo_instr_t *sum, const bo
 
 /* Whether rows may have been clipped, each or by their norm, which those of one process are not. A
  * backward pass that multiplies by maxima looks the same. */
-static bool is_clipped(const tf_rows_t *what, const hlo_instr_t *x, int depth) {
+static bool is_clipped(const tf_rows_t *program, const hlo_instr_t *x, int depth) {
   int first, count = linear_operands(x, &first);
   bool found = x->op == HLO_MINIMUM || x->op == HLO_MAXIMUM || x->op == HLO_CLAMP;
-  if (!what->local[x->id]) return false;
+  if (!program->local[x->id]) return false;
   if (x->op == HLO_DIVIDE) count = 2;
   for (int k = first; depth && !found && k < count; k++)
-    found = is_clipped(what, x->operands[k], depth - 1);
+    found = is_clipped(program, x->operands[k], depth - 1);
   return found;
 }
 
 /* A maximum over rows, or rows that take the place of others, are no sums at all. */
-hr_status_t tf_check_rows(const tf_rows_t *what, const hlo_instr_t *scatter, bool *out_bad) {
+hr_status_t tf_check_rows(const tf_rows_t *program, const hlo_instr_t *scatter, bool *out_bad) {
   bool *sources, linear = true;
   expr_t updates = scatter->operands[scatter->operand_count - 1];
-  HR_TRY(find_sources(what, updates, &sources));
+  HR_TRY(find_sources(program, updates, &sources));
   if (!tf_is_row_sum(scatter)) {
     const hlo_instr_t *base = scatter->operands[0];
     while (base->op == HLO_BROADCAST) base = base->operands[0];
     *out_bad = base->op != HLO_CONSTANT;
     return NULL;
   }
-  if (what->region[updates->id] || what->region[scatter->operands[1]->id])
-    HR_TRY(tf_row_updates_linear(what, scatter, &linear));
-  *out_bad =
-      !linear || is_counted(what, scatter, sources) || is_clipped(what, updates, ROW_STEPS_MAX) ||
-      squares_sums(what, squared_rows(what, scatter)) || changes_rows(what, scatter, sources);
+  if (program->region[updates->id] || program->region[scatter->operands[1]->id])
+    HR_TRY(tf_row_updates_linear(program, scatter, &linear));
+  *out_bad = !linear || is_counted(program, scatter, sources) ||
+             is_clipped(program, updates, ROW_STEPS_MAX) ||
+             squares_sums(program, squared_rows(program, scatter)) ||
+             changes_rows(program, scatter, sources);
   return NULL;
 }

@@ -20,7 +20,7 @@ typedef enum kind {
 
 /* The computation under examination, a branch or the entry. */
 typedef struct scope {
-  const tf_rows_t *what;
+  const tf_rows_t *program;
   const hlo_computation_t *computation;
   const kind_t *arguments; /* of a branch: elements of its parameter; NULL: the entry */
   kind_t *kinds;           /* by instruction */
@@ -161,9 +161,9 @@ static kind_t instr_kind(const scope_t *s, const hlo_instr_t *instr) {
 /* Kind of an instruction of the entry by its class; instructions that are not built again belong to
  * the backward pass. */
 static kind_t entry_kind(const scope_t *s, const hlo_instr_t *instr) {
-  const tf_rows_t *what = s->what;
-  if (!what->local[instr->id] || what->leaf[instr->id]) return KIND_FIXED;
-  if (what->region[instr->id]) return instr_kind(s, instr);
+  const tf_rows_t *program = s->program;
+  if (!program->local[instr->id] || program->leaf[instr->id]) return KIND_FIXED;
+  if (program->region[instr->id]) return instr_kind(s, instr);
   return is_integer(instr->shape) ? KIND_WHERE : KIND_ROWS;
 }
 
@@ -171,8 +171,8 @@ static hr_status_t find_results(scope_t *s, const hlo_instr_t *instr);
 
 /* Finds the kinds of the first `count` instructions. */
 static hr_status_t find_kinds(scope_t *s, size_t count) {
-  HR_TRY(HR_NEW_ARRAY(s->what->arena, count + 1, &s->kinds));
-  HR_TRY(HR_NEW_ARRAY(s->what->arena, count + 1, &s->results));
+  HR_TRY(HR_NEW_ARRAY(s->program->arena, count + 1, &s->kinds));
+  HR_TRY(HR_NEW_ARRAY(s->program->arena, count + 1, &s->results));
   for (size_t i = 0; i < count; i++) {
     const hlo_instr_t *instr = s->computation->instrs.data[i];
     if (instr->op == HLO_CONDITIONAL) HR_TRY(find_results(s, instr));
@@ -188,16 +188,16 @@ static hr_status_t enter_branch(const scope_t *s, const hlo_instr_t *instr, int 
   const hlo_instr_t *tuple = instr->operands[branch + 1];
   const hlo_computation_t *computation = instr->called[branch];
   kind_t *arguments;
-  HR_TRY(HR_NEW_ARRAY(s->what->arena, tuple->shape->element_count + 1, &arguments));
+  HR_TRY(HR_NEW_ARRAY(s->program->arena, tuple->shape->element_count + 1, &arguments));
   for (int k = 0; k < tuple->shape->element_count; k++) arguments[k] = element_kind(s, tuple, k);
-  *out_scope = (scope_t){.what = s->what, .computation = computation, .arguments = arguments};
+  *out_scope = (scope_t){.program = s->program, .computation = computation, .arguments = arguments};
   return find_kinds(out_scope, computation->instrs.count);
 }
 
 static hr_status_t find_results(scope_t *s, const hlo_instr_t *instr) {
   int count = instr->shape->element_count;
   kind_t *results;
-  HR_TRY(HR_NEW_ARRAY(s->what->arena, count + 1, &results));
+  HR_TRY(HR_NEW_ARRAY(s->program->arena, count + 1, &results));
   for (int branch = 0; branch < instr->called_count; branch++) {
     scope_t inside;
     HR_TRY(enter_branch(s, instr, branch, &inside));
@@ -212,8 +212,9 @@ static hr_status_t find_results(scope_t *s, const hlo_instr_t *instr) {
   return NULL;
 }
 
-hr_status_t tf_row_updates_linear(const tf_rows_t *what, const hlo_instr_t *sum, bool *out_linear) {
-  scope_t entry = {.what = what, .computation = sum->parent};
+hr_status_t tf_row_updates_linear(const tf_rows_t *program, const hlo_instr_t *sum,
+                                  bool *out_linear) {
+  scope_t entry = {.program = program, .computation = sum->parent};
   HR_TRY(find_kinds(&entry, sum->id));
   kind_t where = operand_kind(&entry, sum, 1);
   *out_linear = operand_kind(&entry, sum, 2) == KIND_ROWS && where != KIND_OTHER;

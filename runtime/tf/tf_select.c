@@ -13,21 +13,20 @@ typedef tf_selection_t selection_t;
 
 static size_t name_size(const char *text) { return strcspn(text, "="); }
 
-/* What follows '='; NULL if nothing does. */
+/* The text behind '='; NULL if there is no '='. */
 static const char *shape_text(const char *text) {
   const char *equals = strchr(text, '=');
   return equals ? equals + 1 : NULL;
 }
 
-/* Values are fed and fetched; a control input has none. */
+/* The tensor of a feed or fetch, which a control input is not. */
 static hr_status_t resolve_name(const selection_t *s, hr_str_t name, tf_input_t *out_input) {
   HR_TRY(tf_body_resolve(&s->graph->main, name, out_input));
   if (out_input->index >= 0) return NULL;
   return hr_error(HR_USAGE, "%.*s is a control input", HR_STR_ARGS(name));
 }
 
-/* "f32[2,3]"
- * The text after '=' of --feed. */
+/* The text behind '=' in --feed, such as "f32[2,3]". */
 static hr_status_t parse_shape(const selection_t *s, const char *text,
                                const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];
@@ -48,7 +47,7 @@ static hr_status_t parse_shape(const selection_t *s, const char *text,
   return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
 }
 
-/* "f32[?,28]", with `unknown` for each size that is not known; nothing of a shape of any rank. */
+/* Appends "f32[?,28]", with the text `unknown` in place of each size that is not known. */
 static void add_shape(hr_strbuf_t *text, hr_dtype_t dtype, int rank, const int64_t *dims,
                       const char *unknown) {
   hr_strbuf_printf(text, "%s[", dtype == HR_TUPLE ? "f32" : hr_dtype_table[dtype].name);
@@ -62,7 +61,7 @@ static void add_shape(hr_strbuf_t *text, hr_dtype_t dtype, int rank, const int64
   hr_strbuf_add_char(text, ']');
 }
 
-/* What is known of a shape, and an option that says the rest: sizes of 1 stand for unknown ones. */
+/* The failure names the known sizes, and suggests an option, in which unknown sizes are 1. */
 static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, const int64_t *dims) {
   hr_strbuf_t known, option;
   hr_strbuf_init(&known);
@@ -87,7 +86,7 @@ static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, cons
   return st;
 }
 
-/* A shape of which all is known; `name` is for the message otherwise. */
+/* The shape, if rank, type and sizes are known; otherwise the failure names the tensor `name`. */
 static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t dtype, int rank,
                                const int64_t *dims, const hlo_shape_t **out_shape) {
   bool known = rank >= 0 && dtype != HR_TUPLE;
@@ -127,7 +126,7 @@ static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
   return known_shape(s, hr_str_from(name), dtype, rank, dims, out_shape);
 }
 
-/* Feeds and arguments grow together: argument k belongs to feed k. The caller sets the shape. */
+/* Adds a feed and its argument, which have the same number. The caller sets the shape. */
 static xla_argument_t *add_feed(selection_t *s, tf_input_t feed, hr_str_t name) {
   xla_argument_t *argument = &s->arguments[s->argument_count++];
   s->feeds[s->signature.feed_count++] = feed;
@@ -138,8 +137,8 @@ static xla_argument_t *add_feed(selection_t *s, tf_input_t feed, hr_str_t name) 
 
 /* --- named inputs and outputs --- */
 
-/* The option for an input: by its name in the signature, or by its tensor.
- * "name" and "name:0" are the same tensor. */
+/* The option --feed of an input, which names its key in the signature or its tensor; "name" and
+ * "name:0" are the same tensor. NULL: there is none. */
 static const char *option_of(const tf_read_options_t *options, const tf_named_tensor_t *input) {
   for (int i = 0; options && i < options->feed_count; i++) {
     const char *text = options->feeds[i];
@@ -152,7 +151,7 @@ static const char *option_of(const tf_read_options_t *options, const tf_named_te
   return NULL;
 }
 
-/* Sizes may be others than those of the signature, as long as the graph takes them. */
+/* Type and rank must be those of the signature; the sizes may differ from its sizes. */
 static hr_status_t check_feed(const tf_named_tensor_t *input, const char *option,
                               const hlo_shape_t *shape) {
   hr_strbuf_t text;
@@ -171,7 +170,8 @@ static hr_status_t check_feed(const tf_named_tensor_t *input, const char *option
   return st;
 }
 
-/* The option's shape wins; else that of the signature, with the type of the node if it has none. */
+/* The shape is that of the option; without one it is that of the signature, whose type, if it has
+ * none, is the node's. */
 static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input,
                                   const tf_read_options_t *options) {
   tf_input_t feed;
@@ -190,7 +190,7 @@ static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input
   return known_shape(s, input->key, dtype, input->rank, input->dims, &argument->shape);
 }
 
-/* Options that name no input of the signature. */
+/* Refuses options that name no input of the signature. */
 static hr_status_t check_options(const tf_read_options_t *options,
                                  const tf_named_signature_t *named) {
   for (int i = 0; options && i < options->feed_count; i++) {
@@ -209,8 +209,9 @@ static void add_fetch(selection_t *s, tf_input_t fetch, hr_str_t name) {
   s->fetch_names[k] = name;
 }
 
-/* The number of nodes bounds feeds, fetches and variables; arguments are feeds and variables. */
-static hr_status_t grow(selection_t *s, int more) {
+/* Allocates the lists. There are at most as many feeds, fetches and variables as nodes and `more`
+ * names; arguments are feeds and variables. */
+static hr_status_t allocate_lists(selection_t *s, int more) {
   s->capacity = s->graph->main.node_count + more;
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->feeds));
   HR_TRY(HR_NEW_ARRAY(s->arena, s->capacity, &s->is_open));
@@ -224,10 +225,10 @@ static hr_status_t grow(selection_t *s, int more) {
   return NULL;
 }
 
-/* tf2xla's rule: all fetches and feeds of the config, in its order. */
+/* All feeds and fetches of a config or signature, in its order, as tf2xla selects them. */
 static hr_status_t select_named(selection_t *s, const tf_named_signature_t *named,
                                 const tf_read_options_t *options) {
-  HR_TRY(grow(s, named->input_count + named->output_count));
+  HR_TRY(allocate_lists(s, named->input_count + named->output_count));
   HR_TRY(check_options(options, named));
   for (int i = 0; i < named->output_count; i++) {
     tf_input_t fetch;
@@ -270,10 +271,10 @@ static hr_status_t mark_needed(const selection_t *s, bool **out_needed) {
   return NULL;
 }
 
-/* Nodes that no other node uses, but for those without a value of interest.
- * Output 0 of each sink is the result. */
+/* Output 0 of each node that no other node uses is a result, except for operations whose value is
+ * of no interest. */
 static hr_status_t fetch_sinks(selection_t *s) {
-  static const char *const dull[] = {"NoOp", "Placeholder", "Const", "Assert"};
+  static const char *const excluded[] = {"NoOp", "Placeholder", "Const", "Assert"};
   const tf_body_t *body = &s->graph->main;
   bool *used;
   HR_TRY(HR_NEW_ARRAY(s->arena, body->node_count, &used));
@@ -282,14 +283,14 @@ static hr_status_t fetch_sinks(selection_t *s) {
       used[body->nodes[i].inputs[k].node] = true;
   for (int i = 0; i < body->node_count; i++) {
     bool is_sink = !used[i];
-    for (size_t k = 0; k < sizeof dull / sizeof *dull; k++)
-      is_sink &= !hr_str_is(body->nodes[i].op, dull[k]);
+    for (size_t k = 0; k < sizeof excluded / sizeof *excluded; k++)
+      is_sink &= !hr_str_is(body->nodes[i].op, excluded[k]);
     if (is_sink) add_fetch(s, (tf_input_t){i, 0}, body->nodes[i].name);
   }
   return s->signature.fetch_count ? NULL : hr_error(HR_INVALID, "the graph computes nothing");
 }
 
-/* The shape of a feed by its option or by its node. The value of a resource _Arg is a variable. */
+/* Sets the shape of a feed, that of its option or of its node. A resource _Arg is a variable. */
 static hr_status_t set_fed_shape(const selection_t *s, const tf_node_t *node, const char *shape,
                                  xla_argument_t *argument) {
   hr_dtype_t dtype = HR_F32;
@@ -312,7 +313,7 @@ static bool is_fed(const selection_t *s, int node) {
   return fed;
 }
 
-/* The order of the options is that of the parameters. */
+/* Adds the feeds of the options; their order is that of the parameters. */
 static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options) {
   for (int i = 0; options && i < options->feed_count; i++) {
     const char *text = options->feeds[i];
@@ -326,7 +327,8 @@ static hr_status_t feed_options(selection_t *s, const tf_read_options_t *options
   return NULL;
 }
 
-/* Placeholders that the fetches need and nobody feeds become feeds, in the order of the nodes. */
+/* Placeholders that the fetches need and no option feeds become feeds, in the order of the nodes.
+ */
 static hr_status_t feed_placeholders(selection_t *s) {
   const tf_body_t *body = &s->graph->main;
   bool *needed;
@@ -339,7 +341,7 @@ static hr_status_t feed_placeholders(selection_t *s) {
   return NULL;
 }
 
-/* _Arg nodes that nobody feeds, by index. */
+/* _Arg nodes that no option feeds become feeds, in the order of their index. */
 static hr_status_t feed_arguments(selection_t *s, const xla_graph_signature_t *found) {
   for (int i = 0; i < found->feed_count; i++) {
     const tf_node_t *node = &s->graph->main.nodes[found->feeds[i].node];
@@ -349,12 +351,12 @@ static hr_status_t feed_arguments(selection_t *s, const xla_graph_signature_t *f
   return NULL;
 }
 
-/* Fetches come first, as placeholders are fed only if a fetch needs them. */
+/* Fetches are selected first, as placeholders become feeds only if a fetch needs them. */
 static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *options) {
   int fetches = options ? options->fetch_count : 0;
   xla_graph_signature_t found;
   HR_TRY(xla_graph_signature(s->arena, s->graph, &found));
-  HR_TRY(grow(s, fetches + (options ? options->feed_count : 0)));
+  HR_TRY(allocate_lists(s, fetches + (options ? options->feed_count : 0)));
   for (int i = 0; i < fetches; i++) {
     hr_str_t name = hr_str_from(options->fetches[i]);
     tf_input_t fetch;
@@ -369,8 +371,8 @@ static hr_status_t select_tensors(selection_t *s, const tf_read_options_t *optio
   return feed_placeholders(s);
 }
 
-/* A Config of tf2xla comes before everything else. A signature that is not asked for by name is
- * not used if fetches name tensors. */
+/* A Config of tf2xla takes precedence over a signature. If options fetch tensors, a signature is
+ * used only if an option names it. */
 hr_status_t tf_select_begin(hr_arena_t *arena, const tf_graph_t *graph,
                             const tf_meta_graph_proto_t *meta, const tf_read_options_t *options,
                             tf_selection_t *out_selection) {
@@ -413,7 +415,7 @@ hr_status_t tf_select_variable(tf_selection_t *s, hr_str_t name, const hlo_shape
   return NULL;
 }
 
-/* Several nodes with one shared_name are the same variable and become one argument. */
+/* Nodes with the same shared_name are one variable, which is one argument. */
 hr_status_t tf_select_variables(tf_selection_t *s) {
   const tf_body_t *body = &s->graph->main;
   bool *needed;

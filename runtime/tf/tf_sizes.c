@@ -133,6 +133,14 @@ static expr_t source_of_element(expr_t x, int64_t *i) {
   return x;
 }
 
+/* The same, also behind conversions between types in which sizes fit. */
+static expr_t source_of_number(expr_t x, int64_t *i) {
+  x = source_of_element(x, i);
+  while (x && (x->op == HLO_CONVERT || x->op == HLO_COPY) && hr_dtype_bytes(x->shape->dtype) >= 4)
+    x = source_of_element(x->operands[0], i);
+  return x;
+}
+
 static bool find_constant(tf_compiler_t *compiler, expr_t x, int64_t i, range_t *out) {
   hlo_value_t *known = NULL;
   hr_status_t st = tf_evaluate(compiler, x, &known);
@@ -192,9 +200,34 @@ static range_t range_of_all(search_t *search, expr_t x) {
   return all;
 }
 
+/* Whether element i of x is the size of a dimension, and element j of y the same size. */
+static bool is_same_size(expr_t x, int64_t i, expr_t y, int64_t j) {
+  x = source_of_number(x, &i);
+  y = source_of_number(y, &j);
+  if (!x || !y || x->op != HLO_GET_DIMENSION_SIZE || y->op != HLO_GET_DIMENSION_SIZE) return false;
+  return x->operands[0] == y->operands[0] && hlo_attr_ints(x, HLO_ATTR_DIMENSIONS).data[0] ==
+                                                 hlo_attr_ints(y, HLO_ATTR_DIMENSIONS).data[0];
+}
+
+/* The number n of which x is (n - size) + size or size + (n - size), as padding to a fixed size is;
+ * NULL: x is none of these. */
+static expr_t completed_number(expr_t x, int64_t i, int64_t *out_element) {
+  for (int k = 0; k < 2 && x->op == HLO_ADD; k++) {
+    int64_t at = i;
+    expr_t rest = source_of_number(x->operands[k], &at);
+    *out_element = at;
+    if (!rest || rest->op != HLO_SUBTRACT) continue;
+    if (is_same_size(rest->operands[1], at, x->operands[1 - k], i)) return rest->operands[0];
+  }
+  return NULL;
+}
+
 /* Element i of an instruction, in row-major order. */
 static range_t range_of_instr(search_t *search, expr_t x, int64_t i) {
   int first = x->op == HLO_SELECT;
+  int64_t element;
+  expr_t number = completed_number(x, i, &element);
+  if (number) return find_range(search, number, element);
   switch (x->op) {
     case HLO_GET_DIMENSION_SIZE:
       return (range_t){0,

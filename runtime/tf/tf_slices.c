@@ -1,4 +1,4 @@
-/* Slices, strided slices and their updates, and padding. */
+/* Slices, strided slices and their updates. */
 #include "tf/tf_lower.h"
 
 /* --- slices --- */
@@ -428,89 +428,4 @@ hr_status_t tf_lower_strided_update(tf_op_t *op) {
   value = tf_broadcast(op->b, value, s.result_rank, s.result);
   HR_TRY(has_gaps ? update_with_gaps(op, &s, &x, value) : update_dense(op, &s, &x, value));
   return resource ? tf_set_variable(op, resource, x) : tf_out(op, 0, x);
-}
-
-/* --- padding --- */
-
-/* Input 1 is [rank, 2]: elements before and after each dimension. */
-static hr_status_t read_paddings(tf_op_t *op, int rank, int64_t *low, int64_t *high) {
-  hr_ints_t paddings;
-  HR_TRY(tf_const_ints(op, 1, &paddings));
-  if (paddings.count != 2 * rank) return tf_error(op, "%ld paddings", (long)paddings.count);
-  for (int d = 0; d < rank; d++) {
-    low[d] = paddings.data[2 * d];
-    high[d] = paddings.data[2 * d + 1];
-  }
-  return NULL;
-}
-
-/* Pad fills with 0; PadV2 (variant 1) with input 2. */
-hr_status_t tf_lower_pad(tf_op_t *op) {
-  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK];
-  expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(read_paddings(op, x->shape->rank, low, high));
-  expr_t fill = op->row->variant ? tf_in(op, 2) : tf_scalar(op->b, 0, x->shape->dtype);
-  return tf_out(op, 0, tf_pad(op->b, x, fill, low, high, NULL));
-}
-
-/* Mirrored edges: REFLECT leaves the edge itself out (*out_skip is 1), SYMMETRIC repeats it. */
-static hr_status_t read_mirror(tf_op_t *op, int rank, int64_t *low, int64_t *high,
-                               int64_t *out_skip) {
-  hr_str_t mode;
-  HR_TRY(tf_attr_str(op->arena, op->node, "mode", "REFLECT", &mode));
-  *out_skip = hr_str_is(mode, "REFLECT") ? 1 : 0;
-  return read_paddings(op, rank, low, high);
-}
-
-hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
-  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
-  expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(read_mirror(op, x->shape->rank, low, high, &skip));
-  for (int64_t d = 0; d < x->shape->rank; d++) {
-    int64_t size = x->shape->dims[d];
-    expr_t parts[3], mirrored;
-    int count = 0;
-    if (low[d] + skip > size || high[d] + skip > size)
-      return tf_error(op, "padding beyond the array");
-    HR_TRY(tf_reverse(op, x, 1, &d, &mirrored));
-    if (low[d])
-      parts[count++] = tf_slice_dim(op->b, mirrored, (int)d, size - skip - low[d], size - skip);
-    parts[count++] = x;
-    if (high[d]) parts[count++] = tf_slice_dim(op->b, mirrored, (int)d, skip, skip + high[d]);
-    x = tf_concat(op->b, count, parts, (int)d);
-    if (!x) return hlo_builder_finish(op->b);
-  }
-  return tf_out(op, 0, x);
-}
-
-/* Gradient of a mirrored edge: the edges are reversed and added to the elements that they
- * mirror. */
-hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
-  int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
-  expr_t x = tf_in(op, 0);
-  if (!x) return hlo_builder_finish(op->b);
-  HR_TRY(read_mirror(op, x->shape->rank, low, high, &skip));
-  for (int64_t d = 0; d < x->shape->rank; d++) {
-    int64_t total = x->shape->dims[d], size = total - low[d] - high[d];
-    if (low[d] < 0 || high[d] < 0 || low[d] + skip > size || high[d] + skip > size)
-      return tf_error(op, "padding beyond the array");
-    expr_t sum = tf_slice_dim(op->b, x, (int)d, low[d], low[d] + size);
-    for (int side = 0; side < 2; side++) {
-      int64_t before[HLO_MAX_RANK] = {0}, after[HLO_MAX_RANK] = {0};
-      int64_t width = side ? high[d] : low[d];
-      int64_t start = side ? total - width : 0;
-      expr_t edge = tf_slice_dim(op->b, x, (int)d, start, start + width);
-      if (!width || !edge) continue;
-      HR_TRY(tf_reverse(op, edge, 1, &d, &edge));
-      before[d] = side ? size - skip - width : skip;
-      after[d] = size - width - before[d];
-      edge = tf_pad(op->b, edge, tf_scalar(op->b, 0, x->shape->dtype), before, after, NULL);
-      sum = e_add(op->b, sum, edge);
-    }
-    x = sum;
-    if (!x) return hlo_builder_finish(op->b);
-  }
-  return tf_out(op, 0, x);
 }

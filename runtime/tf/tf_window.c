@@ -83,7 +83,7 @@ hr_status_t tf_window_make(tf_op_t *op, const layout_t *layout, const int64_t *i
 
 /* The kernel is [spatial.., in / groups, out] in every data format; `groups` cuts the channels. */
 static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t x, expr_t kernel,
-                                     const hlo_window_dim_t *dims, int64_t groups) {
+                                     const hlo_window_dim_t *dims, int64_t groups, expr_t *out) {
   hlo_window_t *window;
   hlo_dim_labels_t *labels;
   void *copy;
@@ -114,7 +114,8 @@ static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t
                         {.key = HLO_ATTR_DIM_LABELS, .labels = labels},
                         hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT, groups)};
   expr_t operands[] = {x, kernel};
-  return tf_out(op, 0, hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL));
+  *out = hlo_build(op->b, HLO_CONVOLUTION, NULL, 2, operands, 3, attrs, 0, NULL);
+  return NULL;
 }
 
 /* Conv2D, Conv3D and DepthwiseConv2dNative(input, filter). Variant 1: depthwise; the kernel [h, w,
@@ -122,26 +123,33 @@ static hr_status_t build_convolution(tf_op_t *op, const layout_t *layout, expr_t
  * grouped convolution. */
 hr_status_t tf_lower_convolution(tf_op_t *op) {
   layout_t layout;
+  tf_placement_t place;
   hlo_window_dim_t dims[HLO_MAX_RANK];
-  expr_t x = tf_in(op, 0), kernel = tf_in(op, 1);
+  expr_t x = tf_in(op, 0), kernel = tf_in(op, 1), y;
   if (!x || !kernel) return hlo_builder_finish(op->b);
+  tf_sizes_t size = tf_sizes_of(op->b, x);
   HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
   if (kernel->shape->rank != layout.rank) return tf_error(op, "a kernel of another rank");
   HR_TRY(tf_window_make(op, &layout, x->shape->dims, kernel->shape->dims, dims));
   int count = layout.spatial_count;
   int64_t features = x->shape->dims[layout.feature];
-  int64_t in = kernel->shape->dims[count];
+  int64_t in = kernel->shape->dims[count], groups = in ? features / in : 0;
   if (op->row->variant) {
     int64_t sizes[HLO_MAX_RANK];
     for (int s = 0; s < count; s++) sizes[s] = kernel->shape->dims[s];
     sizes[count] = 1;
     sizes[count + 1] = in * kernel->shape->dims[count + 1];
-    return build_convolution(op, &layout, x, tf_reshape(op->b, kernel, layout.rank, sizes), dims,
-                             features);
-  }
-  if (!in || features % in)
+    kernel = tf_reshape(op->b, kernel, layout.rank, sizes);
+    groups = features;
+  } else if (!in || features % in) {
     return tf_error(op, "%ld features in groups of %ld", (long)features, (long)in);
-  return build_convolution(op, &layout, x, kernel, dims, features / in);
+  }
+  HR_TRY(tf_placement_begin(op, &size, &place));
+  for (int s = 0; s < count; s++) tf_place_window(op->b, &place, (int)layout.spatial[s], &dims[s]);
+  x = tf_place(op->b, &place, x, tf_scalar(op->b, 0, x->shape->dtype));
+  HR_TRY(build_convolution(op, &layout, x, kernel, dims, groups, &y));
+  place.sizes.exprs[layout.feature] = NULL;
+  return tf_out(op, 0, tf_place_results(op->b, &place, y));
 }
 
 /* --- pooling --- */
@@ -184,18 +192,24 @@ hr_status_t tf_window_pool(tf_op_t *op, const layout_t *layout, const int64_t *i
 hr_status_t tf_lower_pool(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   layout_t layout;
+  tf_placement_t place;
   hlo_window_dim_t dims[HLO_MAX_RANK];
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
+  tf_sizes_t sizes = tf_sizes_of(b, x);
   HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
   HR_TRY(tf_window_pool(op, &layout, x->shape->dims, op->input_count > 1 ? 1 : -1, dims));
+  HR_TRY(tf_placement_begin(op, &sizes, &place));
+  for (int d = 0; d < layout.rank; d++) tf_place_window(b, &place, d, &dims[d]);
   hlo_opcode_t scalar_op = (hlo_opcode_t)op->row->variant;
   hr_dtype_t dtype = x->shape->dtype;
-  expr_t result = tf_reduce_window(op, scalar_op, x, tf_identity_value(b, scalar_op, dtype), dims);
+  expr_t start = tf_identity_value(b, scalar_op, dtype), ones = hlo_build_number_like(b, 1, x);
+  expr_t result = tf_reduce_window(op, scalar_op, tf_place(b, &place, x, start), start, dims);
+  result = tf_place_results(b, &place, result);
   if (scalar_op == HLO_MAXIMUM || !result) return tf_out(op, 0, result);
-  expr_t ones = hlo_build_number_like(b, 1, x);
+  ones = tf_place(b, &place, ones, tf_scalar(b, 0, dtype));
   expr_t counts = tf_reduce_window(op, HLO_ADD, ones, tf_scalar(b, 0, dtype), dims);
-  return tf_out(op, 0, e_div(b, result, counts));
+  return tf_out(op, 0, e_div(b, result, tf_place_results(b, &place, counts)));
 }
 
 /* MaxPoolGrad. Gradient of max pooling: the first maximum of each window gets its gradient. Inputs:
@@ -203,6 +217,7 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
  * and adds the gradients of overlapping windows. y is not needed. */
 hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   layout_t layout;
+  tf_placement_t place;
   hlo_window_dim_t dims[HLO_MAX_RANK];
   hlo_window_t *window;
   void *copy;
@@ -210,8 +225,15 @@ hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   expr_t x = tf_in(op, 0), dy = tf_in(op, 2);
   if (!x || !dy) return hlo_builder_finish(op->b);
   hr_dtype_t dtype = x->shape->dtype;
+  tf_sizes_t sizes = tf_sizes_of(op->b, x);
   HR_TRY(tf_window_layout(op, x->shape->rank, &layout));
   HR_TRY(tf_window_pool(op, &layout, x->shape->dims, op->input_count > 3 ? 3 : -1, dims));
+  HR_TRY(tf_placement_begin(op, &sizes, &place));
+  for (int d = 0; d < layout.rank; d++) tf_place_window(op->b, &place, d, &dims[d]);
+  expr_t zero = tf_scalar(op->b, 0, dtype);
+  x = tf_place(op->b, &place, x, tf_identity_value(op->b, HLO_MAXIMUM, dtype));
+  if (place.has_moved) dy = tf_fill_all(op->b, dy, zero);
+  if (!x || !dy) return hlo_builder_finish(op->b);
   HR_TRY(HR_NEW(op->arena, &window));
   HR_TRY(hr_arena_copy(op->arena, dims, (size_t)layout.rank * sizeof *dims, &copy));
   *window = (hlo_window_t){layout.rank, copy};
@@ -223,8 +245,9 @@ hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
                         hlo_attr_of_called(HLO_ATTR_SELECT, 1),
                         hlo_attr_of_called(HLO_ATTR_SCATTER, 1)};
-  expr_t operands[] = {x, dy, tf_scalar(op->b, 0, dtype)};
+  expr_t operands[] = {x, dy, zero};
   if (!called[1]) return hlo_builder_finish(op->b);
-  return tf_out(op, 0,
-                hlo_build(op->b, HLO_SELECT_AND_SCATTER, NULL, 3, operands, 3, attrs, 2, called));
+  expr_t dx = hlo_build(op->b, HLO_SELECT_AND_SCATTER, NULL, 3, operands, 3, attrs, 2, called);
+  if (!place.has_moved) return tf_out(op, 0, dx);
+  return tf_out(op, 0, tf_cut_to_sizes(op->b, tf_place_back(op->b, &place, dx), &sizes));
 }

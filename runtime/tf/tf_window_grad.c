@@ -94,35 +94,31 @@ static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t ker
   return tf_reshape(b, tf_transpose(b, tf_reshape(b, kernel, n + 3, split), order), n + 2, joined);
 }
 
-/* Sizes of an array whose batch size alone may depend on data. */
-static hr_status_t sizes_of_input(tf_op_t *op, int k, tf_sizes_t *out_sizes) {
-  HR_TRY(tf_sizes_in(op, k, out_sizes));
-  for (int d = 1; d < out_sizes->rank; d++)
-    if (out_sizes->exprs[d]) return tf_unsupported(op, "sizes of windows that depend on data");
-  return NULL;
-}
-
 static bool is_dynamic(expr_t x, int d) { return x->shape->dynamic && x->shape->dynamic[d]; }
 
-/* Zeros behind the elements of an array whose spatial sizes depend on data change no gradient where
- * the padding in front does not depend on the size: where there is none, and where it is the same
- * by a stride of 1. */
-static hr_status_t fill_spatial(tf_op_t *op, const conv_grad_t *g, expr_t *x) {
-  hr_str_t padding;
-  HR_TRY(tf_attr_str(op->arena, op->node, "padding", "", &padding));
+/* An array with dynamic spatial dimensions becomes a static one: zeros behind its elements change
+ * no gradient. */
+static expr_t fill_spatial(hlo_builder_t *b, const tf_layout_t *layout, expr_t x) {
+  for (int s = 0; x && s < layout->spatial_count; s++)
+    if (is_dynamic(x, (int)layout->spatial[s]))
+      x = tf_fill_all(b, x, tf_scalar(b, 0, x->shape->dtype));
+  return x;
+}
+
+/* Finds where the windows lie on an input of these sizes; moved dimensions get their new sizes. */
+static hr_status_t place_windows(tf_op_t *op, conv_grad_t *g, const tf_sizes_t *sizes,
+                                 tf_placement_t *place) {
+  HR_TRY(tf_placement_begin(op, sizes, place));
   for (int s = 0; s < g->count; s++) {
-    int d = g->layout.spatial[s];
-    if (!is_dynamic(*x, d)) continue;
-    if (g->window[s].stride != 1 && hr_str_is(padding, "SAME"))
-      return tf_unsupported(op, "windows with strides in sizes that depend on data");
-    *x = tf_fill_dynamic(op, *x, d, tf_scalar(op->b, 0, (*x)->shape->dtype));
-    if (!*x) return hlo_builder_finish(op->b);
+    int d = (int)g->layout.spatial[s];
+    tf_place_window(op->b, place, d, &g->window[s]);
+    if (place->low[d]) g->input[d] = place->length[d];
   }
-  return NULL;
+  return hlo_builder_finish(op->b);
 }
 
 /* The sizes of the input, if filling has made them static. */
-static expr_t cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
+expr_t tf_cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
   for (int d = 0; x && d < x->shape->rank && sizes->rank == x->shape->rank; d++)
     if (sizes->exprs[d] && !is_dynamic(x, d)) x = tf_set_size(b, x, d, sizes->exprs[d]);
   return x;
@@ -134,6 +130,7 @@ static expr_t cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) 
 hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   conv_grad_t g;
   tf_sizes_t sizes;
+  tf_placement_t place;
   int64_t dims[HLO_MAX_RANK];
   hlo_window_dim_t window[HLO_MAX_RANK];
   hlo_dim_labels_t labels;
@@ -152,7 +149,9 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
     dims[g.layout.spatial[s]] = sizes.dims[at++];
   if (sizes.rank != rank) dims[g.layout.feature] = kernel->shape->dims[rank - 2];
   HR_TRY(begin(op, rank, dims, kernel->shape->dims, &g));
-  HR_TRY(fill_spatial(op, &g, &dy));
+  HR_TRY(place_windows(op, &g, &sizes, &place));
+  dy = fill_spatial(op->b, &g.layout, dy);
+  if (!dy) return hlo_builder_finish(op->b);
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
     /* With reach = (size - 1) dilation, the padding in front is reach - pad_low. The base
@@ -178,7 +177,7 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   labels.out_spatial = labels.lhs_spatial;
   kernel = exchange_groups(op->b, &g, tf_reshape(op->b, kernel, rank, g.kernel));
   HR_TRY(convolve(op, &g, dy, kernel, window, &labels, HLO_ATTR_FEATURE_GROUP_COUNT, &dx));
-  return tf_out(op, 0, cut_to_sizes(op->b, dx, &sizes));
+  return tf_out(op, 0, tf_cut_to_sizes(op->b, tf_place_back(op->b, &place, dx), &sizes));
 }
 
 /* Conv2DBackpropFilter and its like. Inputs: input, sizes of the kernel, dy. Stride and dilation
@@ -186,6 +185,7 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
  * keeps the groups apart. */
 hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   conv_grad_t g;
+  tf_placement_t place;
   hr_ints_t sizes;
   hlo_window_dim_t window[HLO_MAX_RANK];
   hlo_dim_labels_t labels;
@@ -196,8 +196,12 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   if (dy->shape->rank != rank || sizes.count != rank)
     return tf_error(op, "the sizes of the kernel do not fit %d dimensions", rank);
   HR_TRY(begin(op, rank, x->shape->dims, sizes.data, &g));
-  HR_TRY(fill_spatial(op, &g, &x));
-  HR_TRY(fill_spatial(op, &g, &dy));
+  tf_sizes_t input = tf_sizes_of(op->b, x);
+  HR_TRY(place_windows(op, &g, &input, &place));
+  x = tf_place(op->b, &place, fill_spatial(op->b, &g.layout, x),
+               tf_scalar(op->b, 0, x->shape->dtype));
+  dy = fill_spatial(op->b, &g.layout, dy);
+  if (!x || !dy) return hlo_builder_finish(op->b);
   for (int s = 0; s < g.count; s++) {
     hlo_window_dim_t w = g.window[s];
     int64_t d = g.layout.spatial[s];
@@ -232,27 +236,36 @@ hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_layout_t layout;
   tf_sizes_t sizes;
+  tf_placement_t place;
   hlo_window_dim_t dims[HLO_MAX_RANK];
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];
   expr_t dy = tf_in(op, 1);
-  HR_TRY(sizes_of_input(op, 0, &sizes));
+  HR_TRY(tf_sizes_in(op, 0, &sizes));
   if (!dy) return hlo_builder_finish(b);
   int rank = dy->shape->rank;
   hr_dtype_t dtype = dy->shape->dtype;
   if (sizes.rank != rank) return tf_error(op, "%ld sizes", (long)sizes.rank);
   HR_TRY(tf_window_layout(op, rank, &layout));
   HR_TRY(tf_window_pool(op, &layout, sizes.dims, -1, dims));
+  HR_TRY(tf_placement_begin(op, &sizes, &place));
+  for (int d = 0; d < rank; d++) tf_place_window(b, &place, d, &dims[d]);
   expr_t zero = tf_scalar(b, 0, dtype);
   expr_t ones = tf_broadcast_sized(b, tf_scalar(b, 1, dtype), &sizes);
-  expr_t shared = e_div(b, dy, tf_reduce_window(op, HLO_ADD, ones, zero, dims));
+  ones = tf_place(b, &place, fill_spatial(b, &layout, ones), zero);
+  dy = fill_spatial(b, &layout, dy);
+  expr_t counts = ones ? tf_reduce_window(op, HLO_ADD, ones, zero, dims) : NULL;
+  if (!counts || !dy) return hlo_builder_finish(b);
+  expr_t shared = e_div(b, dy, e_max(b, counts, e_number(b, 1, counts)));
   for (int d = 0; d < rank; d++) {
     int64_t wide = (dy->shape->dims[d] - 1) * dims[d].stride + 1;
+    int64_t size = place.low[d] ? place.length[d] : sizes.dims[d];
     low[d] = dims[d].size - 1 - dims[d].pad_low;
-    high[d] = sizes.dims[d] + dims[d].size - 1 - wide - low[d];
+    high[d] = size + dims[d].size - 1 - wide - low[d];
     gaps[d] = dims[d].stride - 1;
     dims[d] = (hlo_window_dim_t){
         .size = dims[d].size, .stride = 1, .base_dilation = 1, .window_dilation = 1};
   }
   expr_t spread = tf_pad(b, shared, zero, low, high, gaps);
-  return tf_out(op, 0, tf_reduce_window(op, HLO_ADD, spread, zero, dims));
+  expr_t dx = tf_place_back(b, &place, tf_reduce_window(op, HLO_ADD, spread, zero, dims));
+  return tf_out(op, 0, tf_cut_to_sizes(b, dx, &sizes));
 }

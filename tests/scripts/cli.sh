@@ -296,6 +296,10 @@ expect_text "one array for two" "say of which parameter"
 for file in short wrong text minus large; do
   expect_exit "$file.safetensors" 3 "$hlorun" --input $file.safetensors twice.hlo
 done
+header='{"out00":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}'
+{ printf "\\x$(printf %02x ${#header})"'\0\0\0\0\0\0\0%s' "$header" && head -c 12 /dev/zero; } >zeros.safetensors
+expect_exit "--expect with another name" 2 "$hlorun" --input named.npz --expect zeros.safetensors twice.hlo
+expect_text "--expect with another name" "has out00, want out0"
 for form in npz safetensors; do
   expect_exit "--output .$form" 0 "$hlorun" --input named.npz --output form.$form twice.hlo
   expect_exit "--expect .$form" 0 "$hlorun" --input named.npz --expect form.$form twice.hlo

@@ -27,7 +27,8 @@ CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops
                                       "sizes_in_normalisations", "sizes_that_are_cut_again",
                                       "sizes_of_matrices", "sizes_in_loops",
                                       "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",
-                                      "limits_that_meet", "einsum_diagonals", "convolutions_along_sizes")}
+                                      "limits_that_meet", "einsum_diagonals", "convolutions_along_sizes",
+                                      "strided_windows_along_sizes", "paddings_by_sizes")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

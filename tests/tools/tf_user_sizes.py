@@ -162,3 +162,31 @@ def convolutions_along_sizes(x, _):
     ]
     kernels = [kernel, kernel, kernel, square]
     return [tf.gradients(loss, [x, k]) for loss, k in zip(losses, kernels)]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def strided_windows_along_sizes(x, _):
+    """SAME padding with strides: elements in front follow from the actual size, here 4 and 3."""
+    kernel = tf.reshape(tf.range(48.0) / 40, [3, 4, 4])
+    square = tf.reshape(tf.range(36.0) / 30, [3, 3, 4, 1])
+    results = []
+    for y in (x[None], x[None, 1:]):
+        windows = [tf.nn.conv1d(y, kernel, stride, "SAME") for stride in (2, 3)]
+        windows += [pool(y, 3, 2, padding) for pool in (tf.nn.avg_pool1d, tf.nn.max_pool1d) for padding in ("SAME", "VALID")]
+        windows.append(tf.nn.depthwise_conv2d(tf.stack([y, y * y], 2), square, [1, 2, 2, 1], "SAME"))
+        results.append(windows)
+        results += [tf.gradients(tf.sin(z), [x, kernel, square][: 3 if k == 6 else 2]) for k, z in enumerate(windows)]
+    return [r for r in tf.nest.flatten(results) if r is not None]
+
+
+@graph(f32(6, 4), MASK, NUMBERS)
+@rows
+def paddings_by_sizes(x, i):
+    """Padding to a fixed size, in front, and by as much as the data say."""
+    n = tf.shape(x)[0]
+    fixed = tf.pad(x, [[0, 8 - n], [1, 0]], constant_values=-1.0)
+    middle = tf.pad(x, [[1, tf.maximum(0, 5 - n)], [0, 0]])
+    losses = tf.gradients([tf.sin(fixed), tf.square(middle)], x)
+    front = tf.pad(x, [[7 - n, 0], [0, 0]])
+    return [tf.stack([fixed, 2 * fixed]), middle, losses, front, tf.pad(i, [[n, n]]), tf.pad(tf.transpose(x), [[0, 1], [0, 6 - n]])]
