@@ -7,7 +7,8 @@
  * rows through all matrices: it gets addresses of arrays that begin so far before the tile. Every
  * element is computed as by the steps one after the other; sums over rows are added up tile by
  * tile. Tiles have a size that does not depend on the number of workers, and so have the results.
- * Cost: operands are packed once for each tile. */
+ * Cost: a worker packs what is multiplied by tiles once for those of a matrix that follow each
+ * other, and everything else for each tile. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -27,6 +28,7 @@ typedef struct tiled_tile {
   int worker;
   int64_t matrix, row, rows; /* rows [row, row + rows) of the matrix */
   int64_t first;             /* number of its first row among those of all matrices */
+  bool is_first;             /* the worker computed no tile of this matrix just before */
 } tiled_tile_t;
 
 /* Address of row 0 of all matrices; only the rows of this tile may be there. Tiles lie to cache
@@ -97,6 +99,13 @@ static void take_tile_as_b(gemm_job_t *job, const void *tile, int64_t row, int64
   job->b_cols = NULL;
 }
 
+/* Packs what the tiles of this matrix are multiplied by, unless the tile before was of the same. */
+static void take_packed_b(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  char *packed = tile->memory + step->packed_at;
+  if (tile->is_first) gemm_pack(job, packed);
+  job->packed_b = packed;
+}
+
 static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
   const tiled_plan_t *plan = tile->run->plan;
   int64_t bytes = step->problem->types.element_bytes;
@@ -137,6 +146,7 @@ static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
   int64_t before = tile->matrix * step->problem->m * step->problem->n + skipped;
   job.c = array_of(tile, step->out[0]) + before * bytes;
   hr_fp_mode_t mode = hr_fp_mode_flush();
+  if (step->packs_once) take_packed_b(tile, step, &job);
   gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
   hr_fp_mode_set(mode);
 }
@@ -148,6 +158,10 @@ static void run_tile(const tiled_tile_t *tile) {
       run_rows(tile, &plan->steps[i]);
     else
       run_product(tile, &plan->steps[i]);
+}
+
+static char *worker_memory(const tiled_run_t *run, int worker) {
+  return (char *)run->env->scratch + (size_t)worker * run->plan->worker_bytes;
 }
 
 /* Tiles [begin, end), or, where there are sums over rows, the tiles of these matrices. */
@@ -164,7 +178,10 @@ static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
     tile.row = i % blocks * plan->block_rows;
     tile.rows = hr_min(plan->block_rows, plan->rows - tile.row);
     tile.first = tile.matrix * plan->rows + tile.row;
-    tile.memory = (char *)run->env->scratch + (size_t)worker * plan->worker_bytes;
+    tile.memory = worker_memory(run, worker);
+    int64_t *packed_matrix = (int64_t *)(tile.memory + plan->packed_matrix_at);
+    tile.is_first = *packed_matrix != tile.matrix;
+    *packed_matrix = tile.matrix;
     run_tile(&tile);
   }
 }
@@ -175,6 +192,8 @@ static hr_status_t run_tiled_products(const op_native_run_t *env, const void *op
   tiled_run_t run = {plan, env, in, out};
   int64_t blocks = hr_div_ceil(plan->rows, plan->block_rows);
   int64_t tasks = plan->matrices * (plan->sums ? 1 : blocks);
+  for (int w = 0; w < plan->workers; w++)
+    *(int64_t *)(worker_memory(&run, w) + plan->packed_matrix_at) = -1;
   hr_workers_for(native_workers(env, plan->workers), tasks, 1, run_tiles, &run);
   return NULL;
 }

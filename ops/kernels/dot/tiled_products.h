@@ -35,6 +35,8 @@ typedef struct tiled_step {
   const tiled_value_t **in, **out;
   const dot_problem_t *problem; /* products */
   gemm_job_t job;               /* products: sizes and strides for a whole matrix */
+  bool packs_once;              /* products: b serves several tiles, and is packed at packed_at */
+  size_t packed_at;             /* offset of packed b in a worker's memory */
   const void *rows_plan;        /* ROWS */
   const op_native_consumer_t *rows;
   size_t scratch_at, pointers_at; /* ROWS: offsets in a worker's memory */
@@ -47,6 +49,7 @@ typedef struct tiled_plan {
   int workers, step_count;
   tiled_step_t *steps;
   size_t space_at, worker_bytes; /* offset of packed operands; memory of each worker in total */
+  size_t packed_matrix_at; /* offset of the number of the matrix whose b a worker has packed; -1 */
 } tiled_plan_t;
 
 /* Signature of op_native_t.prepare. */

@@ -244,11 +244,25 @@ static size_t space_bytes(const tiled_plan_t *plan, const tiled_step_t *step) {
   return gemm_space_bytes(&job);
 }
 
+/* Reserves memory for operands that all tiles of a matrix multiply by: they are packed for the
+ * first of them. */
+static void plan_packed(tiled_plan_t *plan) {
+  plan->packed_matrix_at = scratch_reserve(&plan->worker_bytes, sizeof(int64_t));
+  if (plan->rows <= plan->block_rows) return;
+  for (int i = 0; i < plan->step_count; i++) {
+    tiled_step_t *step = &plan->steps[i];
+    step->packs_once = step->kind == TILED_PRODUCT || step->kind == TILED_LEFT;
+    if (step->packs_once)
+      step->packed_at = scratch_reserve(&plan->worker_bytes, gemm_packed_bytes(&step->job));
+  }
+}
+
 /* Lays out a worker's memory: packed operands, tiles, and for generated code its own memory and
  * the addresses of its arrays. */
 static void plan_memory(tiled_planner_t *p, const size_t *scratch_bytes) {
   tiled_plan_t *plan = p->plan;
   size_t space = 0;
+  plan_packed(plan);
   for (int i = 0; i < plan->step_count; i++)
     if (plan->steps[i].kind != TILED_ROWS)
       space = hr_max(space, space_bytes(plan, &plan->steps[i]));
