@@ -229,6 +229,21 @@ ENTRY main {
 PROGRAM
 sends "a copied tuple" "0 collectives" 'in0=d;out0=d'
 
+# Operands without elements change nothing of a concatenation.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @empty {
+  func.func @main(%x: tensor<16x6xf32>) -> (tensor<16x6xf32>, tensor<32x6xf32>) {
+    %0 = stablehlo.slice %x [0:0, 0:6] : (tensor<16x6xf32>) -> tensor<0x6xf32>
+    %1 = stablehlo.concatenate %0, %x, dim = 0 : (tensor<0x6xf32>, tensor<16x6xf32>) -> tensor<16x6xf32>
+    %2 = stablehlo.concatenate %x, %0, %1, dim = 0 : (tensor<16x6xf32>, tensor<0x6xf32>, tensor<16x6xf32>) -> tensor<32x6xf32>
+    return %1, %2 : tensor<16x6xf32>, tensor<32x6xf32>
+  }
+}
+PROGRAM
+sends "a concatenation of one array" "0 collectives" 'in0=-,m'
+sed -i 's/%1, %2 :.*/%1, %1 : tensor<16x6xf32>, tensor<16x6xf32>/; s/tensor<32x6xf32>) {/tensor<16x6xf32>) {/' "$work/few.mlir"
+sends "a concatenation of one array by rows" "0 collectives" 'in0=d'
+
 # Arrays of a tuple that is laid out anew by a call's caller are cut one by one.
 cat >"$work/few.mlir" <<'PROGRAM'
 HloModule laid

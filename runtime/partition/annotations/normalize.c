@@ -187,6 +187,22 @@ static hr_status_t drop_marker(pass_rewrite_t *rewrite, hlo_instr_t *instr, void
                                                   : NULL;
 }
 
+/* Removes operands without elements from a concatenation: no factor would go through it. One that
+ * is left alone takes its place, unless the concatenation has a sharding of its own. */
+static hr_status_t drop_empty_operands(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  int count = 0;
+  (void)context;
+  if (instr->op != HLO_CONCATENATE || hlo_shape_elements(instr->shape) == 0) return NULL;
+  for (int k = 0; k < instr->operand_count; k++)
+    if (hlo_shape_elements(instr->operands[k]->shape))
+      instr->operands[count++] = instr->operands[k];
+  bool is_cut = instr->extra && (instr->extra->sharding || instr->extra->frontend_attributes.count);
+  bool is_copy = count == 1 && count < instr->operand_count && !is_cut &&
+                 hlo_shape_equal(instr->operands[0]->shape, instr->shape);
+  instr->operand_count = count;
+  return is_copy ? pass_replace(rewrite, instr, instr->operands[0]) : NULL;
+}
+
 /* The operand that an element of a tuple instruction stands for; else the value itself. */
 static hlo_instr_t *see_through(hlo_instr_t *value) {
   while (value && value->op == HLO_GET_TUPLE_ELEMENT && value->operands[0]->op == HLO_TUPLE)
@@ -381,10 +397,10 @@ static hr_status_t normalize_bodies(normalizer_t *normalizer) {
   for (size_t c = 0; c < module->computations.count; c++)
     normalizer->budget += 4 * (int64_t)module->computations.data[c]->instrs.count;
   for (size_t c = 0; c < module->computations.count; c++) {
-    if (control[c])
-      HR_TRY(split_constants(normalizer, module->computations.data[c]));
-    else
-      HR_TRY(pass_rewrite_each(module->computations.data[c], drop_marker, NULL, &changed));
+    hlo_computation_t *computation = module->computations.data[c];
+    pass_visit_fn visit = control[c] ? drop_empty_operands : drop_marker;
+    HR_TRY(pass_rewrite_each(computation, visit, NULL, &changed));
+    if (control[c]) HR_TRY(split_constants(normalizer, computation));
   }
   return NULL;
 }
