@@ -27,7 +27,7 @@ static int64_t place_at(const spmd_mesh_source_t *source, const int64_t *places,
  * devices in order has the parts (x, stride 6, size 2), (x, 3, 2), (y, 1, 3). is_regular checks the
  * other steps. */
 static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
-                       spmd_pieces_t *pieces) {
+                       spmd_axis_pieces_t *pieces) {
   int64_t rest = source->device_count, first = place_at(source, places, 0);
   pieces->count = 0;
   for (int a = 0; a < source->axis_count; a++)
@@ -36,13 +36,13 @@ static void split_axes(const spmd_mesh_source_t *source, const int64_t *places,
       left /= prime;
       rest /= prime;
       pieces->items[pieces->count++] =
-          (spmd_piece_t){a, place_at(source, places, rest) - first, prime};
+          (spmd_axis_piece_t){a, place_at(source, places, rest) - first, prime};
     }
 }
 
 /* True if each device number is the sum of its coordinates times the strides. */
 static bool is_regular(const spmd_mesh_source_t *source, const int64_t *places,
-                       const spmd_pieces_t *pieces) {
+                       const spmd_axis_pieces_t *pieces) {
   for (int64_t p = 0; p < source->device_count; p++) {
     int64_t device = 0, rest = p;
     for (int i = pieces->count; i-- > 0;) {
@@ -55,11 +55,11 @@ static bool is_regular(const spmd_mesh_source_t *source, const int64_t *places,
 }
 
 /* Joins parts of one axis that continue each other: (x, 6, 2), (x, 3, 2) is (x, 3, 4). */
-static void merge_pieces(spmd_pieces_t *pieces) {
+static void merge_pieces(spmd_axis_pieces_t *pieces) {
   int count = 0;
   for (int i = 0; i < pieces->count; i++) {
-    spmd_piece_t piece = pieces->items[i];
-    spmd_piece_t *last = count ? &pieces->items[count - 1] : NULL;
+    spmd_axis_piece_t piece = pieces->items[i];
+    spmd_axis_piece_t *last = count ? &pieces->items[count - 1] : NULL;
     if (last && last->axis == piece.axis && last->stride == piece.stride * piece.size) {
       last->size *= piece.size;
       last->stride = piece.stride;
@@ -85,8 +85,8 @@ static bool add_cut(spmd_cuts_t *cuts, int64_t cut) {
   return true;
 }
 
-bool spmd_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
-                    spmd_pieces_t *pieces) {
+bool spmd_axis_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
+                         spmd_axis_pieces_t *pieces) {
   split_axes(source, places, pieces);
   if (!is_regular(source, places, pieces)) return false;
   merge_pieces(pieces);
@@ -96,8 +96,8 @@ bool spmd_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
 /* Adds the cuts of a source; all or none of them. */
 static bool add_cuts(const spmd_mesh_source_t *source, const int64_t *places, spmd_cuts_t *cuts) {
   spmd_cuts_t with = *cuts;
-  spmd_pieces_t pieces;
-  bool fits = spmd_pieces_of(source, places, &pieces);
+  spmd_axis_pieces_t pieces;
+  bool fits = spmd_axis_pieces_of(source, places, &pieces);
   for (int k = 0; k < pieces.count && fits; k++)
     fits = add_cut(&with, pieces.items[k].stride) &&
            add_cut(&with, pieces.items[k].stride * pieces.items[k].size);

@@ -8,15 +8,15 @@
 #define SPMD_MAX_PIECES 64 /* most prime factors of all axes of one mesh; sizes are below 2^20 */
 
 /* A part of an axis and its stride in device numbers. */
-typedef struct spmd_piece {
+typedef struct spmd_axis_piece {
   int axis;
   int64_t stride, size;
-} spmd_piece_t;
+} spmd_axis_piece_t;
 
-typedef struct spmd_pieces {
+typedef struct spmd_axis_pieces {
   int count;
-  spmd_piece_t items[SPMD_MAX_PIECES]; /* the major first */
-} spmd_pieces_t;
+  spmd_axis_piece_t items[SPMD_MAX_PIECES]; /* the major first */
+} spmd_axis_pieces_t;
 
 /* Bounds of ranges. Each two neighbours bound an axis of the common mesh. */
 typedef struct spmd_cuts {
@@ -29,8 +29,8 @@ int64_t spmd_smallest_prime(int64_t n);
 int64_t spmd_source_device(const spmd_mesh_source_t *source, int64_t position);
 /* The axes of a source as ranges of places, the major first. `places`: by device, its position in
  * the common order; NULL: the device number. False if some axis has no constant stride. */
-bool spmd_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
-                    spmd_pieces_t *out_pieces);
+bool spmd_axis_pieces_of(const spmd_mesh_source_t *source, const int64_t *places,
+                         spmd_axis_pieces_t *out_pieces);
 /* Collects the cuts of all sources that fit together; marks the others as foreign and returns their
  * number. */
 int spmd_collect_cuts(const spmd_meshes_t *meshes, int64_t devices, const int64_t *places,

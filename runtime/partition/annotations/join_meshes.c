@@ -24,14 +24,14 @@
 /* Name of the first axis that covers exactly [low, high). */
 static hr_status_t name_of(const spmd_meshes_t *meshes, const int64_t *places, int64_t low,
                            int64_t high, int number, hr_str_t *out_name) {
-  spmd_pieces_t pieces;
+  spmd_axis_pieces_t pieces;
   const char *text;
   for (size_t i = 0; i < meshes->sources.count; i++) {
     const spmd_mesh_source_t *source = &meshes->sources.data[i];
     if (source->device_count < 2 || !source->axis_names || source->is_foreign) continue;
-    spmd_pieces_of(source, places, &pieces);
+    spmd_axis_pieces_of(source, places, &pieces);
     for (int k = 0; k < pieces.count; k++) {
-      spmd_piece_t piece = pieces.items[k];
+      spmd_axis_piece_t piece = pieces.items[k];
       if (piece.stride == low && piece.stride * piece.size == high &&
           source->axis_sizes[piece.axis] == piece.size) {
         *out_name = source->axis_names[piece.axis];
@@ -84,8 +84,8 @@ static hr_status_t make_mesh(const spmd_meshes_t *meshes, const int64_t *ids, co
 }
 
 /* The axes of the mesh that a piece covers, the major first. */
-static hr_status_t image_of_piece(hr_arena_t *arena, const spmd_cuts_t *cuts, spmd_piece_t piece,
-                                  spmd_axes_t *image) {
+static hr_status_t image_of_piece(hr_arena_t *arena, const spmd_cuts_t *cuts,
+                                  spmd_axis_piece_t piece, spmd_axes_t *image) {
   for (int i = cuts->count - 1; i > 0; i--) {
     int64_t low = cuts->items[i - 1], high = cuts->items[i];
     spmd_axis_t *axis;
@@ -123,12 +123,12 @@ static hr_status_t find_image(const spmd_meshes_t *meshes, const spmd_mesh_t *me
                               const int64_t *places, const spmd_cuts_t *cuts,
                               const spmd_mesh_source_t *source, spmd_axes_t *images) {
   int64_t taken[SPMD_MAX_AXES];
-  spmd_pieces_t pieces;
+  spmd_axis_pieces_t pieces;
   for (int a = 0; a < mesh->axis_count; a++) taken[a] = 1;
   for (int a = 0; a < source->axis_count && source->is_foreign; a++)
     HR_TRY(image_of_foreign(meshes->arena, mesh, source->axis_sizes[a], taken, &images[a]));
   if (source->is_foreign) return NULL;
-  spmd_pieces_of(source, places, &pieces);
+  spmd_axis_pieces_of(source, places, &pieces);
   for (int k = 0; k < pieces.count; k++)
     HR_TRY(image_of_piece(meshes->arena, cuts, pieces.items[k], &images[pieces.items[k].axis]));
   return NULL;

@@ -22,13 +22,6 @@
 
 /* --- values --- */
 
-/* Leaf at which element `index` of a tuple begins. */
-static int first_leaf(const hlo_shape_t *tuple, int64_t index) {
-  int leaf = 0;
-  for (int64_t i = 0; i < index; i++) leaf += hlo_shape_leaf_count(tuple->elements[i]);
-  return leaf;
-}
-
 /* The operand of a tuple that leaf *leaf belongs to; *leaf becomes the operand's leaf. */
 static const hlo_instr_t *operand_with(const hlo_instr_t *tuple, int *leaf) {
   int k = 0;
@@ -59,7 +52,7 @@ prop_use_t prop_use_of(const prop_graph_t *graph, const hlo_instr_t *value, int 
     if (value->op == HLO_PARAMETER) next = argument_of(graph, value);
     if (value->op != HLO_GET_TUPLE_ELEMENT) continue;
     next = value->operands[0];
-    leaf += first_leaf(next->shape, hlo_attr_int(value, HLO_ATTR_INDEX));
+    leaf += prop_first_leaf(next->shape, hlo_attr_int(value, HLO_ATTR_INDEX));
   }
   return (prop_use_t){value, leaf, block, user ? user->id : UINT32_MAX};
 }
