@@ -15,8 +15,8 @@ static hr_status_t take_variables(tf_op_t *op, int count, tf_resource_t **v) {
 
 /* Input k as a scalar spread over the shape of the first variable. */
 static expr_t spread(tf_op_t *op, int k) {
-  const hlo_shape_t *shape = tf_in_shape(op, 0);
-  return tf_broadcast(op->b, tf_in(op, k), shape->rank, shape->dims);
+  expr_t variable = tf_in(op, 0);
+  return variable ? tf_broadcast_like(op->b, tf_in(op, k), variable) : NULL;
 }
 
 /* v -= alpha * delta.

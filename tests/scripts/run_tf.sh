@@ -629,6 +629,23 @@ truths() { # name, values
 "$hlorun" --fetch y "$work/truths.pbtxt" >"$work/out" 2>&1
 if grep -q 'pred\[4\] {false, true, true, false}' "$work/out"; then pass; else fail "truth values are subtracted" "$work/out"; fi
 
+# An optimizer changes the rows that the indices name, and leaves the others.
+{
+  for name in w a; do
+    echo "node { name: \"$name\" op: \"VarHandleOp\" attr { key: \"dtype\" value { type: DT_FLOAT } }"
+    echo 'attr { key: "shape" value { shape { dim { size: 3 } } } } }'
+  done
+  scalar rate DT_FLOAT 'float_val: 0.5'
+  scalar momentum DT_FLOAT 'float_val: 0.5'
+  vector g DT_FLOAT float_val "1 2"
+  vector i DT_INT32 int_val "2 0"
+  node step ResourceSparseApplyMomentum w a rate g i momentum
+  node y ReadVariableOp w ^step
+} >"$work/rows.pbtxt"
+"$hlorun" --fetch y --input '0={1,2,3}' --input '1={4,5,6}' "$work/rows.pbtxt" >"$work/out" 2>&1
+printf 'out0 = f32[3] {-1, 2, 1}\nout1 = f32[3] {-1, 2, 1}\nout2 = f32[3] {4, 5, 4}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "an optimizer on rows" "$work/out"; fi
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")

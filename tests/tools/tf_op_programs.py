@@ -34,7 +34,7 @@ def read(handle, dtype, *done):
         return raw.ReadVariableOp(resource=handle, dtype=dtype)
 
 
-# --- optimizers: slots are variables, grad and delta arrays, everything else a scalar ---
+# --- optimizers: slots are variables, grad and delta arrays, of rows if there are indices; everything else is a scalar ---
 SCALARS = {"lr_power": -0.5, "logbase": 1.0, "beta1_power": 0.9, "beta2_power": 0.99, "epsilon": 0.1, "momentum": 0.5}
 
 
@@ -42,13 +42,13 @@ def optimizer(name):
     arguments = op_def_registry.get(name).input_arg
     slots = [a.name for a in arguments if a.type == tf.resource.as_datatype_enum]
 
-    def calls(T):
+    def calls(T, Tindices="int32"):
         plain = [a.name for a in arguments if a.name not in slots]
-        values = {"global_step": np.int64(3)}
+        values = {"global_step": np.int64(3), "indices": np.array([2, 0], Tindices)}
         for a in plain:
             if a in ("grad", "delta"):
-                values[a] = R(T, 3, 4)
-            elif a != "global_step":
+                values[a] = R(T, 2 if "indices" in plain else 3, 4)
+            elif a not in values:
                 values[a] = np.asarray(SCALARS.get(a, 0.2), tf.as_dtype(T).as_numpy_dtype)
 
         def step(*x):
@@ -63,6 +63,9 @@ def optimizer(name):
 for op in ("AdaMax Adadelta Adagrad AdagradDA AdagradV2 Adam AddSign CenteredRMSProp Ftrl FtrlV2 GradientDescent KerasMomentum Momentum "
            "PowerSign ProximalAdagrad ProximalGradientDescent RMSProp").split():
     OPS["ResourceApply" + op] = optimizer("ResourceApply" + op)
+for op in ("Adadelta Adagrad AdagradDA AdagradV2 CenteredRMSProp Ftrl FtrlV2 KerasMomentum Momentum ProximalAdagrad "
+           "ProximalGradientDescent RMSProp").split():
+    OPS["ResourceSparseApply" + op] = optimizer("ResourceSparseApply" + op)
 
 
 # --- variables ---
