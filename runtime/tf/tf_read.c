@@ -371,6 +371,7 @@ static hr_status_t make_parallel(tf_file_t *file, const tf_selection_t *selectio
   if (!loss) return NULL;
   what.loss = find_result(selection, loss);
   if (what.loss < 0) return hr_error(HR_USAGE, "--data-parallel %s: there is no such result", loss);
+  if (file->options->processes == 1) return NULL; /* means over one replica change nothing */
   HR_TRY(HR_NEW_ARRAY(file->arena, result->parameter_count, &is_variable));
   HR_TRY(HR_NEW_ARRAY(file->arena, result->update_count, &names));
   for (int p = 0; p < result->parameter_count; p++)

@@ -346,6 +346,7 @@ if grep -q '^out1 = f32\[3\] {-1.15959[0-9]*, -0.75, -\{0,1\}0}' "$work/out"; th
 } >"$work/clipped.pbtxt"
 expect_exit "rows scaled by their norm" 3 "$hlorun" check --data-parallel loss --fetch loss "$work/clipped.pbtxt"
 expect_text "rows scaled by their norm" 'new value of variable w is no function of means'
+expect_exit "rows scaled by their norm, one process" 0 "$hlorun" check -n 1 --data-parallel loss --fetch loss "$work/clipped.pbtxt"
 
 {
   sed '/name: "change"/d; s/input: "x" input: "rows"/input: "clipped" input: "rows"/' "$work/rows.pbtxt"
