@@ -26,7 +26,7 @@ void pjrt_executable_release(pjrt_executable_t *executable) {
   if (!executable ||
       atomic_fetch_sub_explicit(&executable->references, 1, memory_order_acq_rel) != 1)
     return;
-  for (int i = 0; executable->programs && i < executable->world->local_count; i++)
+  for (int i = 0; executable->programs && i < executable->world->client_count; i++)
     hlorun_program_release(executable->programs[i]);
   pjrt_executable_release(executable->renewed);
   pjrt_executable_release(executable->traced);
@@ -43,14 +43,14 @@ static hr_status_t load_programs(pjrt_executable_t *executable) {
   hlorun_program_options_t options;
   hlorun_program_t **programs;
   hr_str_t code = executable->code;
-  HR_TRY(HR_NEW_ARRAY(&executable->arena, world->local_count, &programs));
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, world->client_count, &programs));
   hlorun_program_options_init(&options);
   options.num_replicas = executable->options.num_replicas;
   options.num_partitions = executable->options.num_partitions;
   options.keep_unreduced = true;
   options.whole_axes = true;
-  if (world->local_count > 1)
-    HR_TRY(hlorun_programs_load_local(world->clients, world->local_count, "<jax>", code.data,
+  if (world->client_count > 1)
+    HR_TRY(hlorun_programs_load_local(world->clients, world->client_count, "<jax>", code.data,
                                       code.size, &options, programs));
   else
     HR_TRY(hlorun_program_load_bytes(world->clients[0], "<jax>", code.data, code.size, &options,

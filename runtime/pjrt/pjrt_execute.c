@@ -406,14 +406,14 @@ static hr_status_t check_launch(const pjrt_execute_args_t *args) {
   const pjrt_executable_t *executable = args->executable;
   PJRT_NOT_NULL(executable);
   PJRT_NOT_NULL(args->options);
-  PJRT_NOT_NULL(args->arguments);
-  PJRT_NOT_NULL(args->results);
+  if (args->num_devices) PJRT_NOT_NULL(args->arguments);
+  if (args->num_devices) PJRT_NOT_NULL(args->results);
   if (atomic_load(&executable->is_deleted))
     return hr_error(HR_USAGE, "executable %s has been deleted", executable->name);
   if (args->num_devices != (size_t)executable->world->local_count)
     return hr_error(HR_USAGE, "%s is executed on %zu devices, want %d", executable->name,
                     args->num_devices, executable->world->local_count);
-  if (args->num_args != (size_t)executable->param_count)
+  if (args->num_devices && args->num_args != (size_t)executable->param_count)
     return hr_error(HR_USAGE, "%s gets %zu arguments, want %d", executable->name, args->num_args,
                     executable->param_count);
   for (size_t i = 0; i < args->num_devices; i++)

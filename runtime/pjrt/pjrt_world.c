@@ -1,7 +1,8 @@
 /* Worlds of devices. One device of this process is a client without peers; several are a world of
  * threads. With devices of other processes they are a part of the world of the launcher's
- * processes, or that world itself. A client's workers are started by the first program that is
- * planned for more than one. */
+ * processes, or that world itself. A program for devices that are all of other processes is only
+ * compiled, as if they were of this one. A client's workers are started by the first program that
+ * is planned for more than one. */
 #include "pjrt/pjrt_world.h"
 
 #include <string.h>
@@ -10,10 +11,10 @@
 #include "base/mem.h"
 #include "pjrt/pjrt_profile.h"
 
-/* A world that could not be opened has no clients yet: its local_count is still 0. */
+/* A world that could not be opened has no clients yet: its client_count is still 0. */
 static void destroy_world(pjrt_world_t *world) {
   if (world->is_traced) pjrt_profile_remove_world(world);
-  for (int i = 0; i < world->local_count; i++) hlorun_client_release(world->clients[i], 0);
+  for (int i = 0; i < world->client_count; i++) hlorun_client_release(world->clients[i], 0);
   pjrt_error_free(world->cause);
   hr_free(world);
 }
@@ -94,7 +95,8 @@ static hr_status_t open_single(pjrt_client_t *client, pjrt_world_t *world,
   return NULL;
 }
 
-/* Fills world->clients, one for each of its devices that is of this process. */
+/* Fills world->clients, one for each of its devices that is of this process, or for all if none
+ * is. */
 static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int locals) {
   hlorun_client_options_t options = client_options(client, HLORUN_WORLD_SINGLE);
   options.trace = world->is_traced;
@@ -103,7 +105,7 @@ static hr_status_t open_clients(pjrt_client_t *client, pjrt_world_t *world, int 
     world->clients[0] = client->whole;
     return NULL;
   }
-  if (world->count > locals)
+  if (locals && world->count > locals)
     return hlorun_clients_create_part(client->whole, client->local_count, world->count, world->ids,
                                       world->clients);
   if (world->count == 1) return open_single(client, world, &options);
@@ -123,15 +125,14 @@ static hr_status_t create_world(pjrt_client_t *client, int count, const int *ids
   for (int i = 0; i < count; i++)
     if (client->device_list[ids[i]]->is_local)
       world->devices[locals++] = client->device_list[ids[i]];
-  hr_status_t st = NULL;
-  if (!locals)
-    st = hr_error(HR_USAGE, "a program on device %d, which is of another process", ids[0]);
-  if (!st) st = open_clients(client, world, locals);
-  if (!st) world->local_count = locals;
-  if (st)
-    destroy_world(world);
-  else
+  hr_status_t st = open_clients(client, world, locals);
+  if (!st) {
+    world->local_count = locals;
+    world->client_count = locals ? locals : count;
     *out_world = world;
+  } else {
+    destroy_world(world);
+  }
   if (!st && is_traced) pjrt_profile_add_world(world);
   return st;
 }

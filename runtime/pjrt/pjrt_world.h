@@ -18,7 +18,9 @@ struct pjrt_world {
   int *ids;
   /* devices that are of this process */
   int local_count;
-  pjrt_device_t **devices;   /* those of this process, by rank */
+  pjrt_device_t **devices; /* those of this process, by rank */
+  /* clients of the devices of this process; if it has none, of all devices, to compile for them */
+  int client_count;
   hlorun_client_t **clients; /* by local position */
 };
 

@@ -32,6 +32,8 @@ processes 3 parts 0 "process 0 of 3: 12.0 [20.0], none, 24.0 [22.0], 24.0 [30.0]
 HLORUN_DEVICES=2 processes 2 parts 0 \
   "process 0 of 2: 12.0 [11.0, 20.0], 24.0 [22.0], 40.0 [22.0, 33.0], 40.0 [11.0, 40.0], 24.0 [30.0], 12.0 [11.0, 20.0]" \
   "process 1 of 2: none, 24.0 [11.0, 30.0], 40.0 [11.0, 40.0], 40.0 [22.0, 33.0], 24.0 [11.0, 22.0], none"
+processes 3 elsewhere 0 "process 0 has [[141.0], [], []], sum 12.0" "process 2 has [[], [], [141.0]], sum 12.0"
+HLORUN_DEVICES=2 processes 2 elsewhere 0 "process 1 has [[], [142.0, 142.0]], sum 16.0"
 mkdir "$work/site"
 echo 'import os; os.environ["HIDDEN"] = "was run"' >"$work/site/sitecustomize.py"
 PYTHONPATH=$work/site processes 2 initialized_without_arguments 0 \

@@ -68,6 +68,21 @@ def parts():
     print(f"process {jax.process_index()} of {jax.process_count()}: " + ", ".join(found))
 
 
+# Programs on devices of one process: the others compile them, have no part of the results, and do nothing.
+def elsewhere():
+    mine = []
+    local = jax.local_device_count()
+    for process in range(jax.process_count()):
+        mesh = jax.sharding.Mesh(np.array(jax.local_devices(process_index=process)), ("i",))
+        x = jax.device_put(np.arange(8.0).reshape(local, -1), NamedSharding(mesh, P("i")))
+        y = jax.jit(lambda a: (a * a).sum(1) + 1)(x)
+        z = jax.jit(jax.shard_map(lambda a: jax.lax.psum(a.sum(), "i"), mesh=mesh, in_specs=P("i"), out_specs=P()))(y)
+        jax.block_until_ready(z)
+        mine.append([float(shard.data) for shard in z.addressable_shards])
+        assert len(y.addressable_shards) == len(mine[-1]) and y.shape == (local,)
+    print(f"process {jax.process_index()} has {mine}, sum {summed(everywhere(1.0))}")
+
+
 # A coordinator of JAX is not needed, and does no harm.
 def initialize():
     count, rank = (int(word) for word in os.environ["HLORUN_LAUNCHED"].split()[:2])
