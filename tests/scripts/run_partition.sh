@@ -189,6 +189,18 @@ module @tiled {
 PROGRAM
 sends "a tile" "2 collectives, by which a process sends 96 bytes" 'in0=d;out0=d'
 
+# Of an array that is repeated, the array is gathered and not what repeats it.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @tiled {
+  func.func @main(%x: tensor<24x12xf32>) -> tensor<48x36xf32> {
+    %0 = stablehlo.broadcast_in_dim %x, dims = [1, 3] : (tensor<24x12xf32>) -> tensor<2x24x3x12xf32>
+    %1 = stablehlo.reshape %0 : (tensor<2x24x3x12xf32>) -> tensor<48x36xf32>
+    return %1 : tensor<48x36xf32>
+  }
+}
+PROGRAM
+sends "a tile of both dimensions" "by which a process sends 1008 bytes" 'in0=d,m'
+
 # What is padded and cut off again in two dimensions is not fetched.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @shifted {

@@ -23,7 +23,9 @@ typedef struct spmd_local {
   uint32_t uses;
   const hlo_instr_t *recipe; /* constant, iota, or expression of these: recomputed in any sharding;
                                 NULL: none */
-  spmd_form_t *forms;        /* the first is the defined one */
+  const hlo_instr_t *broadcast; /* what repeats an array and may be computed anew from a resharded
+                                   operand; NULL: none */
+  spmd_form_t *forms;           /* the first is the defined one */
 } spmd_local_t;
 
 typedef struct spmd_lower_module {
@@ -69,8 +71,7 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
  * whole array. */
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Cost of spmd_use in microseconds. */
-double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
-                     const spmd_sharding_t *wanted);
+double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value, const spmd_sharding_t *wanted);
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value);
 const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank);
 const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,

@@ -1,7 +1,8 @@
 /* Local values and their forms. The form in a wanted sharding is made once, from the form with the
  * cheapest resharding. Partial results with several users are first reduced into the preferred
  * sharding, so that they are reduced once. Values computed from scalars or positions alone are
- * recomputed instead of moved. */
+ * recomputed instead of moved, and broadcasts if their operands cost less to move. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/rules/verify.h"
@@ -139,24 +140,32 @@ static hlo_instr_t *make_iota(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return hlo_build_convert(&emit->b, local, shape->dtype);
 }
 
-/* Recomputes a recipe: emits the same operation on recomputed operands in the shardings that follow
- * from the result's; whole, if the operation cannot be cut like that. */
-static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
-                               const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
+/* Shardings of a recipe's operands that follow from the one of its result. False: the operation
+ * cannot be cut like that. */
+static bool operand_shardings(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                              const spmd_sharding_t *sharding, const spmd_sharding_t **out_wanted) {
   const spmd_rule_t *rule = NULL;
-  const spmd_sharding_t *wanted[3], *whole = spmd_replicated(lower, shape->rank);
-  hlo_instr_t *operands[3];
   spmd_axes_t *axes;
   if (spmd_emit_failed(&lower->emit, spmd_rule_create(lower->arena, recipe, &rule)) || !rule ||
       spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, rule->factor_count, &axes)))
-    return NULL;
+    return false;
   bool cut = spmd_project(lower, rule, recipe->operand_count, sharding, axes);
   for (int f = 0; f < rule->factor_count; f++)
     cut &= !axes[f].count || spmd_can_cut_factor(recipe, rule, f);
   for (int k = 0; k < recipe->operand_count; k++) {
-    wanted[k] = spmd_tensor_sharding(lower, rule, k, axes, (spmd_axes_t){0});
-    cut &= wanted[k] != NULL;
+    out_wanted[k] = spmd_tensor_sharding(lower, rule, k, axes, (spmd_axes_t){0});
+    cut &= out_wanted[k] != NULL;
   }
+  return cut;
+}
+
+/* Recomputes a recipe: emits the same operation on operands in the shardings that follow from the
+ * result's; whole, if the operation cannot be cut like that. */
+static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
+                               const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
+  const spmd_sharding_t *wanted[3], *whole = spmd_replicated(lower, shape->rank);
+  hlo_instr_t *operands[3];
+  bool cut = operand_shardings(lower, recipe, sharding, wanted);
   for (int k = 0; k < recipe->operand_count; k++) {
     spmd_local_t *operand = spmd_operand(lower, recipe, k);
     operands[k] = cut ? spmd_use(lower, operand, wanted[k]) : spmd_use_whole(lower, operand);
@@ -232,6 +241,29 @@ static void reduce_once(spmd_lower_t *lower, spmd_local_t *value, const spmd_sha
     spmd_use(lower, value, value->preferred);
 }
 
+/* Cost of a broadcast that is computed anew in this sharding: that of its smaller operand. Infinite
+ * for other values. */
+static double broadcast_cost(spmd_lower_t *lower, const spmd_local_t *value,
+                             const spmd_sharding_t *wanted) {
+  const spmd_sharding_t *operand;
+  if (!value->broadcast || wanted->unreduced.count) return INFINITY;
+  const spmd_local_t *from = spmd_operand(lower, value->broadcast, 0);
+  bool is_plain = from->forms && !from->forms->sharding->unreduced.count;
+  if (!is_plain || !operand_shardings(lower, value->broadcast, wanted, &operand)) return INFINITY;
+  return spmd_use_cost(lower, from, operand);
+}
+
+/* Moves a form, or computes a broadcast anew if that costs less. */
+static hlo_instr_t *move_form(spmd_lower_t *lower, const spmd_local_t *value,
+                              const spmd_form_t *form, double cost, const spmd_sharding_t *wanted) {
+  if (cost > 0 && broadcast_cost(lower, value, wanted) < cost) {
+    const hlo_shape_t *shape = spmd_shape_in(lower, value->shape, wanted);
+    return shape ? make_again(lower, value->broadcast, wanted, shape) : NULL;
+  }
+  return spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding, wanted,
+                           value->reducer);
+}
+
 /* Returns an existing form, a recomputed recipe, or a resharding of the cheapest form. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted) {
   double cost;
@@ -251,19 +283,17 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
   const spmd_form_t *form = cheapest_form(value, wanted, &cost);
   if (!form) return NULL;
   if (spmd_sharding_same_layout(form->sharding, wanted)) return form->instr;
-  hlo_instr_t *x = spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding,
-                                     wanted, value->reducer);
+  hlo_instr_t *x = move_form(lower, value, form, cost, wanted);
   add_form(lower, value, x, wanted);
   return x;
 }
 
 /* A recipe costs nothing. */
-double spmd_use_cost(const spmd_lower_t *lower, const spmd_local_t *value,
+double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted) {
   double cost = 0;
-  (void)lower;
   if (!value->recipe && hlo_shape_is_array(value->shape)) cheapest_form(value, wanted, &cost);
-  return cost;
+  return cost > 0 ? fmin(cost, broadcast_cost(lower, value, wanted)) : cost;
 }
 
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
