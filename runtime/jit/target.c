@@ -104,6 +104,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
   target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
+  target->interleave_count = target->vector_bytes == 32 ? 4 : 1;
 }
 
 #else
@@ -135,6 +136,7 @@ static void find_features(jit_target_t *target) {
 static void narrow(jit_target_t *target, int vector_bytes) {
   (void)vector_bytes;
   target->vector_count = 32;
+  target->interleave_count = 1;
 }
 
 #endif

@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 typedef struct jit_target {
-  int vector_bytes; /* width of vectors: 64, 32 or 16 */
-  int vector_count; /* number of vector registers: 16 or 32 */
-  bool has_fma;     /* a * b + c, rounded once, is one instruction */
-  bool has_masks;   /* masked loads and stores cost no more than plain ones (AVX-512) */
+  int vector_bytes;     /* width of vectors: 64, 32 or 16 */
+  int vector_count;     /* number of vector registers: 16 or 32 */
+  int interleave_count; /* vectors for which elementary functions are computed together, as a chain
+                           of dependent instructions leaves the processor idle: 1 or 4 */
+  bool has_fma;         /* a * b + c, rounded once, is one instruction */
+  bool has_masks;       /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
   bool divides_slowly; /* Newton iteration on a reciprocal estimate beats division (AVX-512 of
                           Intel) */

@@ -287,6 +287,9 @@ static void test_other_processors(void) {
     jit_target_t target = jit_target_narrowed(bytes);
     try_width(&target, false, bytes / 4);
     try_width(&target, true, bytes / 8);
+    if (target.interleave_count == 1) continue;
+    try_width(&target, false, target.interleave_count * bytes / 4);
+    try_width(&target, true, target.interleave_count * bytes / 8);
   }
 }
 

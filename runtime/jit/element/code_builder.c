@@ -112,12 +112,14 @@ static kir_value_t *concatenate(jit_code_t *code, kir_value_t *low, kir_value_t 
   return kir_shuffle(code->builder, low, high, kir_const_vector(order, lanes));
 }
 
-/* Splits a power of two of lanes into halves until they fit a register. */
+/* Splits a power of two of lanes into halves until they fit the registers of vectors that are
+ * computed together. */
 static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
                                    kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
   unsigned lanes = type->lanes;
-  if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes)
+  int most_bits = 8 * code->target->vector_bytes * code->target->interleave_count;
+  if ((int)lanes * jit_element_bits(type) <= most_bits)
     return emit(code, context, args);
   kir_value_t *halves[2], *in[OPERANDS_MAX];
   for (unsigned h = 0; h < 2; h++) {

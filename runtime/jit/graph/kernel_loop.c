@@ -142,6 +142,13 @@ static void choose_narrow(jit_kernel_t *kernel) {
     kernel->loops.lanes /= 2;
 }
 
+static void choose_interleaved(jit_kernel_t *kernel) {
+  jit_loops_t *loops = &kernel->loops;
+  if (loops->narrow_row || loops->unrolled || loops->has_tiles || !loops->nest.rank) return;
+  int64_t size = loops->nest.sizes[loops->nest.rank - 1];
+  loops->lanes = jit_kernel_interleaved_lanes(kernel, loops->lanes, size);
+}
+
 static hr_status_t find_lanes(jit_kernel_t *kernel) {
   kernel->loops.vectors = jit_inner_vectors(kernel);
   if (kernel->loops.lanes == 1 || kernel->loops.has_tiles) return NULL;
@@ -269,6 +276,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_narrow(kernel);
   if (kernel->loops.nest.rank && kernel->loops.nest.sizes[lane_loop(kernel)] < 3)
     kernel->loops.lanes = 1;
+  choose_interleaved(kernel);
   HR_TRY(choose_lanes(kernel));
   kernel->schedule.phase_count = 1;
   kernel->state.node_work = kernel->graph->node_count;

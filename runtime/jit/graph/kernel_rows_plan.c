@@ -182,6 +182,9 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   kernel->loops.lanes = kernel->loops.within.rank ? jit_kernel_lanes(kernel) : 1;
   if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->loops.lanes = 1;
+  if (kernel->loops.within.rank)
+    kernel->loops.lanes = jit_kernel_interleaved_lanes(
+        kernel, kernel->loops.lanes, kernel->loops.within.sizes[kernel->loops.within.rank - 1]);
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
   if (is_worth_blocks(kernel))
     split_rows(kernel);
