@@ -1,5 +1,6 @@
 /* Ops with exact results: rounding, signs, minimum and maximum, remainders. */
 #include <math.h>
+#include <string.h>
 
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
@@ -39,8 +40,33 @@ math_value_t jit_math_minmax_number(jit_code_t *c, math_value_t x, math_value_t 
   return from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
 }
 
+/* A constant that is the same number, not NaN, in all lanes. */
+static bool is_number(math_value_t k, double *out_number) {
+  if (!kir_is_constant(k) || !kir_is_splat(k)) return false;
+  uint32_t low = (uint32_t)k->lanes[0];
+  float single;
+  memcpy(&single, &low, sizeof single);
+  memcpy(out_number, &k->lanes[0], sizeof *out_number);
+  if (!is_f64(k)) *out_number = single;
+  return !isnan(*out_number);
+}
+
+/* The extreme of x and the number k. k > x ? k : x is the maximum, also if x is NaN; of two zeros
+ * it is x. If that may be the wrong one, as k is the larger zero, x > k ? x : k takes its place,
+ * which is not NaN. */
+static math_value_t extreme_of_number(jit_code_t *c, math_value_t x, math_value_t k, double number,
+                                      bool most) {
+  kir_fcmp_t is = most ? KIR_FCMP_OGT : KIR_FCMP_OLT;
+  bool is_extreme_zero = number == 0 && !signbit(number) == most;
+  if (!is_extreme_zero) return choose(c, compare(c, is, k, x), k, x);
+  return choose(c, is_nan(c, x), x, choose(c, compare(c, is, x, k), x, k));
+}
+
 /* x + y is NaN if x or y is NaN. */
 static math_value_t extreme(jit_code_t *c, math_value_t x, math_value_t y, bool most) {
+  double number;
+  if (is_number(y, &number)) return extreme_of_number(c, x, y, number, most);
+  if (is_number(x, &number)) return extreme_of_number(c, y, x, number, most);
   math_value_t extreme = jit_math_minmax_number(c, x, y, most);
   return choose(c, compare(c, KIR_FCMP_UNO, x, y), add(c, x, y), extreme);
 }
