@@ -1,8 +1,8 @@
 /* The compiler: from the bytes of a file to a program that is ready to run. Start reading hlorun
  * here.
  *
- *   read -> verify -> partition -> grid -> passes -> plan -> deadlock proof -> flat plan ->
- * generated code */
+ *   read -> verify -> partition -> grid -> passes -> plan -> deadlock proof -> flat plan
+ *        -> generated code */
 #ifndef HLORUN_COMPILER_H
 #define HLORUN_COMPILER_H
 

@@ -5,10 +5,11 @@
  *   writing-000000000300-RUN  a checkpoint that is being written
  *   gone-...                  a checkpoint that is being removed
  *   torn-step-...             a checkpoint that is not whole or not used
- *   replaced-step-...         a checkpoint of an earlier training at the step of a new one, until
- * it is removed
+ *   replaced-step-...         a checkpoint of an earlier training, before the new one of its step
+ *                             is whole
  *
- * An orderly run leaves only the first three; writing- and gone- are removed when a run starts. */
+ * A run that ends in order leaves the lock, checkpoints, and those that are not used. A run that
+ * starts removes writing- and gone-, which a killed run has left. */
 #ifndef CLI_CHECKPOINT_PARTS_H
 #define CLI_CHECKPOINT_PARTS_H
 

@@ -6,23 +6,24 @@
  * A tile is a range of rows or a block of columns (op_native_grid_t). If nothing else reads c and
  * the consumer may write over it, c has no bytes of its own and lies in d.
  *
- * The producer moves down to the consumer. This is safe: no step between them reads c, and its
- * operands are unchanged, as every buffer has one writer until buffers are coalesced. Only producer
- * and consumer in one basic block. Errors and results are those of the two steps; rounding does not
- * change. */
+ * The producer moves down to the consumer. This is safe: no step between them reads c, and the
+ * producer's operands are unchanged, as every buffer has one writer until buffers are coalesced.
+ * Producer and consumer must be in one basic block. Errors and results are those of the two steps,
+ * to the bit. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/fp_mode.h"
 #include "plan/flat_build.h"
 
-/* Profitability. Producers of 10 to 200 microseconds gain one start of all workers, and the
- * consumer gets as many workers as the producer. Results larger than any cache gain a pass over
- * memory. In between the consumer only evicts the producer's operands from the caches. */
-#define MIN_FLOPS 2e6
-#define MAX_SHORT_FLOPS 6e7
-#define MIN_LARGE_BYTES ((size_t)24 << 20)
-#define MIN_TILED_BYTES ((size_t)2 << 20) /* for tiles that fit into caches */
+/* Profitability. A short producer (10 to 200 microseconds) saves one start of all workers, and the
+ * consumer gets as many workers as the producer. A result larger than any cache saves a pass over
+ * memory. Between these sizes fusion does not pay, as the consumer evicts the producer's operands
+ * from the caches. */
+#define MIN_FLOPS 2e6                      /* least flops of a producer */
+#define MAX_SHORT_FLOPS 6e7                /* most flops of a short producer */
+#define MIN_LARGE_BYTES ((size_t)24 << 20) /* least bytes of a large result */
+#define MIN_TILED_BYTES ((size_t)2 << 20)  /* least bytes, if tiles fit into caches */
 
 /* --- running --- */
 
@@ -30,16 +31,16 @@ typedef struct tile_fusion_plan {
   const op_native_t *first;
   const op_native_consumer_t *consumer;
   const void *first_plan, *second_plan;
-  int first_in, second_in, second_out;   /* leaves */
-  int leaf;                              /* consumer's operand that is the product */
+  int first_in, second_in, second_out;   /* leaves of the producer's and consumer's arrays */
+  int leaf;                              /* operand leaf of the consumer that is the product */
   uint64_t storage;                      /* mask of results whose bytes the product may use */
-  size_t second_scratch_at, operands_at; /* in scratch */
+  size_t second_scratch_at, operands_at; /* offsets in scratch memory, in bytes */
 } tile_fusion_plan_t;
 
 typedef struct tile_context {
   const tile_fusion_plan_t *plan;
   op_native_run_t run;
-  hr_fp_mode_t mode; /* floating-point mode of the consumer; that of the producer may differ */
+  hr_fp_mode_t mode; /* floating-point mode of the consumer; the producer may run in another one */
 } tile_context_t;
 
 static void run_consumer_tile(const op_native_epilogue_t *epilogue, const op_native_part_t *part,
@@ -52,8 +53,8 @@ static void run_consumer_tile(const op_native_epilogue_t *epilogue, const op_nat
   hr_fp_mode_set(producer);
 }
 
-/* in: operands of the producer, then of the consumer without the product. out: results of the
- * consumer, then the product. */
+/* Runs the fused step. in: operands of the producer, then those of the consumer without the
+ * product. out: results of the consumer, then the product. */
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in,
                        void *const *out) {
   const tile_fusion_plan_t *plan = opaque;
@@ -77,17 +78,17 @@ static const op_native_t tile_fusion_native = {"kernel and generated code", NULL
 
 typedef struct pair {
   flat_builder_t *builder;
-  int first, second;  /* steps */
-  int leaf;           /* operand of the second */
-  bool is_read_again; /* the product, later on */
-  op_native_step_t prepared[2];
+  int first, second;            /* numbers of the producer's and the consumer's step */
+  int leaf;                     /* operand leaf of the consumer that is the product */
+  bool is_read_again;           /* a step after the consumer, or the caller, reads the product */
+  op_native_step_t prepared[2]; /* plans of producer and consumer for tiles */
 } pair_t;
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
   return &builder->steps.data[number];
 }
 
-/* Number of operand leaves in the buffer; *out_leaf: the last one. */
+/* Number of operand leaves of the step in the buffer. Sets *out_leaf to the last one. */
 static int count_reads(const flat_step_t *step, int buffer, int *out_leaf) {
   int count = 0;
   for (int k = 0; k < step->in_count; k++)
@@ -104,7 +105,8 @@ static bool is_supported(const flat_step_t *step) {
          (step->kind == FLAT_REFERENCE && !step->reference.begins && !step->reference.ends);
 }
 
-/* The first reader of the buffer, if it is in the same basic block; -1: none. */
+/* The first step that reads the buffer, if it is in the basic block of step `first` and reads the
+ * buffer once, from its start; else -1. */
 static int find_reader(const flat_builder_t *builder, const bool *block_starts, int first,
                        int buffer, int *out_leaf) {
   for (int s = first + 1; s < flat_now(builder) && !block_starts[s]; s++) {
@@ -139,7 +141,7 @@ static bool find_pair(flat_builder_t *builder, const bool *block_starts, int num
   return second->kind == FLAT_NATIVE && second->native.tiles.consumer;
 }
 
-/* Prepares both kernels for tile fusion; prepared[1].plan stays NULL if the consumer refuses. */
+/* Prepares both kernels for tile fusion. prepared[1].plan stays NULL if the consumer declines. */
 static hr_status_t prepare_pair(pair_t *pair) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *first = get_step(builder, pair->first),
@@ -218,8 +220,8 @@ static hr_status_t build_leaves(const pair_t *pair, flat_step_t *step) {
   return NULL;
 }
 
-/* Operands that result `o` may overwrite: those that the consumer allows, and those of the producer
- * that are read row by row, as a row is read before the same row of results is written. */
+/* Adds the operands that result `o` may overwrite: those that the consumer's plan names, and those
+ * that the producer reads by rows, as a row is read before the same row of results is written. */
 static void add_reuse(const pair_t *pair, int o, int words, uint64_t *reuse) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *first = get_step(builder, pair->first),
@@ -243,7 +245,7 @@ static hr_status_t make_reuse(const pair_t *pair, flat_step_t *step) {
   return NULL;
 }
 
-/* One scratch buffer for the fused step; the buffers of the two steps get size 0. */
+/* Gives the fused step one scratch buffer. The scratch buffers of the two steps get size 0. */
 static hr_status_t make_scratch(const pair_t *pair, size_t size_bytes, flat_step_t *step) {
   flat_builder_t *builder = pair->builder;
   const flat_ref_t before[2] = {get_step(builder, pair->first)->scratch,
@@ -260,8 +262,9 @@ static hr_status_t make_scratch(const pair_t *pair, size_t size_bytes, flat_step
   return NULL;
 }
 
-/* The producer's operands are now read at the consumer's step. Carries count only if the pair is
- * within the loop: after the loop it reads the final value, which the body may compute in place. */
+/* Extends the lifetime of a producer's operand to the consumer's step, where it is read now. A
+ * carry counts only if the pair is within its loop: a pair after the loop reads the final value,
+ * which the body may compute in place. */
 static void extend_operand_lifetime(const pair_t *pair, flat_ref_t ref) {
   flat_builder_t *builder = pair->builder;
   flat_touch(builder, ref, pair->second);
@@ -273,7 +276,8 @@ static void extend_operand_lifetime(const pair_t *pair, flat_ref_t ref) {
   }
 }
 
-/* The consumer's step becomes the fused one, the producer's a removed copy. */
+/* Puts the fused step in the place of the consumer's step, and a removed copy in that of the
+ * producer's. */
 static void replace_steps(const pair_t *pair, const flat_step_t *step) {
   flat_builder_t *builder = pair->builder;
   const flat_step_t *first = get_step(builder, pair->first);
@@ -311,7 +315,7 @@ static hr_status_t fuse_pair(const pair_t *pair) {
 
 /* --- the pass --- */
 
-/* First steps of basic blocks. */
+/* Marks the first step of each basic block. */
 static hr_status_t find_block_starts(flat_builder_t *builder, bool **out_block_starts) {
   bool *block_starts;
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, builder->steps.count + 1, &block_starts));
@@ -347,7 +351,8 @@ static bool is_operand(const flat_builder_t *builder, const flat_step_t *step, i
   return false;
 }
 
-/* Puts the product into a result's bytes. That result may then overwrite no operand. */
+/* Gives the product the bytes of a result, where plan->storage permits. This result may then
+ * overwrite no operand. */
 static void set_product_storage(flat_builder_t *builder, const flat_step_t *step) {
   const tile_fusion_plan_t *plan = step->native.plan;
   int product = flat_root(builder->buffers.data, step->out[plan->second_out].buffer);

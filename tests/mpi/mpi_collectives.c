@@ -1,13 +1,15 @@
-/* Every collective algorithm over MPI, and channels, on however many ranks mpirun starts.
- *   mpi_collectives          the checks of collective_checks.c and channel_checks.c
- *   mpi_collectives parts    the same in parts of the world
- *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with
- * exit code 5 mpi_collectives die      rank 1 is killed: the others notice, each for itself
- *   mpi_collectives send-to-dead, recv-from-dead    the same of a message that they send it, or
- * want from it mpi_collectives message  rank 1 wants a shorter message than rank 0 sends: both say
- * so mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
- *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit
- * code 6 */
+/* Every collective algorithm over MPI, and channels, on as many ranks as mpirun starts. The
+ * argument selects the test:
+ *
+ *   none             the checks of collective_checks.c and channel_checks.c
+ *   parts            these checks in parts of the world
+ *   fail             rank 1 fails while the others wait for it; the job ends with exit code 5
+ *   die              rank 1 is killed while the others wait for its part of an all-gather
+ *   send-to-dead     rank 1 is killed while the others send a message to it
+ *   recv-from-dead   rank 1 is killed while the others wait for a message from it
+ *   message          rank 1 receives fewer bytes than rank 0 sends; both report that
+ *   sizes            rank 1 reduces fewer elements than the others; all report that
+ *   sleep            rank 1 never arrives; the others stop waiting, with exit code 6 */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
-/* convolution in the compiled engine: which of the three kinds an HLO convolution is (forward, data
- * gradient, weight gradient), and which kernel computes it. The kind follows from base dilation
- * (holes in the input) and from the sizes of window and result; padding that no window reaches is
- * cut off first. The first kernel of a fixed order that accepts the problem is taken, im2col last,
- * so the choice follows from problem, processor and libraries alone. Padding and holes times
- * weights that are not finite: see conv_nonfinite.c. */
+/* convolution in the compiled engine: the choice of a kernel. conv_problem_read says which of the
+ * three kinds an HLO convolution is: forward, data gradient or weight gradient. The first kernel of
+ * a fixed order that accepts the problem computes it, and im2col is the last one. The choice
+ * therefore follows from problem, processor and libraries alone. conv_nonfinite.c handles weights
+ * that are not finite where they meet padding or holes. */
 #include "ops/kernels/conv/native_convolution.h"
 
 #include "base/fp_mode.h"
@@ -15,7 +14,7 @@ typedef struct conv_strategy {
                      void *const *out);
   const void *plan;
   size_t scratch_bytes;
-  conv_nonfinite_t *nonfinite; /* NULL: the kernel multiplies padding and holes, or has none */
+  conv_nonfinite_t *nonfinite; /* NULL: the kernel needs no check of the weights */
 } conv_strategy_t;
 
 typedef hr_status_t (*conv_prepare_fn)(const op_native_target_t *target,
@@ -23,7 +22,7 @@ typedef hr_status_t (*conv_prepare_fn)(const op_native_target_t *target,
 typedef hr_status_t (*conv_run_fn)(const op_native_run_t *run, const void *plan, void *const *in,
                                    void *const *out);
 
-/* Kernels in order of preference: each makes a plan or declines. */
+/* Kernels in order of preference. Each makes a plan or declines. */
 static const struct {
   conv_prepare_fn prepare;
   conv_run_fn run;
@@ -55,7 +54,7 @@ static double array_bytes(const hlo_shape_t *shape) {
   return bytes;
 }
 
-/* Signature of op_native_parts_t.fuse: the same plan. */
+/* Signature of op_native_parts_t.fuse. The plan with an epilogue is the plan without. */
 static hr_status_t follow_convolution(const op_native_target_t *target, const void *before,
                                       const op_native_grid_t *grid, op_native_step_t *out) {
   (void)target, (void)grid;
@@ -64,7 +63,8 @@ static hr_status_t follow_convolution(const op_native_target_t *target, const vo
   return NULL;
 }
 
-/* im2col does, and Winograd computes tiles with results that are not finite directly. */
+/* True if the kernel multiplies padding and holes as the reference does. im2col has them as terms;
+ * Winograd recomputes tiles with results that are not finite by the direct sums. */
 static bool multiplies_padding(const conv_strategy_t *strategy) {
   return strategy->run == conv_run_im2col || strategy->run == conv_run_winograd;
 }
@@ -100,7 +100,7 @@ static hr_status_t run_strategy(const op_native_run_t *run, const conv_strategy_
   return conv_nonfinite_after(strategy->nonfinite, run, in, out);
 }
 
-/* Denormal numbers are zeros, as in products (dot.c). */
+/* Denormal numbers count as zeros here, as in products (see dot.c of the reference). */
 static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan,
                                           void *const *in, void *const *out) {
   hr_fp_mode_t mode = hr_fp_mode_flush();

@@ -1,15 +1,15 @@
 /* dot in the compiled engine: operands as matrices, and the choice of a strategy.
  *
- * The dimensions of an operand fall into three groups: batch, free, contracting. If one stride
- * walks each group, the operand is a batch of strided matrices and is read in place. Otherwise
- * every group has a list of offsets, and a loop copy that would make it dense. The order of the
- * contracting dimensions is free, so it is that in which an operand's innermost dimension is
- * contiguous. Floating-point sums therefore depend on the operands' layout, but not on the number
- * of workers that convert them.
+ * The dimensions of an operand fall into three groups: batch, free, contracting. If each group has
+ * a single stride, the operand is a batch of strided matrices and is read in place. Otherwise the
+ * plan has a list of offsets for each group, and a copy that makes the operand dense. Terms may be
+ * summed in any order, so the contracting dimensions are ordered such that the innermost dimension
+ * of an operand is contiguous. Floating-point sums therefore depend on the operands' layout, but
+ * not on the number of workers.
  *
- * Denormal numbers are zeros in products (dot.c).
+ * Denormal numbers count as zeros in products (see dot.c of the reference).
  *
- * Not handled, and left to the reference: sparse operands, and products without terms. */
+ * The reference computes sparse operands and products without terms. */
 #include "ops/kernels/dot/native_dot.h"
 
 #include <string.h>
@@ -17,14 +17,14 @@
 #include "base/fp_mode.h"
 #include "base/log.h"
 
-/* Product of the sizes of a group; 1 for an empty one. */
+/* Product of the sizes of a group; 1 for an empty group. */
 static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   int64_t size = 1;
   for (int i = 0; i < group->count; i++) size *= shape->dims[group->dims[i]];
   return size;
 }
 
-/* Offset of every entry of a group, last dimension fastest. */
+/* Lists the offset of every entry of a group, last dimension fastest. */
 static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
                                 const dims_group_t *group, const int64_t **out_offsets) {
   int64_t count = group_size(shape, group), *offsets;
@@ -42,8 +42,8 @@ static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, con
 }
 
 /* Plans the copy that brings all dimensions into the order of the groups. Dimensions of size 1
- * are left out. The outermost of the others is the one that workers divide; the rest is one loop
- * copy per entry of it. */
+ * are left out. Workers divide the outermost dimension that remains; each entry of this dimension
+ * is one loop copy. */
 static void plan_reorder(const hlo_shape_t *shape, const int64_t *strides,
                          const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t dims[HLO_MAX_RANK];
@@ -66,7 +66,7 @@ static void plan_reorder(const hlo_shape_t *shape, const int64_t *strides,
   loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
 }
 
-/* Starts and strides of the matrices after that copy. */
+/* Sets starts and strides of the matrices after the copy of plan_reorder. */
 static hr_status_t plan_dense_matrices(hr_arena_t *arena, int64_t batch, int64_t rows,
                                        int64_t columns, dot_matrices_t *side) {
   int64_t *starts;
@@ -79,10 +79,11 @@ static hr_status_t plan_dense_matrices(hr_arena_t *arena, int64_t batch, int64_t
   return NULL;
 }
 
-/* groups: batch, rows, columns. A matrix of one row or column has a free stride, chosen such
- * that the other is 1. Rows and columns with single strides, of which one is 1, are read in
- * place (`starts`); otherwise both descriptions are made: offset lists, and the copy that makes
- * the operand dense. */
+/* Describes an operand as a batch of matrices. groups: batch, rows, columns. A matrix of one row or
+ * one column has a stride that no element uses; this stride is chosen such that the other one is 1.
+ * An operand is read in place (`starts`) if rows and columns have single strides and one of these
+ * is 1. Other operands get both descriptions: lists of offsets, and the copy that makes the operand
+ * dense. */
 static hr_status_t plan_matrices(hr_arena_t *arena, const hlo_shape_t *shape,
                                  const dims_group_t *const *groups, dot_matrices_t *side) {
   int64_t strides[HLO_MAX_RANK];
@@ -107,7 +108,8 @@ static hr_status_t plan_matrices(hr_arena_t *arena, const hlo_shape_t *shape,
   return plan_dense_matrices(arena, group_size(shape, groups[0]), rows, columns, side);
 }
 
-/* Entries [begin, end) of the outermost dimension; `context` is the struct of reorder_operand. */
+/* Copies entries [begin, end) of the outermost dimension. context: the struct of
+ * reorder_operand. */
 static void reorder_slices(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const struct {
@@ -120,7 +122,8 @@ static void reorder_slices(void *context, int64_t begin, int64_t end, int worker
                   work->from + i * work->side->slice_from_bytes);
 }
 
-/* Tasks of about 16,384 elements at least: a smaller copy costs less than waking a worker. */
+/* Copies an operand to its dense order. A task copies about 16,384 elements or more, as a smaller
+ * copy costs less than waking a worker. */
 static const void *reorder_operand(hr_workers_t *workers, const dot_matrices_t *side,
                                    const void *from, void *to) {
   struct {
@@ -163,7 +166,8 @@ static void swap_dims(dims_group_t *group, int i, int j) {
   group->dims[j] = dim;
 }
 
-/* Sorts the contracting dimensions as they are stored in `by`. Terms may be summed in any order. */
+/* Sorts the contracting dimensions by their position in the operand of `by`. `other`: the
+ * contracting dimensions of the other operand, which get the same order. */
 static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
   for (int i = 1; i < by->count; i++)
     for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--) {
@@ -172,9 +176,10 @@ static void sort_contracting_dims(dims_group_t *by, dims_group_t *other) {
     }
 }
 
-/* Chooses the order of the operand whose innermost dimension is contracting, which is then read in
- * long runs. If both are, that of the right one: it is packed for each block of the left one.
- * `side`: 0 or 1 if the order is to be that of this operand; else -1. */
+/* Chooses the operand that determines the order of contracting dimensions: the one whose innermost
+ * dimension is contracting, which is then read in long runs. If this holds for both operands, the
+ * right one determines the order, because it is packed for each block of the left one. side: 0 or 1
+ * if this operand has to determine the order; -1: no operand has to. */
 static void choose_contracting_order(const hlo_shape_t *rhs, int side, dot_groups_t *g) {
   bool by_rhs = side == 1;
   for (int i = 0; i < g->rhs_contracting.count && side < 0; i++)
@@ -213,7 +218,7 @@ hr_status_t dot_plan_problem(hr_arena_t *arena, const op_step_t *step, int side,
   return NULL;
 }
 
-/* Bytes that the step must move at least, for the roofline of --explain. */
+/* Least bytes that the step must move, for the roofline of --explain. */
 static double operand_and_result_bytes(const op_step_t *step, const dot_problem_t *problem) {
   int64_t results = problem->batch * problem->m * problem->n;
   return (double)problem->a.count * (double)hr_dtype_bytes(problem->a.dtype) +
@@ -221,16 +226,17 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
          (double)results * (double)hr_dtype_bytes(step->out_shape->dtype);
 }
 
-/* Strategies in order of preference: each either makes a plan or declines. The first plan is taken,
- * so the choice follows from problem and processor alone.
+/* Strategies in order of preference. Each makes a plan or declines. The first plan is taken, so the
+ * choice follows from problem, processor and libraries alone.
  *
- *   thin            few rows with a large matrix of f32, bf16 or s8: at memory's speed
- *   small           small products, and thin ones that are bound by memory: no packing
- *   small complex   the same for c64
- *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a 1-tap direct convolution
+ *   strategy        accepts
+ *   thin            few rows times a large matrix of f32, bf16 or s8, limited by memory bandwidth
+ *   small           small products, and thin ones that are limited by memory; packs nothing
+ *   small complex   small and thin products of c64
+ *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a direct convolution of one tap
  *   oneDNN          bf16 and int8 with AMX, int8 without VNNI
  *   gemm            all floats and complex numbers
- *   integer         all integers: the reference's blocks */
+ *   integer         all integers, by the blocks of the reference */
 static const dot_prepare_fn strategies[] = {
     dot_prepare_thin,   dot_prepare_small, dot_prepare_small_complex, dot_prepare_low_precision,
     dot_prepare_onednn, dot_prepare_gemm,  dot_prepare_integer};

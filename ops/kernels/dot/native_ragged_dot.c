@@ -4,12 +4,15 @@
  *   free          [r,k] x [g,k,n] -> [r,n]     blocks of rows of each run are tasks
  *   contracting   [r,m] x [r,n] -> [g,m,n]     blocks of rows of each group's result are tasks
  *
- * The work is that of the runs: no row is multiplied with the matrix of another group. Rows outside
- * of all runs give 0. Where the product stands for a masked one (ragged_masked.h), a matrix that is
- * not finite shows in the first row of its run, so that only matrices without rows are read to find
- * out; what was found, or a negative size, repeats the product group by group. Blocks have a fixed
- * size, so the result does not depend on the number of workers. Not handled, and left to the
- * reference: batches, several free or contracting dimensions, group sizes per batch, integers and
+ * No row is multiplied by the matrix of another group. Rows outside of all runs give 0.
+ *
+ * If the product stands for a masked one (ragged_masked.h), elements of a matrix that are not
+ * finite have an effect on the rows of all groups. A matrix with such elements makes the first row
+ * of its run not finite, so only matrices without rows have to be read for a check. If the check
+ * finds such a matrix or a negative size, the product is computed again, group by group.
+ *
+ * Blocks have a fixed size, so the result does not depend on the number of workers. The reference
+ * computes batches, several free or contracting dimensions, group sizes per batch, integers and
  * complex numbers. */
 #include <string.h>
 
@@ -19,28 +22,36 @@
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/reference/ragged_masked.h"
 
-#define BLOCK_ROWS 192
+#define BLOCK_ROWS 192 /* most rows of a task */
 
 typedef struct ragged_plan {
-  gemm_job_t job;               /* product of a block of rows over all of k, without addresses */
-  bool is_free;                 /* the ragged dimension is free, else contracting */
-  bool masked;                  /* rows are zeros for the groups that they are not in */
-  int64_t ragged, groups, rows; /* rows: of the result, of each group if contracting */
-  int64_t a_ragged, b_ragged, b_group; /* steps along the ragged dimension and the groups */
-  hr_dtype_t sizes;
+  gemm_job_t job;   /* product of a block of rows over all of k, without addresses */
+  bool is_free;     /* the ragged dimension is free; else it is contracting */
+  bool masked;      /* a row counts as zeros in the groups that it is not in */
+  int64_t ragged;   /* size of the ragged dimension */
+  int64_t groups;   /* number of groups */
+  int64_t rows;     /* size of the free dimension of a; rows of a group's result if contracting */
+  int64_t a_ragged; /* stride of a along the ragged dimension, in elements */
+  int64_t b_ragged; /* stride of b along the contracting dimension, in elements */
+  int64_t b_group;  /* stride of b from one group to the next, in elements; 0 if contracting */
+  hr_dtype_t sizes; /* type of the group sizes */
   matmul_types_t types;
-  int64_t a_count, b_count, c_count; /* elements */
-  bool a_widened, b_widened, narrowed;
+  int64_t a_count, b_count, c_count;   /* elements of the operands and the result */
+  bool a_widened, b_widened, narrowed; /* arrays that are converted in scratch memory */
   int workers;
-  size_t a_at, b_at, sums_at, tasks_at, space_at, space_bytes; /* in scratch memory */
+  size_t a_at, b_at, sums_at, tasks_at, space_at; /* offsets in scratch memory, in bytes */
+  size_t space_bytes;                             /* packing space of a worker */
 } ragged_plan_t;
 
-/* Rows [first, first + rows) of a run, or of a group's result. */
+/* A block of rows: [first, first + rows) of a if the ragged dimension is free, of the group's
+ * result if it is contracting. */
 typedef struct ragged_task {
-  int64_t group, first, rows, start, end;
+  int64_t group, first, rows;
+  int64_t start, end; /* run of the group in the ragged dimension */
 } ragged_task_t;
 
-/* One execution: operands widened if they had to be, and the tasks of this call's group sizes. */
+/* One execution: operands, widened where necessary, and the tasks for the group sizes of this
+ * call. */
 typedef struct ragged_run {
   const ragged_plan_t *plan;
   const char *a, *b;
@@ -48,7 +59,7 @@ typedef struct ragged_run {
   const ragged_task_t *tasks;
 } ragged_run_t;
 
-/* Group sizes are s32, u32, s64 or u64 (is_supported). */
+/* Reads a group size; is_supported admits s32, u32, s64 and u64 only. */
 static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
   switch (dtype) {
     case HR_S64:
@@ -63,8 +74,8 @@ static int64_t read_size(hr_dtype_t dtype, const void *list, int64_t i) {
 
 static int64_t clip(int64_t value, int64_t high) { return hr_min(hr_max(value, 0), high); }
 
-/* A run without terms (contracting, empty group) gives zeros: the GEMM would not write its
- * block. */
+/* Computes tasks [begin, end). A task without terms (an empty group, if contracting) writes zeros
+ * itself, because the GEMM would leave its block as it is. */
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const ragged_run_t *r = context;
   const ragged_plan_t *plan = r->plan;
@@ -90,7 +101,8 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Lists the blocks of a run, or of the result of its group. */
+/* Lists the blocks of a run if the ragged dimension is free, else those of its group's result.
+ * Returns their number. */
 static int64_t add_blocks(const ragged_plan_t *plan, ragged_task_t run, ragged_task_t *tasks) {
   int64_t count = 0, last = plan->is_free ? run.end : plan->rows;
   for (run.first = plan->is_free ? run.start : 0; run.first < last; run.first += BLOCK_ROWS) {
@@ -100,7 +112,7 @@ static int64_t add_blocks(const ragged_plan_t *plan, ragged_task_t run, ragged_t
   return count;
 }
 
-/* Lists the blocks of all runs. Gives the number of rows that runs cover. */
+/* Lists the blocks of all runs. Returns the number of rows that runs cover. */
 static int64_t list_tasks(const ragged_plan_t *plan, const void *sizes, ragged_task_t *tasks,
                           int64_t *out_count) {
   int64_t last = 0;
@@ -126,7 +138,8 @@ static const void *widen(const op_native_run_t *run, const ragged_plan_t *plan, 
 
 /* --- masked products --- */
 
-/* Rows [start, end) of the next group, which may overlap with the group before. */
+/* Sets the rows [start, end) of run->group. They overlap with rows of other groups if a size is
+ * negative. `end`: sum of the sizes of all groups before, then also of this one. */
 static void next_run(const ragged_plan_t *plan, const void *sizes, ragged_task_t *run,
                      uint64_t *end) {
   run->start = clip((int64_t)*end, plan->ragged);
@@ -134,7 +147,8 @@ static void next_run(const ragged_plan_t *plan, const void *sizes, ragged_task_t
   run->end = clip((int64_t)*end, plan->ragged);
 }
 
-/* Whether a group's matrix has only finite elements, or its size is no size. `given`: the program's
+/* True if a group's matrix has only finite elements. The first row of a run tells so without
+ * reading the matrix: a term that is not finite would make it not finite. given: the program's
  * array of matrices. */
 static bool is_plain_group(const op_native_run_t *run, const ragged_run_t *r, const char *given,
                            const ragged_task_t *task) {
@@ -160,7 +174,7 @@ static bool are_plain_groups(const op_native_run_t *run, const ragged_run_t *r, 
   return true;
 }
 
-/* All groups, one after the other by one worker, zeros included. */
+/* Computes the masked product, products by zeros included, group by group on the calling worker. */
 static void run_masked(const ragged_run_t *r, const void *sizes) {
   const ragged_plan_t *plan = r->plan;
   int64_t bytes = plan->types.element_bytes;
@@ -184,8 +198,8 @@ static void run_masked(const ragged_run_t *r, const void *sizes) {
     }
 }
 
-/* Group sizes are data, so tasks are listed at every call; scratch memory has room for the most
- * that any sizes can give (plan_scratch). */
+/* Lists the tasks and runs them. Group sizes are data, so every call has its own list; scratch
+ * memory has room for the longest list that any sizes can give (plan_scratch). */
 static hr_status_t run_groups(const op_native_run_t *run, const void *plan_, void *const *in,
                               void *const *out) {
   const ragged_plan_t *plan = plan_;
@@ -217,7 +231,8 @@ static hr_status_t run_ragged(const op_native_run_t *run, const void *plan, void
 
 /* --- planning --- */
 
-/* One ragged dimension, one other on each side, and the groups; nothing else. */
+/* True if the operands have one ragged dimension, one other dimension on each side, and the groups,
+ * and types that the GEMM has. */
 static bool is_supported(const op_step_t *step, const dot_groups_t *g, bool is_free,
                          const matmul_types_t *types) {
   const hlo_shape_t *sizes = step->in_shapes[2];
@@ -229,9 +244,9 @@ static bool is_supported(const op_step_t *step, const dot_groups_t *g, bool is_f
          g->lhs_free.count == 1 && g->lhs_contracting.count == 1 && g->rhs_free.count == 1;
 }
 
-/* Sizes and strides of the two forms.
- *   ragged free:         b has the group as a dimension of its own; task.first is a row of a and c.
- *   ragged contracting:  runs are terms; task.start is the first term, task.first a row of c. */
+/* Sets sizes and strides for the two forms:
+ *   ragged free          b has a dimension for the group; task.first is a row of a and c
+ *   ragged contracting   runs are terms; task.start is the first term, task.first a row of c */
 static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim,
                      ragged_plan_t *plan) {
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -257,7 +272,8 @@ static void plan_job(const op_step_t *step, const dot_groups_t *g, int group_dim
                            .c_row = rhs->dims[column]};
 }
 
-/* Tasks: a run that ends within a block of rows starts another block, hence one more per group. */
+/* Divides scratch memory. If the ragged dimension is free, each run starts a block of its own, so
+ * there is at most one task per group more than blocks of all rows. */
 static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
                                 size_t *out_scratch_bytes) {
   const matmul_types_t *types = &plan->types;
@@ -280,7 +296,7 @@ static hr_status_t plan_scratch(const op_step_t *step, ragged_plan_t *plan,
   return NULL;
 }
 
-/* flops count each row once, whatever its group. */
+/* Signature of op_native_t.prepare. The flops count each row once, as its group does not matter. */
 static hr_status_t prepare_ragged(const op_native_target_t *target, const op_step_t *step,
                                   op_native_step_t *out) {
   hr_ints_t groups = hlo_attr_ints(step->instr, HLO_ATTR_RHS_GROUP_DIMS);

@@ -1,10 +1,11 @@
 /* Flattening of bodies, in three passes:
  *
- *   1. the computation is walked in order, its calls are inlined, and elementwise instructions
- *      become steps on virtual values; tuples and identities disappear (body_term_t)
- *   2. dead steps are removed by a backward walk over last readers
- *   3. values get slots in the scratch area by linear scan: a slot is reused after its last
- * reader */
+ *   1. a walk over the computation inlines its calls, and makes elementwise instructions steps on
+ *      virtual values; tuples and identities disappear (body_term_t)
+ *   2. a backward walk over last readers removes dead steps
+ *   3. a linear scan gives values slots in the scratch area
+ *
+ * A slot is reused after its last reader. */
 #include "ops/kernels/elementwise/body_plan.h"
 
 enum {

@@ -4,18 +4,24 @@
  *
  * Functions are called <type>_<op>: s8_divide, f32_maximum. Types narrower than a compute type have
  * no functions of their own: they are widened, computed, and rounded or wrapped back. `bits` is the
- * true width of an integer that is held in a wider type (4 for u4 in uint8_t), for the ops whose
- * meaning depends on it.
+ * number of bits of an integer that is held in a wider type (4 for u4 in uint8_t), for the ops
+ * whose result depends on this number.
  *
- * Source: StableHLO specification; where it leaves a case open, what XLA:CPU does. Where XLA:CPU
- * departs from it, the specification is followed:
- *   - denormal numbers are kept; XLA:CPU flushes them to zero, as both do in products of matrices;
- *   - a product and a sum are two operations, each rounded; XLA:CPU contracts them to a fused one;
- *   - conversions to 16 bits and fewer round once; XLA:CPU rounds f64 and 64-bit integers to f32 on
- * the way;
- *   - integer powers count all bits of the exponent, where XLA:CPU takes six; popcnt of s4 counts
- * four bits;
- *   - exponential-minus-one, tanh, erf, logistic are good to about one unit in the last place. */
+ * Source: StableHLO specification. XLA:CPU decides cases that the specification leaves open. These
+ * definitions follow the specification where XLA:CPU departs from it:
+ *
+ *   op                   here                           XLA:CPU
+ *   denormal numbers     kept, but for products of      flushed to zero
+ *                        matrices
+ *   a product in a sum   two operations, each rounded   one fused operation
+ *   conversion of f64    rounded once                   rounded to f32 first
+ *   and 64-bit integers
+ *   to 16 bits or fewer
+ *   integer power        all bits of the exponent       six bits of the exponent
+ *   popcnt of s4         four bits are counted          other bits count, too
+ *   expm1, tanh, erf,    error of about one unit in     larger errors
+ *   logistic             the last place
+ */
 #ifndef HLO_OPS_SCALAR_H
 #define HLO_OPS_SCALAR_H
 
@@ -25,10 +31,10 @@
 
 /* --- integers --------------------------------------------------------------------------------- */
 
-/* The ops of a signed type S (prefix s) and the unsigned type U (prefix u) of the same width. P:
- * the unsigned type in which C multiplies them without overflow; WS, WU: types of twice the width.
- * Arithmetic wraps. Division and remainder are total: x / 0 has all bits set, x % 0 is x, MIN / -1
- * is MIN. Shifts by the width or more, negative amounts included, shift all bits out. */
+/* The ops of a signed type S (prefix s) and the unsigned type U (prefix u) of the same width. P: an
+ * unsigned type of at least 32 bits, in which C wraps sums and products. WS, WU: types of twice the
+ * width. Arithmetic wraps. Division and remainder are total: x / 0 has all bits set, x % 0 is x,
+ * MIN / -1 is MIN. Shifts by the width or more, negative amounts included, shift all bits out. */
 #define SCALAR_INTEGERS(s, S, u, U, P, WS, WU)                                                     \
   static inline S s##_add(S a, S b) { return (S)((P)a + (P)b); }                                   \
   static inline U u##_add(U a, U b) { return (U)((P)a + (P)b); }                                   \
@@ -146,12 +152,12 @@ static inline double f64_from_bits(uint64_t bits) {
       .f;
 }
 
-/* The ops that f32 and f64 share. U, I: integers of the same width; M, E: widths of mantissa and
- * exponent; `suffix`: that of C's math functions. Maximum and minimum return NaN if either operand
- * is NaN, and order -0 below +0: bits of equal numbers are combined, which changes only the sign of
- * zeros. The total order is that of the integers with the same bits, complemented for negative
- * numbers. The weak order is numeric, with -0 equal to +0, and all NaNs equal and above everything.
- */
+/* The ops that f32 and f64 share. U, I: integers of the same width. M, E: bits of mantissa and
+ * exponent. suffix: suffix of C's math functions for the type. Maximum and minimum return NaN if
+ * either operand is NaN, and order -0 below +0: the bits of equal numbers are combined, which
+ * changes only the sign of zeros. p_order maps numbers to integers in the total order: the integer
+ * with the same bits, of which a negative one has all bits but the sign complemented. p_weak_order
+ * is numeric, with -0 equal to +0, and all NaNs equal and above all numbers. */
 #define SCALAR_FLOAT(p, T, U, I, M, E, suffix)                                                     \
   static inline T p##_add(T a, T b) { return a + b; }                                              \
   static inline T p##_subtract(T a, T b) { return a - b; }                                         \
@@ -185,9 +191,9 @@ static inline double f64_from_bits(uint64_t bits) {
     return bits ^ (I)((U)(bits >> (M + E)) >> 1);                                                  \
   }                                                                                                \
   static inline I p##_weak_order(T a) { return a == a ? p##_order(a + 0) : (I)(~(U)0 >> 1); }      \
-  /* Rounds to `mantissa` bits, to nearest even; what then exceeds `exponent` bits becomes         \
-   * infinity, what would be denormal in that format becomes zero. NaN stays. The mantissa of a    \
-   * denormal number is cut at the same bit. */                                                    \
+  /* Rounds to `mantissa` bits, to nearest even. A result above the range of `exponent` bits       \
+   * becomes infinity; a result that would be denormal in that format becomes zero. NaN stays.     \
+   * A denormal number of T is rounded at the same bit of its mantissa. */                         \
   static inline T p##_reduce_precision(T a, int exponent, int mantissa) {                          \
     U sign = p##_bits(a) & (U)1 << (M + E), bits = p##_bits(a) ^ sign,                             \
       infinity = (((U)1 << E) - 1) << M;                                                           \
@@ -208,15 +214,16 @@ static inline double f64_from_bits(uint64_t bits) {
 SCALAR_FLOAT(f32, float, uint32_t, int32_t, 23, 8, f)
 SCALAR_FLOAT(f64, double, uint64_t, int64_t, 52, 11, )
 
-/* Denormals of a narrower format, whose smallest normal number is `least`, are normal in f32:
- * they are rounded to the unit that `mantissa` bits leave them. */
+/* Rounds f32 to a narrower format with denormal numbers. least: smallest normal number of the
+ * format. Numbers below it are normal in f32, so adding `shifter` rounds them to the unit of the
+ * format's denormal numbers. */
 static inline float f32_reduce_narrow(float a, float least, int exponent, int mantissa) {
   float shifter = least * f32_from_bits((uint32_t)(127 + 23 - mantissa) << 23) * 1.5f;
   float magnitude = fabsf(a), rounded = copysignf((magnitude + shifter) - shifter, a);
   return f32_reduce_precision(magnitude < least && mantissa < 23 ? rounded : a, exponent, mantissa);
 }
 
-/* Transcendental functions of f64: the C library's, all within an ulp or so. */
+/* Transcendental functions of f64: those of the C library, with errors of about one ulp. */
 static inline double f64_acos(double x) { return acos(x); }
 static inline double f64_acosh(double x) { return acosh(x); }
 static inline double f64_asin(double x) { return asin(x); }
@@ -232,8 +239,8 @@ static inline double f64_exponential(double x) { return exp(x); }
 static inline double f64_exponential_minus_one(double x) { return expm1(x); }
 static inline double f64_log(double x) { return log(x); }
 static inline double f64_log_plus_one(double x) { return log1p(x); }
-/* A formula for each sign, so that neither tail overflows or cancels; the left one ends in
- * denormals. */
+/* Each sign has its own formula, so that neither tail overflows or cancels. The left tail goes
+ * through denormal numbers to 0. */
 static inline double f64_logistic(double x) {
   if (x >= 0) return 1 / (1 + exp(-x));
   double e = exp(x);
@@ -245,13 +252,13 @@ static inline double f64_sinh(double x) { return sinh(x); }
 static inline double f64_tan(double x) { return tan(x); }
 static inline double f64_tanh(double x) { return tanh(x); }
 
-/* Transcendental functions of f32. Those that programs spend their time in (exp, tanh, log and
- * their kin) are computed in double without branches, so that a loop over them becomes vector code;
- * they round once and so are nearly always the nearest number. The C library's sinf, cosf and powf
- * are as good; the rest goes through its double functions. */
+/* Transcendental functions of f32. The frequent ones (exp, expm1, logistic, tanh, sinh, cosh, log,
+ * log1p) are computed in double without branches, so that the compiler vectorises loops over them.
+ * Their result is rounded once, so it is nearly always the nearest number. sinf, cosf and powf of
+ * the C library are as exact. All others are double functions of the C library, rounded to f32. */
 
-/* e^x - 1 for |x| < 700 as 2^n (1 + q) - 1, x = n ln 2 + r, |r| <= ln 2 / 2: gives 2^n in
- * *out_scale and returns q = e^r - 1, with a relative error of 1e-11. */
+/* e^x = 2^n (1 + q) for |x| < 700, with x = n ln 2 + r and |r| <= ln 2 / 2. Sets *out_scale to 2^n
+ * and returns q = e^r - 1, with a relative error of 1e-11. */
 static inline double f64_short_expm1(double x, double *out_scale) {
   const double shifter = 0x1.8p52; /* adding it leaves the nearest integer in the low bits */
   double shifted = x * 0x1.71547652b82fep0 + shifter, n = shifted - shifter;
@@ -262,7 +269,7 @@ static inline double f64_short_expm1(double x, double *out_scale) {
   return r + r * r * (1.0 / 2 + r * (1.0 / 6 + r * tail));
 }
 static inline double f64_limit(double x, double low, double high) {
-  double above = x < low ? low : x; /* NaN passes both */
+  double above = x < low ? low : x; /* NaN passes both comparisons */
   return above > high ? high : above;
 }
 static inline double f64_short_exp(double x) {
@@ -292,8 +299,8 @@ static inline float f32_cosh(float x) {
   return (float)(0.5 * (e + 1 / e));
 }
 
-/* log(x) for a positive normal x = 2^k m, sqrt(1/2) <= m < sqrt(2): k ln 2 + 2 artanh((m - 1) / (m
- * + 1)). */
+/* log(x) = k ln 2 + 2 artanh((m - 1) / (m + 1)) for a positive normal number x = 2^k m with
+ * sqrt(1/2) <= m < sqrt(2). */
 static inline double f64_short_log(double x) {
   const uint64_t half_root = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
   uint64_t shifted = f64_bits(x) - half_root;
@@ -305,7 +312,7 @@ static inline double f64_short_log(double x) {
   return k * 0x1.62e42fefa39efp-1 +
          2 * s * (1 + t * (1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * tail))));
 }
-/* Special values that the short form does not cover; x is the argument of the logarithm `log`. */
+/* The logarithm of any x. log: f64_short_log(x), which is right for positive finite numbers. */
 static inline float f32_log_specials(double x, double log) {
   float outside = x == 0 ? -INFINITY : NAN;
   float result = x > 0 ? (float)log : outside;
@@ -334,7 +341,7 @@ static inline float f32_tan(float x) { return (float)tan(x); }
 
 /* --- conversions ------------------------------------------------------------------------------ */
 
-/* Conversion to an integer of `bits` bits: truncating, saturating; NaN gives 0. */
+/* Converts to an integer of `bits` bits: truncated, then saturated; NaN gives 0. */
 static inline int64_t f64_to_signed(double x, int bits) {
   uint64_t beyond = (uint64_t)1 << (bits - 1);
   if (x >= (double)beyond) return (int64_t)(beyond - 1);
@@ -343,9 +350,9 @@ static inline int64_t f64_to_signed(double x, int bits) {
 }
 static inline uint64_t f64_to_unsigned(double x, int bits) {
   if (x >= 2 * (double)((uint64_t)1 << (bits - 1))) return ~(uint64_t)0 >> (64 - bits);
-  return x > -1 ? (uint64_t)x : 0; /* NaN is not greater */
+  return x > -1 ? (uint64_t)x : 0; /* also 0 for NaN, as the comparison is false */
 }
-/* The same for bits <= 32, without branches. */
+/* f64_to_signed and f64_to_unsigned for bits <= 32, without branches. */
 static inline int32_t f64_to_short_signed(double x, int bits) {
   double beyond = (double)((uint64_t)1 << (bits - 1));
   double limited = f64_limit(x, -beyond, beyond - 1);
@@ -356,8 +363,8 @@ static inline uint32_t f64_to_short_unsigned(double x, int bits) {
   return (uint32_t)(int64_t)(limited == limited ? limited : 0);
 }
 
-/* To f32, rounded to odd: inexact results get an odd mantissa. A second rounding, to a
- * format of at most 22 mantissa bits, gives the same as rounding the original. */
+/* Converts to f32 with rounding to odd: an inexact result gets an odd mantissa. Rounding this
+ * result to a format of at most 22 mantissa bits gives the same as rounding the original number. */
 static inline float f64_to_odd_f32(double x) {
   float nearest = (float)x;
   if ((double)nearest == x || nearest != nearest) return nearest;
@@ -365,7 +372,7 @@ static inline float f64_to_odd_f32(double x) {
   double error = x - (double)nearest;
   uint32_t bits = f32_bits(nearest);
   if (bits & 1) return nearest;
-  /* Even: the neighbour on the side of x is the odd one. */
+  /* The nearest mantissa is even: the neighbour on the side of x has an odd one. */
   bool outward = (error > 0) == !signbit(x);
   return copysignf(f32_from_bits((bits & 0x7fffffff) + (outward ? 1 : -1)), (float)x);
 }

@@ -3,14 +3,14 @@
  *
  * Three nested ranges of one product:
  *
- *   partition   rows, columns and k of a task; chosen by a cost model (partition_cost) from all
- *               divisions of the workers in three factors
+ *   partition   rows, columns and k of a task; chosen by a cost model (partition_cost) among all
+ *               numbers of parts of rows and columns
  *   block       rows x depth of A, BLOCK_BYTES
  *   group       depth x some panels of B that stay in the second-level cache, GROUP_BYTES
  *
- * Only the cost decides, so the partition depends on sizes, types and the number of workers; that
- * of k, which decides the order of sums, on sizes and types alone (gemm_depth_parts). k is divided
- * only if nothing depends on a row being final early. */
+ * Only the cost decides, so the partition of rows and columns depends on sizes, types and the
+ * number of workers. The partition of k decides the order of sums, and depends on sizes and types
+ * alone (gemm_depth_parts). k is divided only if no callback waits for final rows (can_split_k). */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -23,23 +23,23 @@
 #include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
-#define DEPTH_MAX 384         /* most rows of a panel */
-#define GROUP_BYTES (1 << 19) /* bytes of panels packed at once: half of the second-level cache */
-#define BLOCK_BYTES (1 << 20) /* bytes of a block of A: B is packed for each block */
+#define DEPTH_MAX 384 /* most rows of a panel */
+#define GROUP_BYTES \
+  (1 << 19) /* most bytes of panels packed at once: they stay in a second-level cache */
+#define BLOCK_BYTES (1 << 20) /* most bytes of a block of A: B is packed again for each block */
 #define PANEL_BYTES 192       /* bytes of a row of the widest panel */
 #define SHORT_DEPTH 64        /* most terms for which C is most of the traffic */
-#define UNIT_PANELS 4         /* panels that are finished together */
+#define UNIT_PANELS 4         /* most panels in a finish_unit */
 #define CONFLICT_BYTES 4096   /* bytes between rows that share the sets of the first-level cache */
-#define ROW_UNIT 8
-#define DEPTH_UNIT 8
-#define PACKED_COLUMNS 256 /* least columns for which A is packed, too */
-#define TURNED_COLUMNS 64  /* the same if columns of A are dense */
+#define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
+#define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
+#define PACKED_COLUMNS 256    /* least columns of C for which A with dense rows is packed */
+#define TURNED_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
 #define COLUMN_BYTES \
-  128 /* longest column of A that is read in place: all of a cache line is used soon */
-#define FINISHED_BYTES                                                                            \
-  (1 << 19) /* bytes of whole rows that are finished together, while they are in the second-level \
-               cache */
-#define FINISHED_ROWS 64 /* least number of such rows: B is packed for each block of them */
+  128 /* least stride of dense columns for which A is packed: shorter ones share cache lines */
+#define FINISHED_BYTES \
+  (1 << 19) /* most bytes of whole rows that are finished together: a second-level cache */
+#define FINISHED_ROWS 64 /* least number of such rows: B is packed again for each block of them */
 
 typedef struct gemm_range {
   int64_t row, rows, column, columns, first, depth; /* `columns`, `first` and `depth` count reals */
@@ -57,7 +57,8 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
-/* Rows of a block, fewer if whole rows are to be finished while they are cached. */
+/* Rows of a block: fewer than gemm_block_rows if whole rows have to be finished while they are
+ * cached. */
 static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t rows = gemm_block_rows(depth, real_bytes);
   int64_t least = FINISHED_ROWS;
@@ -67,7 +68,7 @@ static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64
   return hr_max(cached, least);
 }
 
-/* Reports columns of the rows `now` as final if the last depth block has been added to them. */
+/* Reports columns of the rows `now` as final if `now` is the last depth block of `range`. */
 static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range,
                                         const gemm_range_t *now, int worker, int64_t column,
                                         int64_t columns) {
@@ -75,8 +76,8 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
-/* Columns, out of `columns`, whose panels are packed at once: groups of equal size that stay in the
- * second-level cache; a multiple of finish_unit. */
+/* Columns of a group, that is, whose panels are packed at once. `columns` is divided into groups of
+ * equal size that stay in the second-level cache; the size is a multiple of finish_unit. */
 static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns, int64_t depth,
                                          int64_t panel, int64_t real_bytes) {
   int64_t unit = job->finish && job->finish_unit ? job->finish_unit : panel;
@@ -85,13 +86,13 @@ static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns,
   return hr_div_ceil(units, hr_div_ceil(units, most)) * unit;
 }
 
-/* Depth blocks after the first one accumulate. */
+/* Mode of a depth block: blocks after the first one accumulate. */
 static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range,
                                        int64_t first) {
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
 }
 
-/* The largest gemm_panel_depth for at most so many terms. */
+/* The largest gemm_panel_depth of any sum of at most `depth` terms. */
 static inline int64_t gemm_deepest_panel(int64_t depth) {
   return hr_min(hr_round_up(depth, DEPTH_UNIT), DEPTH_MAX);
 }
@@ -138,9 +139,15 @@ static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
-/* True if A is packed. It must be if neither its rows nor its columns are dense. If many columns of
- * C use it, it should be if its columns are dense, as a tile reads a part of each cache line; if
- * its rows are dense, only if their stride maps all rows of a tile to the same cache sets. */
+/* True if A is packed. A kernel needs the copy if A comes from a callback or from lists of offsets,
+ * or if the rows of a complex A are not dense. Otherwise the copy must pay:
+ *
+ *   A                 packed if
+ *   dense in neither  more than one panel of B uses the copy
+ *   dense columns     TURNED_COLUMNS columns use the copy, and columns are longer than cache lines,
+ *                     of each of which a tile would read a part
+ *   dense rows        PACKED_COLUMNS columns use the copy, and the rows of a tile share cache sets
+ */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
@@ -158,14 +165,14 @@ static gemm_range_t full_range(const gemm_job_t *job) {
                         .packed = packs_a(job, job->n * parts)};
 }
 
-/* The size suffices for products of fewer rows, columns or terms, too: parts of few terms have
- * blocks of more rows, and sums of fewer terms may have deeper panels. */
+/* The size suffices for products of fewer rows, columns or terms, too. Parts of fewer terms may
+ * have blocks of more rows, and sums of fewer terms may have deeper panels. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job), terms = job->k * reals_per_element(job);
   int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
   int64_t block = hr_min(BLOCK_BYTES, rows * gemm_deepest_panel(terms) * bytes);
   block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT *
-           64; /* a vector of padding between panels */
+           64; /* a vector of padding after each panel */
   bool packed = packs_a(job, job->n * reals_per_element(job));
   return (size_t)(gemm_panels_bytes(job, terms, bytes) + (packed ? hr_round_up(block, 64) : 0));
 }
@@ -177,8 +184,11 @@ void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
 
 /* --- partition --- */
 
-/* Cost model: multiply-adds of the slowest worker, plus packing (8 of them for an element of B, 4
- * of A, 24 if A is produced by `fill`), plus 16 an element for adding partial sums. */
+/* Cost of the slowest worker in multiply-adds:
+ *   1    each product
+ *   8    each element of B that is packed
+ *   4    each element of A that is packed, or 24 if `fill` produces A
+ *   16   each element of the result, for adding partial sums, if k is divided */
 static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
                              int64_t depth_parts) {
   int64_t parts = reals_per_element(job);
@@ -218,20 +228,21 @@ static bool can_split_columns(const gemm_job_t *job) { return !job->finish || jo
 #define SPLIT_PRODUCTS 1e5 /* products up to which one worker is as fast */
 #define TASK_PRODUCTS 8e6  /* least products of a task, if a worker has several tasks */
 #define IMBALANCE 0.1      /* idle time of workers at the end, as a fraction of one task */
-#define SUM_WORKERS 8 /* number of workers for which k is divided, whatever their actual number */
+#define SUM_WORKERS \
+  8 /* number of workers assumed for the division of k, whatever their actual number */
 #define SUM_TERMS 512 /* least terms of a partial sum */
 #define SUM_GAIN \
   0.75 /* largest cost ratio at which k is divided: it must save a quarter of the time */
 
-/* Most tasks of a product: one per worker, and for large products several, so that the others take
- * over tasks of a worker that is late or interrupted. */
+/* Most tasks of a product. A large product has several tasks per worker, so that other workers take
+ * over the tasks of a worker that is late or interrupted. */
 static int most_tasks(int workers, double products) {
   double chunks = products / (TASK_PRODUCTS * workers);
   if (workers == 1 || chunks < 2) return workers;
   return workers * (chunks < HR_WORKERS_CHUNKS ? (int)chunks : HR_WORKERS_CHUNKS);
 }
 
-/* The cheapest division of rows and columns; the division of k is given. */
+/* The division of rows and columns of least cost for a division of k into `depths` parts. */
 static gemm_partition_t choose_blocks(const gemm_job_t *job, int workers, int64_t depths) {
   gemm_partition_t best = make_partition(job, 1, 1, depths);
   double products = (double)job->m * (double)job->n * (double)job->k * reals_per_element(job);
@@ -295,7 +306,7 @@ typedef struct gemm_call {
   size_t space_bytes;
 } gemm_call_t;
 
-/* Runs parts. Those of k after the first write partial sums to scratch memory. */
+/* Runs tasks [begin, end). Parts of k after the first write partial sums to scratch memory. */
 static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_call_t *call = context;
   const gemm_partition_t *partition = call->partition;

@@ -4,14 +4,14 @@
  *   for each partition of C (and of k)                   one task of a worker
  *     for each block of A        rows x depth            packed or in place
  *       for each group of B      depth x some panels     packed, second-level cache
- *         for each few rows of A, for each panel of B
- *           a tile of C          8 x 3 vectors (AVX-512) or 4 x 2, in registers
+ *         for each row group of A (8 rows with AVX-512, else 4), for each panel of B
+ *           a tile of C          8 x 3 vectors with AVX-512, else 4 x 2, in registers
  *             for each k: C[r][v] += A[r][k] * B[k][v]
  *
- * A complex product is a real one (see matmul.h): an element of A is two reals of a row, one of B a
- * block of two rows by two columns. Parts of the result are independent, and every worker packs its
- * own operands. Sums run over k ascending, in depth blocks; if k is divided, the partial sums are
- * added in order. Results have the same bits with any number of workers. Thread: any. */
+ * A complex product is a real one (see matmul.h): an element of A is two reals of a row, an element
+ * of B a block of two rows by two columns. Parts of the result are independent, and every worker
+ * packs its own operands. Sums run over ascending k, in depth blocks. If k is divided, the partial
+ * sums are added in order. Results have the same bits with any number of workers. Thread: any. */
 #ifndef HLO_OPS_GEMM_H
 #define HLO_OPS_GEMM_H
 
@@ -20,7 +20,8 @@
 
 typedef enum gemm_mode { GEMM_SET, GEMM_ADD, GEMM_SUBTRACT } gemm_mode_t;
 
-/* c = a b, c += a b or c -= a b. Sizes and strides in elements; strides may be negative. */
+/* The product c = a b, c += a b or c -= a b. Sizes and strides count elements; strides may be
+ * negative. */
 typedef struct gemm_job {
   hr_dtype_t dtype;
   gemm_mode_t mode;
@@ -34,15 +35,17 @@ typedef struct gemm_job {
   const void *context;
   const void *b;
   int64_t b_row, b_col;
-  /* Offsets of each row and column of an operand without a single stride; NULL: by strides. */
+  /* Offsets of each row and each column, for an operand without single strides, in elements; NULL:
+   * the strides count. */
   const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
-  /* B packed by gemm_pack or the caller, or NULL; `b` is not read then. Real types only. */
+  /* B as packed by gemm_pack or the caller, of a real type; `b` is not read then. NULL: `b` is
+   * packed by each worker. */
   const void *packed_b;
   void *c;
   int64_t c_row; /* row stride; columns of c are dense */
-  /* Callback for each part of c as soon as it is final, or NULL. A part's columns begin at a
-   * multiple of finish_unit and end at another or at the last column; finish_unit 0: whole rows.
-   * Real types only. */
+  /* Callback for each part of c as soon as the part is final, or NULL; of real types only. A part
+   * begins at a multiple of finish_unit columns and ends at another one or at the last column.
+   * finish_unit 0: parts are whole rows. */
   void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column,
                  int64_t columns);
   const void *finish_context;
@@ -50,14 +53,15 @@ typedef struct gemm_job {
   bool whole_depth; /* k may not be divided */
 } gemm_job_t;
 
-/* Division of a product among workers: rows, columns and, if those are too few, k. */
+/* Division of a product among workers: `row_parts` parts of `row_unit` rows, and so on for columns.
+ * k is divided only if rows and columns give too few parts. */
 typedef struct gemm_partition {
   int64_t row_unit, col_unit, depth_unit;
   int64_t row_parts, col_parts, depth_parts;
   double cost; /* multiply-adds of the slowest worker, including packing */
 } gemm_partition_t;
 
-/* Vectors in a row of a tile, by the size of a vector: 16 registers are too few for three. */
+/* Vectors in a row of a tile: 3 with the 32 registers of AVX-512, 2 with 16 registers. */
 #define GEMM_TILE_VECTORS(vector_bytes) ((vector_bytes) > 32 ? 3 : 2)
 
 /* Bytes of the vectors that the kernels use on this processor. */
@@ -67,21 +71,23 @@ static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
-/* Parts into which gemm_run divides k: depends on sizes and type only, so that sums have the same
- * order with any number of workers. Reads the same members as gemm_partition_choose. */
+/* Number of parts into which gemm_run divides k. The number depends on sizes and type only, so that
+ * sums have the same order with any number of workers. Reads the same members as
+ * gemm_partition_choose. */
 int64_t gemm_depth_parts(const gemm_job_t *job);
-/* The cheapest partition for so many workers. Reads sizes and type of the job, and whether it has
- * `fill`, `finish` and `packed_b`. */
+/* The partition of least cost for `workers` workers. Reads sizes and type of the job, `mode`,
+ * `whole_depth` and finish_unit, and whether the job has `fill`, `finish` and `packed_b`. */
 gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers);
-/* Bytes of scratch memory of gemm_run, whose contents are undefined before and after; aligned to 64
- * bytes. */
+/* Bytes of the scratch memory of gemm_run. The memory is aligned to 64 bytes; its contents are
+ * undefined before and after a run. */
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers);
-/* Computes the product. workers: at most as many as in gemm_scratch_bytes; may be NULL. */
+/* Computes the product. workers: at most as many as were given to gemm_scratch_bytes; NULL: the
+ * calling thread alone. */
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition,
               void *scratch);
 
-/* Packs B once for many products: panels of columns side by side, of one depth block, then of the
- * next. Reads sizes, type and b of the job. */
+/* Packs B once for many products: the panels of all columns for the first depth block, then those
+ * for the next one. Reads sizes, type and b of the job. */
 size_t gemm_packed_bytes(const gemm_job_t *job);
 void gemm_pack(const gemm_job_t *job, void *to);
 /* Layout of packed B, for callers that pack it themselves. Element (row, column) is at
@@ -98,8 +104,8 @@ static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, i
          column % panels->width;
 }
 
-/* The largest finish_unit with which a partition has at most the cost `cost`; 0: none. The job has
- * `finish`. */
+/* The largest finish_unit with which the cheapest partition costs at most `cost`; 0: none does. The
+ * job has `finish`. */
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 
 /* Computes the whole product on the calling worker, with k undivided; `space` has gemm_space_bytes

@@ -1,13 +1,15 @@
-/* Packing and loops of gemm.c for one vector width and type, included once for each. Columns of B
- * and C, and k, are counted in reals here: two per complex element.
+/* Packing and loops of gemm.c for one vector width and type. gemm.c includes this file once for
+ * each of them. Columns of B and C, and k, count reals here: two per complex element.
  *
- *   part                  blocks of A, by depth blocks and rows
- *   columns               groups of panels of B: packed together, then multiplied
- *   panels, rows_panels   a block against a group
- *   any_tile              tiles of 1 to 3 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
+ *   part                  loop over blocks of A, by rows and depth blocks
+ *   columns               loop over groups of panels of B, which are packed together
+ *   panels, rows_panels   loops over the tiles of a block and a group
+ *   any_tile              a tile of 1 to 3 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
  *
- * Packed A is [rows / BLOCK_ROWS][depth][BLOCK_ROWS] where columns of the program's A are dense,
- * else [row][depth]; packed B is [column / WIDTH][depth][WIDTH]. */
+ * Layouts of packed operands:
+ *   A with dense columns   [row / BLOCK_ROWS][depth][BLOCK_ROWS]
+ *   A, otherwise           [row][depth]
+ *   B                      [column / WIDTH][depth][WIDTH] */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
 #if SIMD_SUMS == 16
@@ -28,8 +30,8 @@ typedef struct SIMD_NAME(block) {
   int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
 } SIMD_NAME(block_t);
 
-/* Columns of A are dense: panels of [depth][BLOCK_ROWS], several at once, as neighbours share cache
- * lines. */
+/* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. PANELS panels are packed at once,
+ * as neighbours share cache lines of A. */
 SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
                                                 int64_t depth, SIMD_REAL *to) {
   enum { PANELS = 16 };
@@ -45,8 +47,8 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
       }
 }
 
-/* Copies a row, and prefetches the row that is copied after the next: rows are too short for the
- * hardware prefetcher, and come from memory. */
+/* Copies a row, and prefetches the second row after it: rows come from memory, and are too short
+ * for the hardware prefetcher. */
 SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t count,
                                      SIMD_REAL *to) {
   int64_t p = 0;
@@ -57,7 +59,7 @@ SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t
   memcpy(to + p, from + p, (size_t)(count - p) * sizeof *to);
 }
 
-/* Copies rows of A, `parts` reals per element. */
+/* Packs rows of A one after the other. parts: reals per element. */
 SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
                                              int64_t rows, int64_t depth, SIMD_REAL *to) {
   for (int64_t i = 0; i < rows; i++, to += depth) {
@@ -82,7 +84,8 @@ SIMD_INLINE int64_t SIMD_NAME(run_length)(const int64_t *offsets, int64_t count)
   return run;
 }
 
-/* The same by row and column offsets: runs are copied for all rows before the next run. */
+/* Packs rows of A that are given by row and column offsets. A run of adjacent columns is copied for
+ * all rows before the next run. */
 SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row,
                                                int64_t rows, int64_t first, int64_t depth,
                                                SIMD_REAL *to) {
@@ -105,7 +108,7 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* Rows and depth `now` of A, in place or packed into `space`. */
+/* The block of A with rows and depth `now`, in place or packed into `space`. */
 SIMD_TARGET static SIMD_NAME(block_t)
     SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed,
                              const gemm_range_t *now, SIMD_REAL *space) {
@@ -128,8 +131,8 @@ SIMD_TARGET static SIMD_NAME(block_t)
 
 /* --- packing of B --- */
 
-/* Transposes a LANES x LANES square: halves of rows are interleaved log2(LANES) times. Prefetches
- * the square of the next rows. */
+/* Transposes a square of LANES x LANES reals: log2(LANES) rounds interleave the halves of rows.
+ * Prefetches the square below. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
   typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
   SIMD_NAME(acc) x[LANES], y[LANES];
@@ -157,8 +160,8 @@ SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL
   for (int i = 0; i < LANES; i++) *(SIMD_NAME(vec) *)(to + i * WIDTH) = x[i];
 }
 
-/* Columns of B are dense. Rows of the panel have WIDTH reals whatever `columns` is. The last
- * squares end at the last column of B and overlap those before them. */
+/* Packs a panel of B with dense columns. Rows of the panel have WIDTH reals whatever `columns` is.
+ * The last squares end at the last row or column and overlap the squares before them. */
 SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
                                                    int64_t columns, SIMD_REAL *to) {
   if (columns < LANES || depth < LANES) {
@@ -173,7 +176,7 @@ SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t c
     }
 }
 
-/* Packs a panel by row and column offsets. */
+/* Packs a panel of B that is given by row and column offsets. */
 SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
                                                 int64_t column, int64_t columns, SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column;
@@ -203,7 +206,7 @@ SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t
     }
 }
 
-/* Each element b becomes the block ((br, bi), (-bi, br)). */
+/* Packs complex B: each element b becomes the block ((br, bi), (-bi, br)). */
 SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIMD_REAL *b,
                                                 int64_t depth, int64_t columns, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
@@ -217,14 +220,14 @@ SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIM
     }
 }
 
-/* `vecs` vectors of one row. */
+/* Copies `vecs` vectors of one row. */
 SIMD_INLINE void SIMD_NAME(copy_vectors)(int vecs, const SIMD_REAL *from, SIMD_REAL *to) {
 #pragma GCC unroll 4
   for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] = ((const SIMD_NAME(vec) *)from)[v];
 }
 
-/* Rows of B are dense: packs whole panels side by side, so that B is read in long runs, and
- * prefetches the next row. */
+/* Packs whole panels of B with dense rows. All panels get a row before the next row, so that B is
+ * read in long runs. Prefetches the next row. */
 SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
                                               int64_t panels, SIMD_REAL *to) {
   for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
@@ -235,9 +238,9 @@ SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, i
     }
 }
 
-/* Rows of B are dense and fewer than WIDTH columns remain: copies whole vectors that do not reach
- * past the end of B. Another worker may be writing the columns beyond; the lanes read from them are
- * never stored. */
+/* Packs the last panel of B with dense rows, of fewer than WIDTH columns. Whole vectors are copied
+ * as long as they do not reach past the end of B. Another worker may be writing the columns beyond
+ * the panel; lanes that were read from them are never stored to C. */
 __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
     const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
   int vecs = (int)hr_div_ceil(columns, LANES);
@@ -249,13 +252,14 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* Surplus lanes are never stored to C, but must not be denormal numbers, on which processors take a
- * hundred times as long: they are zeros, or other elements of B. */
+/* Clears a panel if its last vector has surplus lanes. Surplus lanes are never stored to C, but
+ * must not be denormal numbers, for which processors take a hundred times as long: they are zeros,
+ * or other elements of B. */
 SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
   if (columns % LANES) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
 }
 
-/* A panel of at most WIDTH columns. */
+/* Packs a panel of at most WIDTH columns. */
 SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
                                               int64_t depth, int64_t columns, SIMD_REAL *to) {
   SIMD_NAME(clear_surplus)(depth, columns, to);
@@ -286,7 +290,7 @@ SIMD_INLINE bool SIMD_NAME(has_dense_rows)(const gemm_job_t *job, int parts) {
   return parts == 1 && job->b_col == 1 && !job->b_rows;
 }
 
-/* Packs columns [column, column + columns) for k from `first` on. */
+/* Packs rows [first, first + depth) and columns [column, column + columns) of B. */
 SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first,
                                                int64_t depth, int64_t column, int64_t columns,
                                                SIMD_REAL *to) {
@@ -304,8 +308,9 @@ SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts,
 
 /* --- products --- */
 
-/* A tile of all rows of a block's panel, with the strides of packed B, and of packed or dense A, as
- * constants; with short vectors a term takes too little time for dense rows to gain from that. */
+/* Computes a tile of BLOCK_ROWS rows. The strides of packed B are constants here, and so are those
+ * of A if its columns are packed, or if its rows are dense and vectors long: with shorter vectors
+ * dense rows gain nothing from constants. */
 SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
                                        const SIMD_REAL *a, const SIMD_REAL *ahead,
                                        const SIMD_REAL *b, SIMD_REAL *c) {
@@ -329,7 +334,7 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NA
   }
 }
 
-/* Cases for tiles of fewer rows, and of all. */
+/* Cases of few_rows for tiles of fewer than BLOCK_ROWS rows. */
 #define ROWS(COUNT, VECS)                                                                 \
   case COUNT:                                                                             \
     SIMD_NAME(tile)                                                                       \
@@ -363,7 +368,8 @@ TILES_OF(3)
 #undef FEW_ROWS
 #undef ROWS
 
-/* `ahead`: elements of A that the next tile reads, prefetched by a tile of all rows; or NULL. */
+/* Computes a tile. ahead: elements of A that the next tile reads, which a tile of BLOCK_ROWS rows
+ * prefetches; or NULL. */
 SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mode_t mode,
                                             const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                             const SIMD_REAL *ahead, const SIMD_REAL *b,
@@ -378,7 +384,7 @@ SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mod
                  : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
 }
 
-/* A vector of sums combined with the contents of c by the mode. */
+/* A vector of sums, combined with the vector at c as `mode` says. */
 SIMD_INLINE SIMD_NAME(acc)
     SIMD_NAME(merge)(gemm_mode_t mode, const SIMD_REAL *c, const SIMD_REAL *sums) {
   SIMD_NAME(acc) sum = *(const SIMD_NAME(vec) *)sums;
@@ -387,8 +393,8 @@ SIMD_INLINE SIMD_NAME(acc)
   return mode == GEMM_ADD ? old + sum : old - sum;
 }
 
-/* A row whose columns do not fill its vectors: the last vector ends with the row and overlaps the
- * one before it. */
+/* Stores a row whose columns do not fill its vectors. The last vector ends with the row and
+ * overlaps the vector before it. */
 SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const SIMD_REAL *sums,
                                       SIMD_REAL *c) {
   int64_t last = columns - LANES;
@@ -407,7 +413,7 @@ SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const S
   }
 }
 
-/* A tile whose columns do not fill its vectors: computed in `spare`, then copied. */
+/* Computes a tile whose columns do not fill its vectors in `spare`, then stores it to C. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                         const SIMD_REAL *b, SIMD_REAL *c) {
@@ -424,7 +430,7 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
   }
 }
 
-/* A group of panels, and the block that multiplies it. */
+/* A group of panels, and the block of A that is multiplied by them. */
 typedef struct SIMD_NAME(group) {
   const gemm_job_t *job;
   const SIMD_NAME(block_t) * block;
@@ -434,8 +440,9 @@ typedef struct SIMD_NAME(group) {
   SIMD_REAL *b; /* packed panels */
 } SIMD_NAME(group_t);
 
-/* Elements of the next rows that tile number `number` of the rows from `row` on prefetches: two
- * rows in each tile if rows are dense, else all rows in the first tile. */
+/* Elements of the next BLOCK_ROWS rows that a tile prefetches; NULL: none. The tile is number
+ * `number` of those at row `row`. Each tile prefetches two rows if rows are dense; otherwise the
+ * first tile prefetches all rows. */
 SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * block, int64_t row,
                                                  int64_t number) {
   int64_t first = number * (block->col == 1 ? 2 : BLOCK_ROWS);
@@ -443,7 +450,8 @@ SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * bloc
   return block->data + (row / BLOCK_ROWS + 1) * block->panel + first * block->row;
 }
 
-/* Rows of a block, at most BLOCK_ROWS, times panels of a group from column `first` to `end`. */
+/* Multiplies at most BLOCK_ROWS rows of a block, from `row` on, by columns [first, end) of a
+ * group. */
 SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group, int64_t row,
                                                int64_t first, int64_t end, const SIMD_REAL *a,
                                                SIMD_REAL *c) {
@@ -459,10 +467,10 @@ SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group,
   }
 }
 
-/* A block times a group of panels, which stays in the second-level cache. A panel of long vectors
- * is as large as the first-level cache: a few rows at a time are multiplied by all panels, so that
- * C is written in long runs. Panels of shorter vectors stay in that cache while all rows are
- * multiplied, unless sums are so short that C is most of the traffic. */
+/* Multiplies a block by a group of panels, which stays in the second-level cache. A panel of long
+ * vectors is as large as the first-level cache, so BLOCK_ROWS rows at a time are multiplied by all
+ * panels, and C is written in long runs. A panel of shorter vectors stays in the first-level cache
+ * while all rows are multiplied by it, unless sums are so short that C is most of the traffic. */
 SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD_REAL *c) {
   const SIMD_NAME(block_t) *block = group->block;
   bool is_long = SIMD_BYTES == 64 || block->depth <= SHORT_DEPTH;
@@ -473,7 +481,7 @@ SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD
    c + i / BLOCK_ROWS * step);
 }
 
-/* Rows and depth `now` of a range times all its columns, in groups that stay cached. */
+/* Multiplies rows and depth `now` of a range by all columns of the range, group by group. */
 SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm_range_t *now,
                                            int worker, SIMD_NAME(group_t) * group, SIMD_REAL *c) {
   const gemm_job_t *job = group->job;
@@ -500,7 +508,7 @@ SIMD_TARGET static void SIMD_NAME(pack_all)(const gemm_job_t *job, SIMD_REAL *to
   (job, 1, p, hr_min(panels.depth, job->k - p), 0, job->n, to + gemm_packed_at(&panels, p, 0));
 }
 
-/* One part of a partition on one worker. */
+/* Computes a part of a partition on the calling worker. */
 SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_t *range,
                                         int worker, void *space) {
   enum { SIZE = sizeof(SIMD_REAL) };

@@ -1,17 +1,20 @@
-/* Register tile of a matrix product, included once for every vector width and element type, with
- *   SIMD_NAME(x)   the name of function x in this instance
+/* Register tile of a matrix product. gemm_loops.h includes this file once for every vector width
+ * and element type, with these macros defined:
+ *
+ *   SIMD_NAME(x)   name of function x in this instance
  *   SIMD_TARGET    attributes of the functions
  *   SIMD_REAL      float or double
- *   SIMD_BYTES     size of a vector
+ *   SIMD_BYTES     bytes of a vector: 16, 32 or 64
  *
- * For each term of the sums a tile loads its vectors of a row of B, and multiplies them by one
- * element after the other of a column of A. A processor with two multiply-add units that starts
- * four instructions a cycle keeps both busy only if few instructions are others: address arithmetic
- * is kept out of the loop (`bases`), and an element of A serves three vectors. */
+ * For each term of the sums a tile loads its vectors of a row of B, and multiplies them by the
+ * elements of a column of A, one after the other. A processor that starts four instructions a cycle
+ * keeps its two multiply-add units busy only if most instructions are multiply-adds. Address
+ * arithmetic is therefore kept out of the loop (`bases`), and an element of A is used for up to
+ * three vectors. */
 #include "ops/kernels/gemm/gemm.h"
 
 #ifndef PREFETCH_ROWS
-#define PREFETCH_ROWS 24 /* prefetch distance in rows of B: a miss of the last-level cache */
+#define PREFETCH_ROWS 24 /* prefetch distance in rows of B: the time of a miss in all caches */
 #define BASE_ROWS 3      /* rows of A that one address reaches with the stride times 0, 1 and 2 */
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
@@ -32,8 +35,8 @@ typedef struct SIMD_NAME(place) {
   const SIMD_REAL *ahead; /* elements of A that the next tile reads, prefetched; or NULL */
 } SIMD_NAME(place_t);
 
-/* Prevents the compiler from computing the bases from each other in the loop, unless the stride is
- * a constant. */
+/* The operands at the first term. The assembler statement keeps the compiler from computing the
+ * bases from each other in the loop; a constant stride of 1 needs no statement. */
 SIMD_INLINE SIMD_NAME(place_t)
     SIMD_NAME(place_of)(int rows, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                         const SIMD_REAL *b, const SIMD_REAL *ahead) {
@@ -74,8 +77,8 @@ SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, const SIMD_NAME(target_t) * at,
   if (now->ahead) now->ahead += terms * at->a_col;
 }
 
-/* Adds all terms, `unroll` per iteration with constant strides. Each of the first iterations
- * prefetches a row of C: all of it at once would delay loads of A and B. */
+/* Adds all terms, `unroll` per iteration. The first iterations add single terms, and each of them
+ * prefetches a row of C, as prefetching all rows at once would delay loads of A and B. */
 SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
                                       const SIMD_NAME(target_t) * at, int64_t prefetch_rows,
                                       const SIMD_REAL *c, SIMD_NAME(place_t) * now,
@@ -104,9 +107,9 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, int unroll,
   }
 }
 
-/* C[rows][vecs * LANES] = A B, or as the mode says; rows, vecs and unroll are constants at each
- * call, so all loops over them unroll. `prefetch_rows`: prefetch distance in elements of B, or
- * 0. */
+/* Computes C[rows][vecs * LANES] = A B, += or -= as the mode says. rows, vecs and unroll are
+ * constants at each call, so all loops over them are unrolled. prefetch_rows: prefetch distance in
+ * elements of B; 0: no prefetch. */
 SIMD_INLINE void SIMD_NAME(tile)(int rows, int vecs, int unroll, gemm_mode_t mode,
                                  const SIMD_NAME(target_t) * at, int64_t prefetch_rows,
                                  SIMD_NAME(place_t) now, SIMD_REAL *c) {

@@ -7,10 +7,10 @@
 #include "base/clones.h"
 #include "base/fp_mode.h"
 
-/* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a
- * BLOCK_M x BLOCK_K piece of a in the inner one. Both are packed into panels of TILE_M rows and of
- * one tile's columns, so that the innermost loop reads memory straight on and keeps a TILE_M x (2
- * vectors) tile of c in registers:
+/* The product is blocked so that a BLOCK_K x BLOCK_N block of b stays in an outer cache and a
+ * BLOCK_M x BLOCK_K block of a in an inner one. A panel of packed a has TILE_M rows, a panel of
+ * packed b the columns of one tile. The innermost loop therefore reads consecutive addresses and
+ * keeps a tile of c, TILE_M rows of two vectors, in registers:
  *
  *        k                       columns of a tile
  *   a: [ | ] x TILE_M    b: k  [ v0 | v1 ]       c tile += column of a * row of b
@@ -49,8 +49,7 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
   return NULL;
 }
 
-/* Everything that depends on the type. A tile is added to c at once if it is whole, else element by
- * element. */
+/* The functions of a product that depend on the type T. */
 #define DEFINE_PRODUCT(NAME, T)                                                                   \
   enum { NAME##_lanes = SIMD_VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };   \
   typedef T NAME##_vec_t __attribute__((vector_size(SIMD_VECTOR_BYTES)));                         \
@@ -69,7 +68,7 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
     to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;               \
   }                                                                                               \
                                                                                                   \
-  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */      \
+  /* Packs panels of `width` lines of the operand, each [count][width]; absent lines are 0. */    \
   static void NAME##_pack(const T *from, int64_t line, int64_t stride, int64_t lines,             \
                           int64_t count, int64_t width, T *to) {                                  \
     for (int64_t first = 0; first < lines; first += width, to += width * count) {                 \
@@ -164,8 +163,8 @@ static const product_row_t *product_of(hr_dtype_t real) {
   }
 }
 
-/* The same product transposed: c' = b' a'. A tile is much wider than high, so thin results are
- * better lying than standing. */
+/* The same product transposed: c' = b' a'. A tile has many more columns than rows, so a result of
+ * few columns fills more of its tiles when it is computed as one of few rows. */
 static matmul_job_t exchanged(const matmul_job_t *job) {
   matmul_job_t other = *job;
   other.m = job->n;
@@ -195,7 +194,7 @@ void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
   hr_fp_mode_set(mode);
 }
 
-/* to[i * parts] = from[i] for every pair of types that C converts as wanted. */
+/* Sets to[i * parts] = from[i], for a source type S that C converts as specified. */
 #define WIDEN(S)                                                                          \
   do {                                                                                    \
     const S *in = from;                                                                   \
@@ -244,7 +243,7 @@ VECTORISED static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t
     WIDEN(float);
 }
 
-/* Narrow floats go through f32, a piece at a time. */
+/* Widens floats of at most 32 bits by way of f32, PIECE elements at a time. */
 static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real,
                          int parts, void *to) {
   enum { PIECE = 1024 };
@@ -307,7 +306,7 @@ static void narrow_doubles(hr_dtype_t dtype, const double *from, void *to, int64
 #define NARROW(S, T) \
   for (int64_t i = 0; i < count; i++) ((T *)to)[i] = (T)((const S *)from)[i]
 
-/* The low bytes. */
+/* Stores the low `bytes` bytes of each number. */
 VECTORISED static void keep_bytes(int bytes, hr_dtype_t real, const void *from, void *to,
                                   int64_t count) {
   if (real == HR_U32 && bytes == 1)
@@ -322,7 +321,8 @@ VECTORISED static void keep_bytes(int bytes, hr_dtype_t real, const void *from, 
     NARROW(uint64_t, uint32_t);
 }
 
-/* Keeps the low bits; those of fewer than 8 fill their byte with the sign or with zeros. */
+/* Keeps the low bits of each number. A type of fewer than 8 bits is extended to a byte by its sign
+ * or by zeros. */
 static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from, void *to,
                             int64_t count) {
   int bytes = (int)hr_dtype_bytes(dtype);
@@ -342,7 +342,8 @@ static void narrow_integers(hr_dtype_t dtype, hr_dtype_t real, const void *from,
   }
 }
 
-/* Floats to integers: towards zero, kept within the type; NaN is 0. To pred: what is not 0. */
+/* Converts floats to integers: rounded towards zero, saturated to the type's range; NaN gives 0.
+ * pred is true for all values but 0, NaN included. */
 static void narrow_to_integers(const matmul_types_t *types, const void *from, void *to,
                                int64_t count) {
   int bytes = (int)hr_dtype_bytes(types->out);
@@ -370,7 +371,7 @@ static void narrow_to_integers(const matmul_types_t *types, const void *from, vo
   }
 }
 
-/* The real parts, in place of the elements. */
+/* Moves the real parts of complex numbers together, in place. */
 static void drop_imaginary(const matmul_types_t *types, void *data, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     if (types->real == HR_F32)

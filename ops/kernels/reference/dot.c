@@ -1,17 +1,20 @@
 /* dot by the reference engine: matrix products of operands whose dimensions are grouped as batch,
- * free and contracting. An operand whose groups each have one stride is used in place, others are
- * reordered first. Sums follow the order of the contracting dimensions, in blocks (matmul.c).
- * Complex products are real ones of twice the size. Denormal numbers are zeros in products of
- * matrices and convolutions, in both engines and as XLA:CPU has it: sums of many terms hardly
- * depend on them, and processors take a hundred times as long for them, as behind a softmax whose
- * masked scores are -100. Source: StableHLO spec, dot_general. */
+ * free and contracting. An operand is used in place if each of its groups has a single stride;
+ * other operands are reordered first. Sums follow the order of the contracting dimensions, in
+ * blocks (matmul.c). A complex product is a real one of twice the size.
+ *
+ * Denormal numbers count as zeros in products of matrices and convolutions, in both engines and in
+ * XLA:CPU. Sums of many terms hardly depend on them, and processors take a hundred times as long
+ * for them. They are frequent, for example, after a softmax whose masked scores are -100.
+ *
+ * Source: StableHLO spec, dot_general. */
 #include "ops/kernels/reference/dot.h"
 
-/* True if the dimensions of a group can be walked as one, with one stride: each is the one
- * inside it times its size. Dimensions of size 1 fit anywhere. */
+/* True if the dimensions of a group have a single stride, that is, the stride of each dimension is
+ * that of the next inner one times its size. Dimensions of size 1 do not count. */
 bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group,
                       int64_t *out_stride) {
-  int64_t run = 0; /* stride required of the next outer dimension; 0: none yet */
+  int64_t run = 0; /* stride that the next outer dimension must have; 0: no dimension yet */
   *out_stride = 0;
   for (int i = group->count - 1; i >= 0; i--) {
     int d = group->dims[i];
@@ -23,8 +26,8 @@ bool dot_group_stride(const hlo_shape_t *shape, const int64_t *strides, const di
   return true;
 }
 
-/* How one operand is read: in place by the groups' strides if each group has one, else copied
- * into a dense [group][group][group] order first. */
+/* Plans how an operand is read: in place, if each group has a single stride and `dense` is false;
+ * otherwise from a dense copy in the order [group][group][group]. */
 hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, int group_count,
                           int element_bytes, bool dense, dot_side_t *out_side) {
   int64_t strides[HLO_MAX_RANK], dims[HLO_MAX_RANK], bytes[HLO_MAX_RANK];
@@ -52,7 +55,7 @@ hr_status_t dot_plan_side(const hlo_shape_t *shape, const dims_group_t *groups, 
   return NULL;
 }
 
-/* Reads a list of dimensions and removes them from the free ones. */
+/* Reads a list of dimensions and removes them from the mask `free_dims`. */
 static hr_status_t read_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
                              uint32_t *free_dims, dims_group_t *out_group) {
   if (list.count > rank)
@@ -69,7 +72,7 @@ static hr_status_t read_dims(const hlo_instr_t *instr, hr_ints_t list, int rank,
   return NULL;
 }
 
-/* The dimensions that are neither batch nor contracting, in order. */
+/* The group of the dimensions in the mask, ascending. */
 static dims_group_t free_group(uint32_t free_dims) {
   dims_group_t group = {0};
   for (int d = 0; d < HLO_MAX_RANK; d++)
@@ -79,7 +82,7 @@ static dims_group_t free_group(uint32_t free_dims) {
 
 static uint32_t all_dims(int rank) { return rank >= 32 ? ~0u : (1u << rank) - 1; }
 
-/* Batch and contracting dimensions come in pairs of equal size. */
+/* Checks that batch or contracting dimensions form pairs of equal size. */
 static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                                const dims_group_t *a, const hlo_shape_t *rhs, const dims_group_t *b,
                                const char *label) {
@@ -92,8 +95,8 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return NULL;
 }
 
-/* Batch, contracting and free dimensions of both operands. rhs_taken: a dimension of the right
- * one that is none of these (groups of a ragged dot); -1: none. */
+/* Reads batch, contracting and free dimensions of both operands. rhs_taken: a dimension of the
+ * right operand that is none of these (the groups of a ragged dot); -1: none. */
 hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
                             const hlo_shape_t *rhs, int rhs_taken, dot_groups_t *out_groups) {
   uint32_t lhs_free = all_dims(lhs->rank), rhs_free = all_dims(rhs->rank);
@@ -113,7 +116,7 @@ hr_status_t dot_read_groups(const hlo_instr_t *instr, const hlo_shape_t *lhs,
   return check_pairs(instr, lhs, &g->lhs_contracting, rhs, &g->rhs_contracting, "dot_general C10");
 }
 
-/* The result has batch x m x n elements, whatever its own dimensions are called. */
+/* Checks that the result has batch x m x n elements. */
 hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, int64_t n) {
   int64_t count, want;
   if (__builtin_mul_overflow(batch, m, &want) || __builtin_mul_overflow(want, n, &want)) want = -1;
@@ -124,7 +127,7 @@ hr_status_t dot_check_result(const op_step_t *step, int64_t batch, int64_t m, in
   return NULL;
 }
 
-/* lhs as [batch][m][k], rhs as [batch][k][n]. */
+/* Plans lhs as [batch][m][k] and rhs as [batch][k][n]. */
 hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
                           const hlo_shape_t *lhs, const hlo_shape_t *rhs, dot_plan_t *plan) {
   dot_groups_t g;
@@ -142,8 +145,8 @@ hr_status_t dot_plan_init(const op_step_t *step, const matmul_types_t *types,
   return dot_check_result(step, plan->batch, plan->m, plan->n);
 }
 
-/* The operand in the type of the products and in the order of the plan; its own bytes where both
- * fit. */
+/* Gives the operand in the type of the products and in the order of the plan: `from` itself if it
+ * has both, else a copy. */
 hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types,
                                 const dot_side_t *side, hr_dtype_t dtype, const void *from,
                                 const void **out_data) {
@@ -151,7 +154,7 @@ hr_status_t dot_prepare_operand(hr_arena_t *scratch, const matmul_types_t *types
   return matmul_order_run(scratch, &side->order, *out_data, out_data);
 }
 
-/* Products go into the result itself unless they are of a wider type than it. */
+/* Memory for the products: the result itself, unless the products have a wider type. */
 hr_status_t dot_product_memory(hr_arena_t *scratch, const matmul_types_t *types, hlo_value_t *out,
                                void **out_memory) {
   size_t bytes;
@@ -165,7 +168,8 @@ void dot_finish_product(const matmul_types_t *types, void *products, hlo_value_t
   if (products != out->data) matmul_narrow(types, products, out->data, out->count);
 }
 
-/* One product per batch index. Complex operands: a as m x 2k reals, b expanded to 2k x 2n. */
+/* Computes one product per batch index. Complex operands: a is read as m x 2k reals, b is expanded
+ * to 2k x 2n reals. */
 hr_status_t dot_run_products(op_env_t *env, const dot_plan_t *plan, const void *a, const void *b,
                              hlo_value_t *out) {
   const matmul_types_t *types = &plan->types;

@@ -2,20 +2,19 @@
  *
  *   while(i < 3) { x = f(x, i); i = i + 1 }   ->   f(f(f(x, 0), 1), 2)
  *
- * This saves the dispatch of iterations and makes everything that depends on the counter constant;
- * the rounds of JAX's random number generator are such loops. Loops with effects are unrolled only
- * if they run at most once, and so are those with a call whose handler keeps a state from one
- * iteration to the next. Exact. The limits bound the size of the code. */
+ * Unrolling saves the dispatch of iterations, and makes constant whatever depends on the counter
+ * alone. The rounds of JAX's random number generator are such loops. A loop is unrolled only if it
+ * runs at most once where its body has effects, or a call whose handler keeps a state from one
+ * iteration to the next. Results do not change. The limits bound the size of the code. */
 #include "ops/query/custom_call_table.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
 enum {
-  MAX_INSTRS = 384, /* instructions of all iterations, if the body has more than elementwise ops and
-                       indexing */
-  MAX_INSTRS_SIMPLE = 1024,
-  MAX_TRIPS = 8,
-  MAX_TRIPS_SIMPLE = 64
+  MAX_INSTRS = 384,         /* most instructions of all iterations */
+  MAX_INSTRS_SIMPLE = 1024, /* most instructions if the body is simple (is_simple) */
+  MAX_TRIPS = 8,            /* most iterations */
+  MAX_TRIPS_SIMPLE = 64     /* most iterations if the body is simple */
 };
 
 /* ---- profitability ---- */
@@ -25,6 +24,7 @@ static bool is_free(hlo_opcode_t op) {
          op == HLO_CONSTANT;
 }
 
+/* True for elementwise ops and indexing, of which the machine code is short. */
 static bool is_simple(hlo_opcode_t op) {
   return is_free(op) || hlo_op_is(op, OP_ELEMENTWISE) || op == HLO_BROADCAST || op == HLO_RESHAPE ||
          op == HLO_SLICE || op == HLO_IOTA || op == HLO_BITCAST_CONVERT || op == HLO_TRANSPOSE ||
