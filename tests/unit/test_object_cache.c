@@ -322,6 +322,32 @@ static void test_one_process_compiles(void) {
   remove_folder();
 }
 
+static jit_cache_t *open_impatient_cache(void) {
+  jit_cache_t *cache = NULL;
+  CHECK_OK(jit_cache_open(&(jit_cache_options_t){.folder = folder, .wait_ms = 1}, &cache));
+  return cache;
+}
+
+/* A process that has waited in vain leaves the holder's lock, for which a third process waits. */
+static void test_a_lock_is_its_holders(void) {
+  make_folder();
+  jit_cache_t *holder = open_cache(0), *second = open_impatient_cache();
+  jit_cache_t *third = open_impatient_cache();
+  jit_key_t key = key_of(1);
+  hr_buffer_t *object;
+  CHECK_OK(jit_cache_find(holder, &key, 1, &object));
+  CU_ASSERT_TRUE(finds(second, 1, NULL));
+  CU_ASSERT_EQUAL(jit_cache_counts(second).waited, 1);
+  CU_ASSERT_TRUE(finds(third, 1, NULL));
+  CU_ASSERT_EQUAL(jit_cache_counts(third).waited, 1);
+  jit_cache_release(holder);
+  CU_ASSERT_EQUAL(each_file(NULL), 0);
+  jit_cache_close(holder);
+  jit_cache_close(second);
+  jit_cache_close(third);
+  remove_folder();
+}
+
 /* A process that dies while others wait for it gives its lock free. */
 static void test_a_process_that_dies(void) {
   make_folder();
@@ -367,6 +393,7 @@ CU_TestInfo suite_object_cache[] = {
     {"bound", test_bound},
     {"trimming is rare", test_trimming_is_rare},
     {"one process compiles", test_one_process_compiles},
+    {"a lock is its holder's", test_a_lock_is_its_holders},
     {"a process that dies", test_a_process_that_dies},
     {"full disk", test_full_disk},
     CU_TEST_INFO_NULL,

@@ -45,7 +45,8 @@ struct jit_cache {
   char *path;
   uint64_t limit_bytes;
   uint32_t wait_ms;
-  int lock; /* held while missing objects are compiled; -1: not held */
+  int lock;       /* descriptor of the lock's file while missing objects are compiled; -1: none */
+  bool owns_lock; /* the lock on that file is held, or the file system has no locks */
   char lock_name[NAME_BYTES];
   bool is_to_trim;
   jit_cache_counts_t counts;
@@ -205,16 +206,16 @@ static void sleep_ms(uint32_t ms) {
   nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
 }
 
-/* The system releases a lock when its process ends in any way. Without support for locks, nobody
- * waits. */
+/* Waits for the lock, at most wait_ms; the caller compiles with and without the lock. The system
+ * releases a lock when its process ends in any way. Without support for locks, nobody waits. */
 static void take_lock(jit_cache_t *cache) {
   cache->lock =
       openat(cache->folder, cache->lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (cache->lock < 0) return;
   bool waited = false;
-  for (uint32_t left = cache->wait_ms, pause = 1; flock(cache->lock, LOCK_EX | LOCK_NB);
-       waited = true) {
-    if (errno != EWOULDBLOCK) break;
+  for (uint32_t left = cache->wait_ms, pause = 1;; waited = true) {
+    cache->owns_lock = flock(cache->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (cache->owns_lock) break;
     if (!left) {
       hr_log(HR_LOG_JIT, HR_LOG_WARN,
              "another process has held %s for %u s: its code is compiled here, too",
@@ -266,13 +267,28 @@ hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count,
   return st;
 }
 
+/* True if the lock's name is still that of this process's file. */
+static bool owns_named_lock(const jit_cache_t *cache) {
+  struct stat held, named;
+  return cache->owns_lock && fstat(cache->lock, &held) == 0 &&
+         fstatat(cache->folder, cache->lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+/* Only the holder of the lock removes its name. A process that has waited then holds the lock on a
+ * file without a name, and a process that comes later makes a new file: both may compile the same
+ * object if the first holder has stored none. */
+static void release_lock(jit_cache_t *cache) {
+  if (cache->lock < 0) return;
+  if (owns_named_lock(cache)) unlinkat(cache->folder, cache->lock_name, 0);
+  close(cache->lock);
+  cache->lock = -1;
+  cache->owns_lock = false;
+}
+
 void jit_cache_release(jit_cache_t *cache) {
   if (!cache) return;
-  if (cache->lock >= 0) {
-    unlinkat(cache->folder, cache->lock_name, 0);
-    close(cache->lock);
-    cache->lock = -1;
-  }
+  release_lock(cache);
   if (cache->is_to_trim)
     cache->counts.removed += cache_folder_trim(cache->folder, cache->limit_bytes);
   cache->is_to_trim = false;
