@@ -20,9 +20,9 @@
 #include "transport/core/transport.h"
 
 #define NUMBER_VARIABLE "HLORUN_RESTARTS" /* number of restarts, for the processes of a run */
-#define SHORT_S 10.0
-#define FIRST_PAUSE_S 0.25
-#define LONGEST_PAUSE_S 30.0
+#define SHORT_S 10.0                      /* runs below this time are followed by a pause */
+#define FIRST_PAUSE_S 0.25                /* pause after the first short run */
+#define LONGEST_PAUSE_S 30.0              /* pauses from this length on do not double */
 #define EXIT_PEER 5 /* EXIT_*: exit codes after which a run is started again */
 #define EXIT_STALL 6
 
@@ -109,10 +109,10 @@ typedef struct restarts {
   const cli_arguments_t *arguments;
   cli_elastic_t *elastic; /* NULL: the grid does not change */
   int processes;
-  uint64_t began_ns;
-  uint64_t most, done;
-  bool resumes; /* true from the second run on */
-  double pause_s;
+  uint64_t began_ns;   /* start of the first run, by the realtime clock */
+  uint64_t most, done; /* most restarts, and restarts so far */
+  bool resumes;        /* true from the second run on */
+  double pause_s;      /* length of the next pause after a short run */
 } restarts_t;
 
 static hr_status_t start(const restarts_t *r, const cli_elastic_share_t *share, hr_arena_t *arena) {
@@ -150,8 +150,8 @@ static hr_status_t run_once(const restarts_t *r, bool *out_has_hosts) {
   return st;
 }
 
-/* Prints the reason of the restart, and pauses if the run was short. */
-static void announce(restarts_t *r, hr_status_t st, double ran_s) {
+/* Prints the number of the restart, how long the run took, and why it ended. */
+static void report_restart(const restarts_t *r, hr_status_t st, double ran_s) {
   bool is_told = cli_is_reported(st);
   int code = hr_status_exit_code(st);
   fprintf(stderr, "hlorun: restart %d of %d after %.0f s: ", (int)r->done, (int)r->most, ran_s);
@@ -159,11 +159,18 @@ static void announce(restarts_t *r, hr_status_t st, double ran_s) {
     fprintf(stderr, "the run ended with exit code %d\n", code);
   else
     fprintf(stderr, "%s\n", hr_status_message(st));
-  if (ran_s >= SHORT_S) r->pause_s = FIRST_PAUSE_S;
+}
+
+/* Pauses if the run was short, and doubles the next pause. A long run resets the pause. */
+static void pause_after_short_run(restarts_t *r, double ran_s) {
+  if (ran_s >= SHORT_S) {
+    r->pause_s = FIRST_PAUSE_S;
+    return;
+  }
   struct timespec pause = {(time_t)r->pause_s,
                            (long)(1e9 * (r->pause_s - (double)(long)r->pause_s))};
   nanosleep(&pause, NULL);
-  if (ran_s < SHORT_S && r->pause_s < LONGEST_PAUSE_S) r->pause_s *= 2;
+  if (r->pause_s < LONGEST_PAUSE_S) r->pause_s *= 2;
 }
 
 static bool may_pass(hr_status_t st) {
@@ -187,7 +194,9 @@ static hr_status_t run_again_and_again(restarts_t *r) {
     }
     if (!has_hosts || !may_pass(st) || r->done == r->most) return st;
     r->done++;
-    announce(r, st, hr_clock_s() - from_s);
+    double ran_s = hr_clock_s() - from_s;
+    report_restart(r, st, ran_s);
+    pause_after_short_run(r, ran_s);
     hr_status_release(st);
   }
 }
