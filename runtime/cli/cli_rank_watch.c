@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cli_exit_code.h"
 
@@ -28,7 +29,7 @@
 #define SYS_PIDFD_OPEN 434
 #define MOST_RANKS 1024 /* most watched ranks per host */
 #define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
-#define FIRST_MS 20
+#define FIRST_MS 20     /* short wait, in milliseconds */
 #define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
 #define SEGMENT "vader_segment."
@@ -193,7 +194,7 @@ static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
   if (watch->lost < 0 && watch->ended > cli_exit_code_told()) watch->lost = ended->rank;
 }
 
-/* Sleeps if there are no descriptors. */
+/* Without descriptors of ranks and launcher, sleeps for `ms`. */
 void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
   struct pollfd polls[MOST_RANKS + 1];
   if (!watch || watch->launcher_fd < 0) {
@@ -228,19 +229,27 @@ static void remove_segments(unsigned long job) {
   closedir(folder);
 }
 
-/* The launcher's descriptor is excluded: it stays readable. */
-void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
-  for (int waited = 0; watch && watch->ended < watch->count && waited < ms; waited += FIRST_MS) {
-    for (int i = 0; i < watch->count; i++) {
-      struct pollfd ended = {.fd = watch->ranks[i].fd, .events = POLLIN};
-      if (ended.fd >= 0 && poll(&ended, 1, 0) > 0) note_end(watch, &watch->ranks[i]);
-    }
-    if (watch->ended < watch->count) poll(NULL, 0, FIRST_MS);
+static void note_ended_ranks(cli_rank_watch_t *watch) {
+  for (int i = 0; i < watch->count; i++) {
+    struct pollfd ended = {.fd = watch->ranks[i].fd, .events = POLLIN};
+    if (ended.fd >= 0 && poll(&ended, 1, 0) > 0) note_end(watch, &watch->ranks[i]);
   }
-  for (int i = 0; watch && i < watch->count; i++)
+}
+
+/* Looks at the ranks every FIRST_MS. One poll of all descriptors would not wait, as that of the
+ * launcher stays readable. */
+void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
+  if (!watch) return;
+  int64_t until_ms = hr_clock_ms() + ms;
+  note_ended_ranks(watch);
+  while (watch->ended < watch->count && hr_clock_ms() < until_ms) {
+    poll(NULL, 0, FIRST_MS);
+    note_ended_ranks(watch);
+  }
+  for (int i = 0; i < watch->count; i++)
     if (watch->ranks[i].fd >= 0)
       syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
-  if (watch) remove_segments(watch->job);
+  remove_segments(watch->job);
 }
 
 int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }
