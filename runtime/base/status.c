@@ -1,6 +1,6 @@
 /* Statuses are heap records made by malloc, apart from the counted allocator, with one static
  * record for the case that malloc fails. The location in the user's program is a thread-local stack
- * of frames (HR_WHERE), copied as text into a status when it is made. */
+ * of frames (hr_where_push), copied as text into a status when the status is made. */
 #include "base/status.h"
 
 #include <stdlib.h>

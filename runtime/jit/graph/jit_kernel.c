@@ -60,13 +60,9 @@ static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double 
   if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
 }
 
-/* Lanes of the type with most work; narrower types then use parts of vectors. Complex sums, and all
- * of c128, occupy two vectors, which overlap. Index nodes count only where ops or roots use them;
- * others are parts of conditions. In expanded reductions the result may be wider: it is computed
- * once for all terms. */
-int jit_kernel_lanes(const jit_kernel_t *kernel) {
-  double work[9] = {0};
-  int most = 1;
+/* Sums the work of the kernel for each element size in bytes. Index nodes count only where ops or
+ * roots use them; others are parts of conditions. */
+static void sum_work(const jit_kernel_t *kernel, double work[9]) {
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     if (node->kind != JIT_INDEX) add_work(kernel, node, work);
     for (int k = 0; k < node->arg_count; k++)
@@ -74,15 +70,23 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   }
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].value->kind == JIT_INDEX) add_work(kernel, kernel->roots[r].value, work);
+}
+
+/* Lanes of a vector of the element size that determines them; narrower types then use parts of
+ * vectors, wider ones several vectors. This is the widest size of which there is work, but 8 bytes
+ * only with more work than 4 bytes. In an expanded reduction it is the size with most work, as the
+ * result, which may be wider, is computed once for all terms. Complex sums, and all of c128, occupy
+ * two vectors, which overlap. */
+int jit_kernel_lanes(const jit_kernel_t *kernel) {
+  double work[9] = {0};
+  int size_bytes = 1;
+  sum_work(kernel, work);
   for (int bytes = 2; bytes <= 8; bytes *= 2) {
-    double narrower = 0;
-    if (kernel->loops.narrow_row)
-      narrower = work[most];
-    else if (bytes == 8)
-      narrower = work[4];
-    if (work[bytes] > narrower) most = bytes;
+    double work_to_exceed = bytes == 8 ? work[4] : 0;
+    if (kernel->loops.narrow_row) work_to_exceed = work[size_bytes];
+    if (work[bytes] > work_to_exceed) size_bytes = bytes;
   }
-  return kernel->target->vector_bytes / most;
+  return kernel->target->vector_bytes / size_bytes;
 }
 
 static bool has_functions(const jit_graph_t *graph) {
