@@ -51,11 +51,15 @@ static void print_commands(hr_strbuf_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage,
                      commands[i].help);
+  hr_strbuf_printf(text, "       hlorun %-28s %s\n", "[-n N] EXECUTABLE ...",
+                   "start processes of an executable, such as python train.py for JAX");
   hr_strbuf_add_str(
       text,
       "       hlorun help [command] | --list-ops | --list-options | --print-topology\n"
       "       hlorun --version | --check-build | --tune\n"
-      "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
+      "PROGRAM: HLO, StableHLO or a graph of TensorFlow, as text or binary, in a file; - is "
+      "standard "
+      "input\n");
 }
 
 /* The help of `run` includes the list of all commands. */
