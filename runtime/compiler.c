@@ -112,21 +112,25 @@ hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid
   return st;
 }
 
-#define PARALLEL_BYTES (32 << 10)
+#define PARALLEL_BYTES (32 << 10) /* least size of a result for which several workers pay */
 
-/* Is some result large enough for several workers to pay? */
+static bool has_large_result(const hlo_instr_t *instr) {
+  for (int leaf = hlo_shape_leaf_count(instr->shape); leaf-- > 0;) {
+    const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
+    int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+    for (int d = 0; d < shape->rank; d++)
+      if (__builtin_mul_overflow(bytes, shape->dims[d], &bytes)) return true;
+    if (bytes >= PARALLEL_BYTES) return true;
+  }
+  return false;
+}
+
 static bool can_use_workers(const hlo_module_t *module) {
-  for (size_t c = 0; c < module->computations.count; c++)
-    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
-      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
-      for (int leaf = hlo_shape_leaf_count(instr->shape); leaf-- > 0;) {
-        const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
-        int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
-        for (int d = 0; d < shape->rank; d++)
-          if (__builtin_mul_overflow(bytes, shape->dims[d], &bytes)) return true;
-        if (bytes >= PARALLEL_BYTES) return true;
-      }
-    }
+  for (size_t c = 0; c < module->computations.count; c++) {
+    const hlo_computation_t *computation = module->computations.data[c];
+    for (size_t i = 0; i < computation->instrs.count; i++)
+      if (has_large_result(computation->instrs.data[i])) return true;
+  }
   return false;
 }
 

@@ -43,7 +43,7 @@ static bool is_parameter(const hlo_instr_t *instr, int number) {
 }
 
 bool op_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
-                              hlo_opcode_t *out_op) {
+                             hlo_opcode_t *out_op) {
   const hlo_instr_t *root = reducer->root;
   if (root->op == HLO_TUPLE)
     root = root->operands[k];
@@ -144,8 +144,7 @@ static pair_t apply(const selection_t *selection, pair_t a, pair_t b) {
   double args[] = {a.value, a.index, b.value, b.index}, results[MOST_INSTRS];
   for (size_t i = 0; i < reducer->instrs.count; i++)
     if (reducer->instrs.data[i] != reducer->root)
-      results[i] =
-          selection_eval(reducer->instrs.data[i], selection->directions[i], args, results);
+      results[i] = selection_eval(reducer->instrs.data[i], selection->directions[i], args, results);
   return (pair_t){results[reducer->root->operands[0]->id], results[reducer->root->operands[1]->id]};
 }
 
@@ -211,8 +210,9 @@ static bool may_be_joined(const selection_t *selection) {
   return true;
 }
 
-/* Combines elements x with an accumulator that began at `init`. True if it stays a number where it
- * must, and is the choice between its old value and an accumulator of x alone. */
+/* Combines an accumulator that began at `init` with elements x. True if the accumulator stays a
+ * number where it must, and becomes the choice between its old value and an accumulator of x alone.
+ */
 static bool stays_consistent(const selection_t *selection, pair_t init, pair_t acc, int index) {
   double values[VALUES];
   int count = list_values(selection, true, values);
@@ -226,24 +226,28 @@ static bool stays_consistent(const selection_t *selection, pair_t init, pair_t a
   return true;
 }
 
-/* True if this holds for all accumulators of up to two elements, from all initial values. The first
- * element may have the index of the initial value. */
-static bool begins_anywhere(const selection_t *selection) {
-  double inits[VALUES], values[VALUES];
-  int init_count = list_values(selection, selection->has_nan, inits);
+/* True if stays_consistent holds for all accumulators of up to two elements that began at `init`.
+ * The first element may have the index of the initial value. */
+static bool begins_at(const selection_t *selection, pair_t init) {
+  double values[VALUES];
   int count = list_values(selection, true, values);
-  for (int z = 0; z < init_count; z++) {
-    pair_t init = {inits[z], 0};
-    if (!stays_consistent(selection, init, init, 0) || !stays_consistent(selection, init, init, 1))
-      return false;
-    for (int a = 0; a < 2 * count; a++) {
-      pair_t one = apply(selection, init, (pair_t){values[a / 2], a % 2});
-      if (!stays_consistent(selection, init, one, 2)) return false;
-      for (int b = 0; b < count; b++)
-        if (!stays_consistent(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3))
-          return false;
-    }
+  if (!stays_consistent(selection, init, init, 0) || !stays_consistent(selection, init, init, 1))
+    return false;
+  for (int a = 0; a < 2 * count; a++) {
+    pair_t one = apply(selection, init, (pair_t){values[a / 2], a % 2});
+    if (!stays_consistent(selection, init, one, 2)) return false;
+    for (int b = 0; b < count; b++)
+      if (!stays_consistent(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3))
+        return false;
   }
+  return true;
+}
+
+static bool begins_anywhere(const selection_t *selection) {
+  double inits[VALUES];
+  int count = list_values(selection, selection->has_nan, inits);
+  for (int i = 0; i < count; i++)
+    if (!begins_at(selection, (pair_t){inits[i], 0})) return false;
   return true;
 }
 

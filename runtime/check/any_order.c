@@ -236,22 +236,26 @@ static hr_status_t report_search_limit(check_result_t *result) {
   return check_add_problem(result, CHECK_UNPROVED, problem);
 }
 
+static hr_status_t check_chain_starts(check_cycle_search_t *search, int rank,
+                                      const check_chain_t *chain) {
+  const comm_trace_t *trace = search->orders[rank].trace;
+  for (size_t i = 0; i < chain->starts.count; i++)
+    for (size_t k = i + 1; k < chain->starts.count; k++) {
+      size_t first = chain->starts.data[i], second = chain->starts.data[k];
+      const check_event_t *a = &trace->events.data[first], *b = &trace->events.data[second];
+      if (a->kind == CHECK_REGION || check_event_is_before(trace, first, second)) continue;
+      HR_TRY(check_starts_agree(search->result, a, b, rank));
+    }
+  return NULL;
+}
+
 /* Unordered starts of one chain must be interchangeable; otherwise some order matches operations
  * that do not agree. */
 static hr_status_t check_reordered_starts(check_cycle_search_t *search, int rank) {
   const check_orders_t *orders = &search->orders[rank];
-  for (size_t l = 0; l < orders->chains.count; l++) {
-    const check_chain_t *chain = &orders->chains.data[l];
-    for (size_t i = 0; i < chain->starts.count && !chain->ordered; i++)
-      for (size_t k = i + 1; k < chain->starts.count; k++) {
-        const check_event_t *a = &orders->trace->events.data[chain->starts.data[i]];
-        const check_event_t *b = &orders->trace->events.data[chain->starts.data[k]];
-        if (a->kind == CHECK_REGION ||
-            check_event_is_before(orders->trace, chain->starts.data[i], chain->starts.data[k]))
-          continue;
-        HR_TRY(check_starts_agree(search->result, a, b, rank));
-      }
-  }
+  for (size_t l = 0; l < orders->chains.count; l++)
+    if (!orders->chains.data[l].ordered)
+      HR_TRY(check_chain_starts(search, rank, &orders->chains.data[l]));
   return NULL;
 }
 

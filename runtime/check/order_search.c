@@ -107,32 +107,45 @@ static hr_status_t trace_path(check_cycle_search_t *search, size_t start, size_t
   return NULL;
 }
 
-/* Breadth-first search: leaves the shortest cycle through `start` on the path, or an empty path. */
-static hr_status_t shortest_cycle(check_cycle_search_t *search, size_t start, size_t *queue) {
-  size_t count = 1, last = SIZE_MAX;
+/* Queue of a breadth-first search. */
+typedef struct node_queue {
+  size_t *nodes;
+  size_t count;
+} node_queue_t;
+
+/* Adds the nodes that `from` reaches by a dependency and that are new. True if `start` is one. */
+static bool reach_nodes(check_cycle_search_t *search, size_t from, size_t start,
+                        const check_dependency_t *dependency, node_queue_t *queue) {
+  const check_wait_node_t *origin = &search->nodes.data[from];
+  size_t end = search->first_node[dependency->rank + 1];
+  for (size_t to = search->first_node[dependency->rank]; to < end; to++) {
+    check_wait_node_t *node = &search->nodes.data[to];
+    if (node->safe || node->reached_from || (node->rank == origin->rank && node != origin))
+      continue;
+    search->steps++;
+    if (!check_is_wait_edge(search, dependency, node)) continue;
+    node->reached_from = from + 1;
+    if (to == start) return true;
+    queue->nodes[queue->count++] = to;
+  }
+  return false;
+}
+
+/* Breadth-first search: leaves the shortest cycle through `start` on the path, or an empty path.
+ * `nodes`: memory for the queue. */
+static hr_status_t shortest_cycle(check_cycle_search_t *search, size_t start, size_t *nodes) {
+  node_queue_t queue = {nodes, 1};
+  nodes[0] = start;
   search->path.count = 0;
   for (size_t i = 0; i < search->nodes.count; i++) search->nodes.data[i].reached_from = 0;
-  queue[0] = start;
-  for (size_t at = 0; at < count && last == SIZE_MAX; at++) {
-    const check_wait_node_t *from = &search->nodes.data[queue[at]];
-    for (size_t a = from->first_dependency;
-         a < from->first_dependency + from->dependency_count && last == SIZE_MAX; a++) {
-      const check_dependency_t *dependency = &search->dependencies.data[a];
-      size_t first = search->first_node[dependency->rank],
-             end = search->first_node[dependency->rank + 1];
-      for (size_t to = first; to < end && last == SIZE_MAX; to++) {
-        check_wait_node_t *node = &search->nodes.data[to];
-        if (node->safe || node->reached_from || (node->rank == from->rank && node != from))
-          continue;
-        search->steps++;
-        if (!check_is_wait_edge(search, dependency, node)) continue;
-        if (to == start) last = queue[at];
-        node->reached_from = queue[at] + 1;
-        if (to != start) queue[count++] = to;
-      }
-    }
+  for (size_t at = 0; at < queue.count; at++) {
+    const check_wait_node_t *from = &search->nodes.data[nodes[at]];
+    size_t end = from->first_dependency + from->dependency_count;
+    for (size_t a = from->first_dependency; a < end; a++)
+      if (reach_nodes(search, nodes[at], start, &search->dependencies.data[a], &queue))
+        return trace_path(search, start, nodes[at]);
   }
-  return last == SIZE_MAX ? NULL : trace_path(search, start, last);
+  return NULL;
 }
 
 /* Follows edges between unsafe nodes from `at` until a node repeats. Each unsafe node has an edge

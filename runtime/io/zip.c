@@ -87,25 +87,29 @@ static hr_status_t read_end(const zip_t *zip, directory_t *out_directory) {
   return NULL;
 }
 
-/* Sizes and the offset that did not fit into 32 bits stand in the zip64 field, only those, in this
- * order. */
+/* Reads the zip64 field at `at`: the sizes and the offset that do not fit into 32 bits, only those,
+ * in this order. */
+static hr_status_t read_zip64_field(const zip_t *zip, const unsigned char *at, size_t size,
+                                    zip_member_t *member) {
+  uint64_t *const wanted[] = {&member->size_bytes, &member->stored_bytes, &member->header_offset};
+  const unsigned char *end = at + size;
+  for (size_t i = 0; i < 3; i++) {
+    if (*wanted[i] != FULL32) continue;
+    if (end - at < 8)
+      return zip_error(zip, "the zip64 field of %.*s is too short", HR_STR_ARGS(member->name));
+    *wanted[i] = get64(at);
+    at += 8;
+  }
+  return NULL;
+}
+
+/* Looks for the zip64 field among the extra fields of an entry, and reads it. */
 static hr_status_t read_zip64(const zip_t *zip, const unsigned char *extra, size_t size,
                               zip_member_t *member) {
-  uint64_t *const wanted[] = {&member->size_bytes, &member->stored_bytes, &member->header_offset};
   while (size >= 4) {
     size_t field = get16(extra + 2);
     if (field > size - 4) break;
-    if (get16(extra) == EXTRA_ZIP64) {
-      const unsigned char *at = extra + 4, *end = at + field;
-      for (size_t i = 0; i < 3; i++) {
-        if (*wanted[i] != FULL32) continue;
-        if (end - at < 8)
-          return zip_error(zip, "the zip64 field of %.*s is too short", HR_STR_ARGS(member->name));
-        *wanted[i] = get64(at);
-        at += 8;
-      }
-      return NULL;
-    }
+    if (get16(extra) == EXTRA_ZIP64) return read_zip64_field(zip, extra + 4, field, member);
     extra += 4 + field;
     size -= 4 + field;
   }

@@ -53,9 +53,9 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* A declined kernel stays in the map, so that its key is not planned again. */
-static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
-                                 const fusion_form_t *form, int part, const jit_place_t *place,
+static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const jit_fusion_t *fusion, int part,
                                  const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
+  const jit_place_t *place = &fusion->place;
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
@@ -63,8 +63,7 @@ static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computatio
   if (place->producer_grid) kernel->schedule.producer_grid = *place->producer_grid;
   kernel->schedule.leaves_caches = place->leaves_caches;
   HR_TRY(hr_map_put(&jit->kernels, key, kernel, NULL));
-  hr_status_t st =
-      jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
+  hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), fusion, part, buffers, kernel);
   if (st) kernel->state.is_declined = true;
   HR_TRY(st);
   if (!kernel->state.is_declined) jit->pending.data[jit->pending.count++] = kernel;
@@ -73,19 +72,17 @@ static hr_status_t create_kernel(jit_t *jit, jit_key_t key, const hlo_computatio
 }
 
 /* The key's text goes to the jit's arena, and is taken back if the kernel exists. */
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
-                        const fusion_form_t *form, int part, const jit_place_t *place,
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const jit_fusion_t *fusion, int part,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
   jit_key_t key;
   hr_arena_mark_t before = hr_arena_mark(&jit->arena);
-  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, place, &key,
-                        out_buffers));
+  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), fusion, part, &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, key);
   if (*out_kernel && !(*out_kernel)->state.is_dropped)
     hr_arena_rewind(&jit->arena, before);
   else
-    HR_TRY(create_kernel(jit, key, body, form, part, place, out_buffers, out_kernel));
+    HR_TRY(create_kernel(jit, key, fusion, part, out_buffers, out_kernel));
   (*out_kernel)->state.uses++;
   return NULL;
 }

@@ -55,8 +55,7 @@ typedef struct jit_plan {
 /* Kernel of a part, shared with earlier requests of the same key.
  * *out_buffers: arrays of the part.
  * Owner: the jit_t. Errors: NO_MEMORY; no code: state.is_declined. */
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
-                        const fusion_form_t *form, int part, const jit_place_t *place,
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const jit_fusion_t *fusion, int part,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
 /* Bytes of all arrays of a shape. */
 double jit_shape_bytes(const hlo_shape_t *shape);

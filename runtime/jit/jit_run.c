@@ -73,21 +73,24 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   return false;
 }
 
-/* Lets output leaf out[r] reuse the memory of operand in[k]. Conditions: the kernel reads each
+/* Lets output leaves of a call reuse the memory of its array `k`. Conditions: the kernel reads each
  * element no later than it writes it, and nothing else in the instruction reads the operand. */
+static void allow_reuse_of(const jit_plan_t *plan, const hlo_instr_t *instr, int call_number, int k,
+                           uint64_t *reuse, int words) {
+  const jit_call_t *call = &plan->calls[call_number];
+  const jit_kernel_t *kernel = call->kernel;
+  int leaf = call->in[k];
+  if (leaf < 0 || is_shared(plan, instr, call_number, leaf)) return;
+  for (int r = 0; r < kernel->root_count; r++)
+    if (native_reuses(kernel->arrays.reuse, native_reuse_words(kernel->arrays.count), r, k))
+      native_reuse_add(reuse, words, call->out[r], leaf);
+}
+
 static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse,
                         int words) {
-  for (int c = 0; c < plan->call_count; c++) {
-    const jit_call_t *call = &plan->calls[c];
-    const jit_kernel_t *kernel = call->kernel;
-    for (int k = 0; k < kernel->arrays.count; k++) {
-      int leaf = call->in[k];
-      if (leaf < 0 || is_shared(plan, instr, c, leaf)) continue;
-      for (int r = 0; r < kernel->root_count; r++)
-        if (native_reuses(kernel->arrays.reuse, native_reuse_words(kernel->arrays.count), r, k))
-          native_reuse_add(reuse, words, call->out[r], leaf);
-    }
-  }
+  for (int c = 0; c < plan->call_count; c++)
+    for (int k = 0; k < plan->calls[c].kernel->arrays.count; k++)
+      allow_reuse_of(plan, instr, c, k, reuse, words);
 }
 
 /* An update is in-place: it overwrites its first operand. */
@@ -118,16 +121,16 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   return kernel->root_count == hlo_shape_leaf_count(instr->shape);
 }
 
-static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body,
-                              const fusion_form_t *form, const jit_place_t *place, jit_plan_t *plan,
-                              size_t *scratch_bytes, bool *out_declined) {
+static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const jit_fusion_t *fusion,
+                              jit_plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
+  const fusion_form_t *form = fusion->form;
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
   for (int part = 0; part < form->part_count; part++) {
     jit_call_t *call = &plan->calls[part];
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
-    HR_TRY(jit_request(jit, arena, body, form, part, place, &kernel, &buffers));
+    HR_TRY(jit_request(jit, arena, fusion, part, &kernel, &buffers));
     *out_declined = kernel->state.is_declined;
     if (*out_declined) return NULL;
     call->kernel = kernel;
@@ -156,16 +159,15 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   int words = native_reuse_words(instr->operand_count);
   size_t scratch_bytes = 0;
   bool declined = false;
-  jit_place_t place = {.producer_grid = producer_grid};
+  jit_fusion_t fusion = {body, &form, {.producer_grid = producer_grid}};
   HR_TRY(fusion_form_find(target->arena, body, &form));
   if (form.space.kind == FUSION_NONE) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1;
   plan->is_flat = true;
-  HR_TRY(jit_leaves_caches(target->emitter, instr, &place.leaves_caches));
-  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, &place, plan, &scratch_bytes,
-                    &declined));
+  HR_TRY(jit_leaves_caches(target->emitter, instr, &fusion.place.leaves_caches));
+  HR_TRY(plan_calls(target->emitter, target->arena, &fusion, plan, &scratch_bytes, &declined));
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse, words);
   plan_copies(plan, &form, reuse, words);

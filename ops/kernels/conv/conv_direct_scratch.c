@@ -49,54 +49,63 @@ static size_t expand_line_bytes(const conv_direct_t *plan) {
   return (size_t)((positions * plan->channels + 3 * plan->tile.lanes) * plan->types.sum_bytes);
 }
 
-/* Sets the offsets in a worker's workspace, each the largest need of any phase; returns its
- * size. */
-static size_t assign_workspace_offsets(conv_direct_t *plan) {
-  size_t each = 0;
-  int64_t rows = 0;
-  int64_t pointers = 0;
-  int64_t region = 0;
-  int64_t spans = 0;
-  int64_t line_live = 0;
-  int64_t copies = 0;
-  int64_t weights = 0;
+/* Largest needs of any phase. */
+typedef struct phase_needs {
+  int64_t rows;      /* positions of a block, in whole tiles */
+  int64_t pointers;  /* addresses of the terms of all rows */
+  int64_t region;    /* bytes of the region */
+  int64_t copies;    /* bytes of the edge copies */
+  int64_t spans;     /* spans of a block */
+  int64_t line_taps; /* taps of all spans, and one end each */
+  int64_t weights;   /* elements of the packed weights of a block of k */
+} phase_needs_t;
+
+static phase_needs_t find_phase_needs(const conv_direct_t *plan) {
+  phase_needs_t most = {0};
   for (int i = 0; i < plan->partition.phase_count; i++) {
     const direct_phase_t *phase = &plan->partition.phases[i];
-    int64_t positions =
+    int64_t spans = max_block_spans(plan, phase);
+    int64_t rows =
         hr_div_ceil(phase->block_lines * phase->line_positions, plan->tile.rows) * plan->tile.rows;
-    rows = hr_max(rows, positions);
-    pointers = hr_max(pointers, positions * phase->taps);
-    region = hr_max(region, region_bytes(plan, phase));
-    copies = hr_max(copies, edge_copy_bytes(plan, phase));
-    spans = hr_max(spans, max_block_spans(plan, phase));
-    line_live = hr_max(line_live, max_block_spans(plan, phase) * (phase->taps + 1));
-    weights = hr_max(weights, direct_k_block(plan, phase) * phase->taps * plan->tile.width);
+    most.rows = hr_max(most.rows, rows);
+    most.pointers = hr_max(most.pointers, rows * phase->taps);
+    most.region = hr_max(most.region, region_bytes(plan, phase));
+    most.copies = hr_max(most.copies, edge_copy_bytes(plan, phase));
+    most.spans = hr_max(most.spans, spans);
+    most.line_taps = hr_max(most.line_taps, spans * (phase->taps + 1));
+    most.weights =
+        hr_max(most.weights, direct_k_block(plan, phase) * phase->taps * plan->tile.width);
   }
+  return most;
+}
+
+/* Sets the offsets in a worker's workspace; returns its size. */
+static size_t assign_workspace_offsets(conv_direct_t *plan) {
+  const phase_needs_t most = find_phase_needs(plan);
+  int64_t results = most.rows * plan->tile.padded_n;
+  size_t each = 0;
   plan->workspace.zeros_bytes =
       (size_t)(hr_max(direct_max_k(plan), plan->position_elements) * plan->types.in_bytes);
   plan->workspace.zeros_at = scratch_reserve(&each, plan->workspace.zeros_bytes);
-  plan->workspace.spans_at = scratch_reserve(&each, (size_t)spans * sizeof(direct_span_t));
-  plan->workspace.lines_at = scratch_reserve(&each, (size_t)spans * sizeof(direct_line_t));
-  plan->workspace.line_taps_at = scratch_reserve(&each, (size_t)line_live * sizeof(int32_t));
-  plan->workspace.edge_copies_at = scratch_reserve(&each, (size_t)copies);
+  plan->workspace.spans_at = scratch_reserve(&each, (size_t)most.spans * sizeof(direct_span_t));
+  plan->workspace.lines_at = scratch_reserve(&each, (size_t)most.spans * sizeof(direct_line_t));
+  plan->workspace.line_taps_at = scratch_reserve(&each, (size_t)most.line_taps * sizeof(int32_t));
+  plan->workspace.edge_copies_at = scratch_reserve(&each, (size_t)most.copies);
   plan->workspace.spare_at =
       scratch_reserve(&each, (size_t)(plan->tile.padded_n * plan->types.sum_bytes));
-  plan->workspace.indirection_at = scratch_reserve(&each, (size_t)pointers * sizeof(void *));
+  plan->workspace.indirection_at = scratch_reserve(&each, (size_t)most.pointers * sizeof(void *));
   plan->workspace.live_taps_at =
-      scratch_reserve(&each, (size_t)(pointers + rows) * sizeof(int32_t));
-  plan->workspace.results_at = scratch_reserve(&each, (size_t)rows * sizeof(void *));
-  plan->workspace.region_at = scratch_reserve(&each, (size_t)region);
+      scratch_reserve(&each, (size_t)(most.pointers + most.rows) * sizeof(int32_t));
+  plan->workspace.results_at = scratch_reserve(&each, (size_t)most.rows * sizeof(void *));
+  plan->workspace.region_at = scratch_reserve(&each, (size_t)most.region);
   plan->workspace.line_at =
       scratch_reserve(&each, plan->depthwise.expand.sources ? expand_line_bytes(plan) : 0);
-  plan->workspace.copy_at = scratch_reserve(
-      &each,
-      plan->form.has_copy ? (size_t)(rows * plan->tile.padded_n * plan->types.sum_bytes) : 0);
-  plan->workspace.narrow_at =
-      scratch_reserve(&each, plan->types.narrows_result
-                                 ? (size_t)(rows * plan->tile.padded_n * plan->types.out_bytes)
-                                 : 0);
+  plan->workspace.copy_at =
+      scratch_reserve(&each, plan->form.has_copy ? (size_t)(results * plan->types.sum_bytes) : 0);
+  plan->workspace.narrow_at = scratch_reserve(
+      &each, plan->types.narrows_result ? (size_t)(results * plan->types.out_bytes) : 0);
   plan->workspace.weights_at =
-      scratch_reserve(&each, plan->packed.late ? (size_t)(weights * plan->types.in_bytes) : 0);
+      scratch_reserve(&each, plan->packed.late ? (size_t)(most.weights * plan->types.in_bytes) : 0);
   return each;
 }
 

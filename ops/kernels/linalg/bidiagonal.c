@@ -36,12 +36,12 @@ size_t bidiagonal_bytes(const split_matrix_kind_t *kind, int64_t m, int64_t n) {
          split_matrix_bytes(kind, 1, BLOCK) + split_matrix_bytes(kind, 1, m) + 64;
 }
 
-/* to -= sum over k of conj(others[k][at]) rows[k], for elements [begin, end). */
+/* to -= sum over k of conj(others[k][at]) rows[k]. */
 static void subtract_panel_rows(const bidiagonal_run_t *run, split_matrix_t rows,
-                                split_matrix_t others, int64_t count, int64_t at, split_matrix_t to,
-                                int64_t begin, int64_t end) {
+                                split_matrix_t others, int64_t count, int64_t at,
+                                split_vector_t to) {
   split_matrix_conj_column(run->kind, others, count, at, run->factors);
-  split_gemv(run->kind, SPLIT_MATRIX_NO_CONJ, count, rows, run->factors, -1, to, begin, end);
+  split_gemv(run->kind, SPLIT_MATRIX_NO_CONJ, count, rows, run->factors, -1, to);
 }
 
 /* Zeroes the elements between the unit's start and i, which loops read. */
@@ -55,8 +55,9 @@ static void current_column(const bidiagonal_run_t *run, int64_t i, split_matrix_
   int64_t reduced_count = i - run->first;
   split_matrix_copy(run->kind, split_matrix_at(run->kind, run->a, i, i), run->m - i, 1,
                     split_matrix_transposed(split_matrix_at(run->kind, to, 0, i)));
-  subtract_panel_rows(run, run->v, run->y, reduced_count, i, to, i, run->m);
-  subtract_panel_rows(run, run->x, run->u, reduced_count, i, to, i, run->m);
+  split_vector_t column = {to, i, run->m};
+  subtract_panel_rows(run, run->v, run->y, reduced_count, i, column);
+  subtract_panel_rows(run, run->x, run->u, reduced_count, i, column);
   clear_unit_prefix(run->kind, to, i);
 }
 
@@ -69,8 +70,9 @@ static void current_row(const bidiagonal_run_t *run, int64_t i, split_matrix_t t
   split_matrix_copy(kind, split_matrix_at(kind, run->a, i, before), 1, run->n - before, rest);
   if (rest.part[1])
     kind->loops->scale(split_matrix_ceil(run->n) - before, rest.part[1], NULL, -1, 0);
-  subtract_panel_rows(run, run->y, run->v, reduced_count + 1, i, to, i + 1, run->n);
-  subtract_panel_rows(run, run->u, run->x, reduced_count, i, to, i + 1, run->n);
+  split_vector_t row = {to, i + 1, run->n};
+  subtract_panel_rows(run, run->y, run->v, reduced_count + 1, i, row);
+  subtract_panel_rows(run, run->u, run->x, reduced_count, i, row);
   clear_unit_prefix(kind, to, i + 1);
 }
 
@@ -84,12 +86,13 @@ typedef struct product_run {
 static void multiply_columns(void *context, int64_t begin, int64_t end, int worker) {
   const product_run_t *product = context;
   const bidiagonal_run_t *run = product->run;
-  int64_t from = split_matrix_floor(product->i + 1), first = from + begin * SPLIT_MATRIX_UNIT;
+  int64_t from = split_matrix_floor(product->i + 1);
+  split_vector_t y = {product->to, from + begin * SPLIT_MATRIX_UNIT,
+                      hr_min(from + end * SPLIT_MATRIX_UNIT, run->n)};
   (void)worker;
   split_gemv(run->kind, SPLIT_MATRIX_CONJ_ROWS, run->m - product->i,
              split_matrix_at(run->kind, run->a, product->i, 0),
-             split_matrix_at(run->kind, product->vector, 0, product->i), 1, product->to, first,
-             hr_min(from + end * SPLIT_MATRIX_UNIT, run->n));
+             split_matrix_at(run->kind, product->vector, 0, product->i), 1, y);
 }
 
 /* Computes a range of elements of x = A u. */
@@ -99,17 +102,17 @@ static void multiply_rows(void *context, int64_t begin, int64_t end, int worker)
   int64_t row = product->i + 1 + begin;
   (void)worker;
   split_gemv_t(run->kind, SPLIT_MATRIX_NO_CONJ, end - begin,
-               split_matrix_at(run->kind, run->a, row, 0), product->vector, product->i + 1, run->n,
+               split_matrix_at(run->kind, run->a, row, 0),
+               (split_vector_t){product->vector, product->i + 1, run->n},
                split_matrix_at(run->kind, product->to, 0, row));
 }
 
 /* to -= rows^T (others^H vector). */
 static void subtract_panel_product(const bidiagonal_run_t *run, split_matrix_t rows,
-                                   split_matrix_t others, int64_t count, split_matrix_t vector,
-                                   int64_t begin, int64_t end, split_matrix_t to, int64_t to_begin,
-                                   int64_t to_end) {
-  split_gemv_t(run->kind, SPLIT_MATRIX_CONJ_ROWS, count, others, vector, begin, end, run->factors);
-  split_gemv(run->kind, SPLIT_MATRIX_NO_CONJ, count, rows, run->factors, -1, to, to_begin, to_end);
+                                   split_matrix_t others, int64_t count, split_vector_t vector,
+                                   split_vector_t to) {
+  split_gemv_t(run->kind, SPLIT_MATRIX_CONJ_ROWS, count, others, vector, run->factors);
+  split_gemv(run->kind, SPLIT_MATRIX_NO_CONJ, count, rows, run->factors, -1, to);
 }
 
 static void scale_row(const split_matrix_kind_t *kind, split_matrix_t row, int64_t begin,
@@ -128,8 +131,9 @@ static void compute_y(const bidiagonal_run_t *run, int64_t i, split_matrix_t v, 
   split_matrix_clear(run->kind, y, 1, split_matrix_ceil(run->n));
   hr_workers_split(run->workers, pieces, 1 + PRODUCT_SERIAL / SPLIT_MATRIX_UNIT / (run->m - i),
                    multiply_columns, &product);
-  subtract_panel_product(run, run->y, run->v, reduced_count, v, i, run->m, y, i + 1, run->n);
-  subtract_panel_product(run, run->u, run->x, reduced_count, v, i, run->m, y, i + 1, run->n);
+  split_vector_t column = {v, i, run->m}, to = {y, i + 1, run->n};
+  subtract_panel_product(run, run->y, run->v, reduced_count, column, to);
+  subtract_panel_product(run, run->u, run->x, reduced_count, column, to);
   scale_row(run->kind, y, i + 1, run->n, tau);
 }
 
@@ -141,9 +145,9 @@ static void compute_x(const bidiagonal_run_t *run, int64_t i, split_matrix_t u, 
   split_matrix_clear(run->kind, x, 1, split_matrix_ceil(run->m));
   hr_workers_split(run->workers, run->m - i - 1, 1 + PRODUCT_SERIAL / (run->n - i), multiply_rows,
                    &product);
-  subtract_panel_product(run, run->v, run->y, reduced_count + 1, u, i + 1, run->n, x, i + 1,
-                         run->m);
-  subtract_panel_product(run, run->x, run->u, reduced_count, u, i + 1, run->n, x, i + 1, run->m);
+  split_vector_t row = {u, i + 1, run->n}, to = {x, i + 1, run->m};
+  subtract_panel_product(run, run->v, run->y, reduced_count + 1, row, to);
+  subtract_panel_product(run, run->x, run->u, reduced_count, row, to);
   scale_row(run->kind, x, i + 1, run->m, tau);
 }
 

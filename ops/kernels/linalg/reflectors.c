@@ -135,8 +135,9 @@ static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
   split_matrix_t dots = split_matrix_init(r->kind, 1, BLOCK, numbers.memory, true);
   for (int j = 0; j < count; j++) {
     split_gemv_t(r->kind, SPLIT_MATRIX_CONJ_ROWS, j, split_matrix_at(r->kind, r->vectors, first, 0),
-                 split_matrix_at(r->kind, r->vectors, first + j, 0), first + j + r->offset,
-                 r->length, dots);
+                 (split_vector_t){split_matrix_at(r->kind, r->vectors, first + j, 0),
+                                  first + j + r->offset, r->length},
+                 dots);
     for (int i = 0; i < j; i++) products[i] = split_matrix_get(r->kind, dots, 0, i);
     extend_triangle(t, j, split_matrix_get(r->kind, r->taus, 0, first + j), products);
   }
@@ -275,15 +276,15 @@ static void form_small(const reflectors_t *r, split_matrix_t q, char *space) {
   split_matrix_t dots = split_matrix_init(kind, 1, BLOCK, numbers.memory, true);
   split_matrix_t columns = split_matrix_init(kind, r->count, r->length, space, true);
   for (int64_t i = r->count - 1; i >= 0; i--) {
-    split_matrix_t v = split_matrix_at(kind, r->vectors, i, 0),
-                   rest = split_matrix_at(kind, columns, i, 0);
+    split_vector_t v = {split_matrix_at(kind, r->vectors, i, 0), i, r->length};
+    split_matrix_t rest = split_matrix_at(kind, columns, i, 0);
     double complex tau = split_matrix_get(kind, r->taus, 0, i);
     int64_t count = r->count - i;
     split_matrix_set(kind, rest, 0, i, 1);
-    split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, count, rest, v, i, r->length, dots);
+    split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, count, rest, v, dots);
     for (int c = 0; c < count; c++)
       split_matrix_set(kind, dots, 0, c, tau * split_matrix_get(kind, dots, 0, c));
-    split_ger(kind, count, v, dots, -1, rest, i, r->length);
+    split_ger(kind, count, v, dots, -1, rest);
   }
   split_matrix_copy(kind, split_matrix_transposed(columns), r->length, r->count, q);
 }
@@ -318,6 +319,7 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
                  block = split_matrix_at(kind, r->vectors, first, 0);
   for (int j = 0; j < width; j++) {
     split_matrix_t v = split_matrix_at(kind, block, j, 0);
+    split_vector_t rest = {v, first + j, r->length};
     double beta;
     for (int i = 0; i < j; i++) {
       upper[i][j] = split_matrix_get(kind, v, 0, first + i);
@@ -328,14 +330,14 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
     split_matrix_set(kind, r->taus, 0, first + j, tau);
     int begin = last ? j + 1 : 0; /* products with earlier vectors extend the triangle */
     split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, width - begin,
-                 split_matrix_at(kind, block, begin, 0), v, first + j, r->length,
+                 split_matrix_at(kind, block, begin, 0), rest,
                  split_matrix_at(kind, dots, 0, begin));
     for (int i = 0; i < j && !last; i++) products[i] = conj(split_matrix_get(kind, dots, 0, i));
     if (!last) extend_triangle(t, j, tau, products);
     for (int c = j + 1; c < width; c++)
       split_matrix_set(kind, dots, 0, c, conj(tau) * split_matrix_get(kind, dots, 0, c));
-    split_ger(kind, width - j - 1, v, split_matrix_at(kind, dots, 0, j + 1), -1,
-              split_matrix_at(kind, block, j + 1, 0), first + j, r->length);
+    split_ger(kind, width - j - 1, rest, split_matrix_at(kind, dots, 0, j + 1), -1,
+              split_matrix_at(kind, block, j + 1, 0));
   }
   if (!last) store_triangle(r, first, width, t);
 }

@@ -72,51 +72,83 @@ void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
 
 /* --- conversion: in blocks that stay in the L1 cache on both sides --- */
 
-#define SIDE 16
+#define SIDE 16 /* rows and columns of such a block */
 
-#define DEFINE_COPY(T)                                                                  \
-  static void copy_##T(const T *from, int64_t from_row, int64_t from_col, int64_t rows, \
-                       int64_t columns, T *to, int64_t to_row, int64_t to_col) {        \
-    for (int64_t i = 0; i < rows; i += SIDE)                                            \
-      for (int64_t j = 0; j < columns; j += SIDE)                                       \
-        for (int64_t r = i; r < i + SIDE && r < rows; r++)                              \
-          for (int64_t c = j; c < j + SIDE && c < columns; c++)                         \
-            to[r * to_row + c * to_col] = from[r * from_row + c * from_col];            \
+/* A copy of rows x columns reals between arrays of any strides, in reals. */
+typedef struct reals_copy {
+  const char *from;
+  int64_t from_row, from_col;
+  char *to;
+  int64_t to_row, to_col;
+  int64_t rows, columns;
+} reals_copy_t;
+
+#define DEFINE_COPY(T)                                                \
+  static void copy_##T(const reals_copy_t *copy) {                    \
+    const T *from = (const T *)copy->from;                            \
+    T *to = (T *)copy->to;                                            \
+    for (int64_t i = 0; i < copy->rows; i += SIDE)                    \
+      for (int64_t j = 0; j < copy->columns; j += SIDE)               \
+        for (int64_t r = i; r < i + SIDE && r < copy->rows; r++)      \
+          for (int64_t c = j; c < j + SIDE && c < copy->columns; c++) \
+            to[r * copy->to_row + c * copy->to_col] =                 \
+                from[r * copy->from_row + c * copy->from_col];        \
   }
 DEFINE_COPY(float)
 DEFINE_COPY(double)
 
-static void copy_reals(const split_matrix_kind_t *kind, const void *from, int64_t from_row,
-                       int64_t from_col, int64_t rows, int64_t columns, void *to, int64_t to_row,
-                       int64_t to_col) {
-  if (from_col == 1 && to_col == 1)
-    for (int64_t i = 0; i < rows; i++)
-      memcpy((char *)to + i * to_row * kind->bytes, (const char *)from + i * from_row * kind->bytes,
-             (size_t)(columns * kind->bytes));
+static void copy_rows(const split_matrix_kind_t *kind, const reals_copy_t *copy) {
+  for (int64_t i = 0; i < copy->rows; i++)
+    memcpy(copy->to + i * copy->to_row * kind->bytes, copy->from + i * copy->from_row * kind->bytes,
+           (size_t)(copy->columns * kind->bytes));
+}
+
+static void copy_reals(const split_matrix_kind_t *kind, const reals_copy_t *copy) {
+  if (copy->from_col == 1 && copy->to_col == 1)
+    copy_rows(kind, copy);
   else if (kind->bytes == 4)
-    copy_float(from, from_row, from_col, rows, columns, to, to_row, to_col);
+    copy_float(copy);
   else
-    copy_double(from, from_row, from_col, rows, columns, to, to_row, to_col);
+    copy_double(copy);
 }
 
 void split_matrix_load(const split_matrix_kind_t *kind, const void *from, int64_t stride,
                        int64_t rows, int64_t columns, split_matrix_t to) {
   for (int p = 0; p < kind->parts; p++)
-    copy_reals(kind, (const char *)from + p * kind->bytes, stride * kind->parts, kind->parts, rows,
-               columns, to.part[p], to.row, to.col);
+    copy_reals(kind, &(reals_copy_t){.from = (const char *)from + p * kind->bytes,
+                                     .from_row = stride * kind->parts,
+                                     .from_col = kind->parts,
+                                     .to = to.part[p],
+                                     .to_row = to.row,
+                                     .to_col = to.col,
+                                     .rows = rows,
+                                     .columns = columns});
 }
 
 void split_matrix_store(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
                         int64_t columns, void *to, int64_t stride) {
   for (int p = 0; p < kind->parts; p++)
-    copy_reals(kind, from.part[p], from.row, from.col, rows, columns, (char *)to + p * kind->bytes,
-               stride * kind->parts, kind->parts);
+    copy_reals(kind, &(reals_copy_t){.from = from.part[p],
+                                     .from_row = from.row,
+                                     .from_col = from.col,
+                                     .to = (char *)to + p * kind->bytes,
+                                     .to_row = stride * kind->parts,
+                                     .to_col = kind->parts,
+                                     .rows = rows,
+                                     .columns = columns});
 }
 
 void split_matrix_copy(const split_matrix_kind_t *kind, split_matrix_t from, int64_t rows,
                        int64_t columns, split_matrix_t to) {
   for (int p = 0; p < kind->parts; p++)
-    copy_reals(kind, from.part[p], from.row, from.col, rows, columns, to.part[p], to.row, to.col);
+    copy_reals(kind, &(reals_copy_t){.from = from.part[p],
+                                     .from_row = from.row,
+                                     .from_col = from.col,
+                                     .to = to.part[p],
+                                     .to_row = to.row,
+                                     .to_col = to.col,
+                                     .rows = rows,
+                                     .columns = columns});
 }
 
 void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
@@ -156,13 +188,13 @@ double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest
 /* --- level 2: four loops over reals for complex kinds --- */
 
 void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
-                  split_matrix_t a, split_matrix_t x, int64_t begin, int64_t end,
-                  split_matrix_t out) {
-  int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
+                  split_matrix_t a, split_vector_t vector, split_matrix_t out) {
+  int64_t first = split_matrix_floor(vector.begin);
+  int64_t count = split_matrix_ceil(vector.end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -1 : 1,
          x_sign = conj == SPLIT_MATRIX_CONJ_VECTOR ? -1 : 1;
+  split_matrix_t x = split_matrix_at(kind, vector.row, 0, first);
   a = split_matrix_at(kind, a, 0, first);
-  x = split_matrix_at(kind, x, 0, first);
   split_matrix_clear(kind, out, 1, rows);
   if (count <= 0) return;
   kind->loops->gemv_t(rows, count, a.part[0], a.row, x.part[0], 1, out.part[0]);
@@ -173,12 +205,12 @@ void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int
 }
 
 void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
-                split_matrix_t a, split_matrix_t factors, double sign, split_matrix_t y,
-                int64_t begin, int64_t end) {
-  int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
+                split_matrix_t a, split_matrix_t factors, double sign, split_vector_t vector) {
+  int64_t first = split_matrix_floor(vector.begin);
+  int64_t count = split_matrix_ceil(vector.end) - first;
   double a_sign = conj == SPLIT_MATRIX_CONJ_ROWS ? -sign : sign;
+  split_matrix_t y = split_matrix_at(kind, vector.row, 0, first);
   a = split_matrix_at(kind, a, 0, first);
-  y = split_matrix_at(kind, y, 0, first);
   if (count <= 0) return;
   kind->loops->gemv(rows, count, a.part[0], a.row, factors.part[0], sign, y.part[0]);
   if (kind->parts == 1) return;
@@ -187,11 +219,12 @@ void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64
   kind->loops->gemv(rows, count, a.part[0], a.row, factors.part[1], sign, y.part[1]);
 }
 
-void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
-               split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end) {
-  int64_t first = split_matrix_floor(begin), count = split_matrix_ceil(end) - first;
+void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_vector_t vector,
+               split_matrix_t factors, double sign, split_matrix_t a) {
+  int64_t first = split_matrix_floor(vector.begin);
+  int64_t count = split_matrix_ceil(vector.end) - first;
+  split_matrix_t x = split_matrix_at(kind, vector.row, 0, first);
   a = split_matrix_at(kind, a, 0, first);
-  x = split_matrix_at(kind, x, 0, first);
   if (count <= 0) return;
   kind->loops->ger(rows, count, x.part[0], factors.part[0], sign, a.part[0], a.row);
   if (kind->parts == 1) return;

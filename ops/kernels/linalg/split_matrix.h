@@ -94,26 +94,28 @@ double split_matrix_scale_factor(const split_matrix_kind_t *kind, double largest
 void split_matrix_clear(const split_matrix_kind_t *kind, split_matrix_t a, int64_t rows,
                         int64_t columns);
 
-/* BLAS level 2 on rows of split matrices. Vectors are single rows; only elements [begin, end) are
- * used.
- *   split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
- *   split_gemv     y += sign * sum over i of factors[i] a[i]; a conjugated or not
- *   split_ger      a[i] += sign * factors[i] x */
 typedef enum split_matrix_conj {
   SPLIT_MATRIX_NO_CONJ,
   SPLIT_MATRIX_CONJ_ROWS,
   SPLIT_MATRIX_CONJ_VECTOR
 } split_matrix_conj_t;
+
+/* Elements [begin, end) of a vector, which is a single row. */
+typedef struct split_vector {
+  split_matrix_t row;
+  int64_t begin, end;
+} split_vector_t;
+
+/* BLAS level 2 on rows of split matrices. Columns outside of the vector's range are not used.
+ *   split_gemv_t   out[i] = sum over j of a[i][j] x[j] for i < rows; either operand conjugated
+ *   split_gemv     y += sign * sum over i of factors[i] a[i]; a conjugated or not
+ *   split_ger      a[i] += sign * factors[i] x */
 void split_gemv_t(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
-                  split_matrix_t a, split_matrix_t x, int64_t begin, int64_t end,
-                  split_matrix_t out);
-
+                  split_matrix_t a, split_vector_t x, split_matrix_t out);
 void split_gemv(const split_matrix_kind_t *kind, split_matrix_conj_t conj, int64_t rows,
-                split_matrix_t a, split_matrix_t factors, double sign, split_matrix_t y,
-                int64_t begin, int64_t end);
-
-void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_matrix_t x,
-               split_matrix_t factors, double sign, split_matrix_t a, int64_t begin, int64_t end);
+                split_matrix_t a, split_matrix_t factors, double sign, split_vector_t y);
+void split_ger(const split_matrix_kind_t *kind, int64_t rows, split_vector_t x,
+               split_matrix_t factors, double sign, split_matrix_t a);
 
 /* factors[k] = conj(rows[k][column]) for k < count: a panel's column as factors of split_gemv. */
 void split_matrix_conj_column(const split_matrix_kind_t *kind, split_matrix_t rows, int64_t count,

@@ -65,10 +65,11 @@ static void current_column(const tridiagonal_run_t *run, int64_t i, split_matrix
   if (x.part[1])
     kind->loops->scale(split_matrix_ceil(run->n) - before,
                        split_matrix_at(kind, x, 0, before).part[1], NULL, -1, 0);
+  split_vector_t column = {x, i, run->n};
   split_matrix_conj_column(kind, run->w, reduced_count, i, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, v, run->factors, -1, x, i, run->n);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, v, run->factors, -1, column);
   split_matrix_conj_column(kind, v, reduced_count, i, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, x, i, run->n);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, column);
   split_matrix_clear(kind, split_matrix_at(kind, x, 0, before), 1, i - before);
 }
 
@@ -85,7 +86,8 @@ static void multiply_rows(void *context, int64_t begin, int64_t end, int worker)
   int64_t row = product->from + begin;
   (void)worker;
   split_gemv_t(run->kind, SPLIT_MATRIX_NO_CONJ, end - begin,
-               split_matrix_at(run->kind, run->a, row, 0), product->v, product->from, run->n,
+               split_matrix_at(run->kind, run->a, row, 0),
+               (split_vector_t){product->v, product->from, run->n},
                split_matrix_at(run->kind, product->y, 0, row));
 }
 
@@ -98,10 +100,11 @@ static void current_product(const tridiagonal_run_t *run, int64_t i, split_matri
   product_run_t product = {run, v, y, i + 1};
   split_matrix_clear(kind, y, 1, split_matrix_ceil(run->n));
   hr_workers_split(run->workers, left, 1 + PRODUCT_SERIAL / left, multiply_rows, &product);
-  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, run->w, v, i + 1, run->n, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, vs, run->factors, -1, y, i + 1, run->n);
-  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, vs, v, i + 1, run->n, run->factors);
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, y, i + 1, run->n);
+  split_vector_t vector = {v, i + 1, run->n}, to = {y, i + 1, run->n};
+  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, run->w, vector, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, vs, run->factors, -1, to);
+  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, vs, vector, run->factors);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, run->w, run->factors, -1, to);
 }
 
 /* w = tau y + alpha v, with alpha = - tau (tau y)^H v / 2. */
@@ -112,10 +115,11 @@ static void compute_w(const tridiagonal_run_t *run, int64_t i, double complex ta
   split_matrix_t rest = split_matrix_at(kind, w, 0, from);
   kind->loops->scale(split_matrix_ceil(run->n) - from, rest.part[0], rest.part[1], creal(tau),
                      cimag(tau));
-  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, 1, w, v, i + 1, run->n, run->factors);
+  split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, 1, w, (split_vector_t){v, i + 1, run->n},
+               run->factors);
   split_matrix_set(kind, run->factors, 0, 0,
                    -0.5 * tau * split_matrix_get(kind, run->factors, 0, 0));
-  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, 1, v, run->factors, 1, w, i + 1, run->n);
+  split_gemv(kind, SPLIT_MATRIX_NO_CONJ, 1, v, run->factors, 1, (split_vector_t){w, i + 1, run->n});
 }
 
 /* Trailing update after a block, UPDATE_ROWS rows per task. */

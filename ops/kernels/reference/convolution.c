@@ -39,18 +39,26 @@ static hr_status_t check_unused(const hlo_instr_t *instr, const hlo_shape_t *sha
   return NULL;
 }
 
-/* Lists the dimensions of an array in the order of the loops: `first`, the spatial ones, `second`,
- * `last`. first, second: -1 if the array has no such dimension. */
+/* The dimensions of an array by their roles, in the order of the loops. */
+typedef struct conv_roles {
+  int64_t first; /* batch; -1: none */
+  const int64_t *spatial;
+  int spatial_rank;
+  int64_t second; /* input feature of the kernel; -1: none */
+  int64_t last;   /* feature, or output feature of the kernel */
+} conv_roles_t;
+
 static hr_status_t order_side(const hlo_instr_t *instr, const hlo_shape_t *shape, int element_bytes,
-                              int64_t first, const int64_t *spatial, int spatial_rank,
-                              int64_t second, int64_t last, conv_side_t *out_side) {
+                              const conv_roles_t *roles, conv_side_t *out_side) {
   uint32_t seen = 0;
   *out_side = (conv_side_t){0};
-  if (first >= 0) HR_TRY(side_add(instr, shape, element_bytes, first, &seen, out_side));
-  for (int d = 0; d < spatial_rank; d++)
-    HR_TRY(side_add(instr, shape, element_bytes, spatial[d], &seen, out_side));
-  if (second >= 0) HR_TRY(side_add(instr, shape, element_bytes, second, &seen, out_side));
-  HR_TRY(side_add(instr, shape, element_bytes, last, &seen, out_side));
+  if (roles->first >= 0)
+    HR_TRY(side_add(instr, shape, element_bytes, roles->first, &seen, out_side));
+  for (int d = 0; d < roles->spatial_rank; d++)
+    HR_TRY(side_add(instr, shape, element_bytes, roles->spatial[d], &seen, out_side));
+  if (roles->second >= 0)
+    HR_TRY(side_add(instr, shape, element_bytes, roles->second, &seen, out_side));
+  HR_TRY(side_add(instr, shape, element_bytes, roles->last, &seen, out_side));
   return check_unused(instr, shape, seen);
 }
 
@@ -60,8 +68,9 @@ static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *label
   conv_side_t side;
   int64_t reals[HLO_MAX_RANK];
   const hlo_shape_t *shape = step->in_shapes[0];
-  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, labels->lhs_batch,
-                    labels->lhs_spatial, plan->spatial_rank, -1, labels->lhs_feature, &side));
+  const conv_roles_t roles = {labels->lhs_batch, labels->lhs_spatial, plan->spatial_rank, -1,
+                              labels->lhs_feature};
+  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, &roles, &side));
   HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, plan->types.element_bytes,
                            &plan->lhs_order));
   HR_TRY(hlo_shape_count(shape, &plan->lhs_count));
@@ -82,9 +91,9 @@ static hr_status_t plan_rhs(const op_step_t *step, const hlo_dim_labels_t *label
                             conv_plan_t *plan) {
   conv_side_t side;
   const hlo_shape_t *shape = step->in_shapes[1], *declared = step->instr->operands[1]->shape;
-  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, -1, labels->rhs_spatial,
-                    plan->spatial_rank, labels->rhs_input_feature, labels->rhs_output_feature,
-                    &side));
+  const conv_roles_t roles = {-1, labels->rhs_spatial, plan->spatial_rank,
+                              labels->rhs_input_feature, labels->rhs_output_feature};
+  HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, &roles, &side));
   HR_TRY(hlo_shape_count(shape, &plan->rhs_count));
   plan->window_count = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
@@ -108,8 +117,9 @@ static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *label
   conv_side_t side;
   int bytes = (int)hr_dtype_bytes(plan->types.out);
   int64_t dense[HLO_MAX_RANK];
-  HR_TRY(order_side(step->instr, step->out_shape, bytes, labels->out_batch, labels->out_spatial,
-                    plan->spatial_rank, -1, labels->out_feature, &side));
+  const conv_roles_t roles = {labels->out_batch, labels->out_spatial, plan->spatial_rank, -1,
+                              labels->out_feature};
+  HR_TRY(order_side(step->instr, step->out_shape, bytes, &roles, &side));
   HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, bytes, &plan->out_order));
   loop_dense_strides(side.rank, side.dims, bytes, dense);
   if (plan->out_order.needed)

@@ -187,22 +187,23 @@ void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *inde
   }
 }
 
-/* Each leaf of a root with several results becomes a root of its own. */
+/* Makes each leaf of a root of the fusion a root of the kernel. */
+static hr_status_t add_roots(jit_kernel_t *kernel, hlo_instr_t *instr, int most) {
+  int leaves = hlo_shape_leaf_count(instr->shape);
+  for (int k = 0; k < leaves; k++) {
+    if (kernel->root_count == most) return hlo_unsupported(instr, "too many results");
+    kernel->roots[kernel->root_count++] =
+        (jit_root_t){.instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
+  }
+  return NULL;
+}
+
 static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
-  for (int r = 0; r < form->root_count; r++) {
-    hlo_instr_t *instr = form->roots[r];
-    if (form->part_of_root[r] != part) continue;
-    int leaves = hlo_shape_leaf_count(instr->shape);
-    for (int k = 0; k < leaves; k++) {
-      if (kernel->root_count == 2 * form->root_count + 8)
-        return hlo_unsupported(instr, "too many results");
-      jit_root_t *root = &kernel->roots[kernel->root_count++];
-      *root = (jit_root_t){
-          .instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
-    }
-  }
+  int most = 2 * form->root_count + 8;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, most, &kernel->roots));
+  for (int r = 0; r < form->root_count; r++)
+    if (form->part_of_root[r] == part) HR_TRY(add_roots(kernel, form->roots[r], most));
   return NULL;
 }
 
@@ -313,12 +314,12 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
 
 /* UNSUPPORTED from any step declines the kernel (is_declined), which is no error. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
-                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                            const jit_buffer_list_t *buffers, jit_kernel_t *kernel) {
+                            const jit_fusion_t *fusion, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
   kernel->target = target;
-  kernel->body = body;
-  kernel->form = *form;
+  kernel->body = fusion->body;
+  kernel->form = *fusion->form;
   hr_status_t st = collect_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st && kernel->schedule.producer_grid.rows) st = jit_kernel_find_dependence(kernel);

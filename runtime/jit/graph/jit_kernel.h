@@ -103,6 +103,13 @@ typedef struct jit_place {
   bool leaves_caches;                    /* results leave every cache before they are read */
 } jit_place_t;
 
+/* A fusion, of which each part becomes a kernel. */
+typedef struct jit_fusion {
+  const hlo_computation_t *body;
+  const fusion_form_t *form;
+  jit_place_t place;
+} jit_fusion_t;
+
 /* Least size of results, in bytes, that bypass the caches: such results have left every cache when
  * they are read. The second limit holds for kernels with leaves_caches. */
 #define JIT_STREAM_BYTES ((int64_t)32 << 20)
@@ -161,8 +168,8 @@ static inline int64_t jit_stream_bytes(const jit_kernel_t *kernel) {
  * Thread:   any; kernels are independent of each other.
  * Errors:   NO_MEMORY. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target,
-                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                            const jit_buffer_list_t *buffers, jit_kernel_t *kernel);
+                            const jit_fusion_t *fusion, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel);
 /* Is the kernel bound by memory whatever the quality of its code, with few cheap ops on few
  * loads? */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel);
@@ -173,8 +180,7 @@ hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 /* Makes the key of a part, in key_arena: everything that decides its code. Also lists, in `arena`,
  * the arrays that the part may read, in an order that is the same for equal parts. */
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
-                           const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const jit_place_t *place, jit_key_t *out_key,
+                           const jit_fusion_t *fusion, int part, jit_key_t *out_key,
                            jit_buffer_list_t *out_buffers);
 
 /* --- for the files of this folder only -------------------------------------------------------- */

@@ -169,17 +169,18 @@ static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *o
 }
 
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
-                           const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const jit_place_t *place, jit_key_t *out_key,
+                           const jit_fusion_t *fusion, int part, jit_key_t *out_key,
                            jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
+  const jit_place_t *place = &fusion->place;
+  size_t count = fusion->body->instrs.count;
   void *memory = NULL;
   out_buffers->count = 0;
-  HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &out_buffers->items));
-  hr_status_t st = hr_alloc_zeroed(body->instrs.count * sizeof *key.numbers + 1, &memory);
+  HR_TRY(HR_NEW_ARRAY(arena, count, &out_buffers->items));
+  hr_status_t st = hr_alloc_zeroed(count * sizeof *key.numbers + 1, &memory);
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
-  if (!st) st = add_part(&key, form, part);
+  if (!st) st = add_part(&key, fusion->form, part);
   if (!st) st = add(&key, place->leaves_caches);
   if (!st) st = add(&key, place->producer_grid != NULL);
   if (!st && place->producer_grid) st = add_grid(&key, place->producer_grid);

@@ -95,50 +95,70 @@ static hr_status_t append_symbol(object_t *object, const kir_function_t *functio
   return append(&object->symbols, &symbol, sizeof symbol);
 }
 
-/* Writes the sections one after the other: ELF header | section headers | code | calls | symbols
- * | names. Section headers before the contents let all offsets be known from the counts alone.
- * The names of sections are left at 0, the empty one: the linker (link/) finds sections by type. */
+/* Offsets of the parts of an object file:
+ *
+ *   ELF header | section headers | code | calls | symbols | names
+ *
+ * Section headers before the contents let all offsets be known from the counts alone. */
+typedef struct layout {
+  size_t code, calls, symbols, names, size;
+} layout_t;
+
+static layout_t lay_out(const object_t *object) {
+  layout_t at = {.code = sizeof(Elf64_Ehdr) + SECTION_COUNT * sizeof(Elf64_Shdr)};
+  at.calls = at.code + object->code.count;
+  at.symbols = at.calls + object->calls.count;
+  at.names = at.symbols + object->symbols.count;
+  at.size = at.names + object->names.count;
+  return at;
+}
+
+/* The names of sections are left at 0, the empty name: the linker (link/) finds sections by type.
+ */
+static void fill_sections(const object_t *object, const layout_t *at,
+                          Elf64_Shdr sections[SECTION_COUNT]) {
+  memset(sections, 0, SECTION_COUNT * sizeof *sections);
+  sections[SECTION_CODE] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                                        .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                        .sh_offset = at->code,
+                                        .sh_size = object->code.count,
+                                        .sh_addralign = 64};
+  sections[SECTION_CALLS] = (Elf64_Shdr){.sh_type = SHT_RELA,
+                                         .sh_offset = at->calls,
+                                         .sh_size = object->calls.count,
+                                         .sh_link = SECTION_SYMBOLS,
+                                         .sh_info = SECTION_CODE,
+                                         .sh_entsize = sizeof(Elf64_Rela)};
+  sections[SECTION_SYMBOLS] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                                           .sh_offset = at->symbols,
+                                           .sh_size = object->symbols.count,
+                                           .sh_link = SECTION_NAMES,
+                                           .sh_entsize = sizeof(Elf64_Sym)};
+  sections[SECTION_NAMES] =
+      (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = at->names, .sh_size = object->names.count};
+}
+
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
-  Elf64_Ehdr header = {
+  const Elf64_Ehdr header = {
       .e_type = ET_REL,
       .e_machine = EM_X86_64,
       .e_version = EV_CURRENT,
       .e_ehsize = sizeof header,
+      .e_shoff = sizeof header,
       .e_shentsize = sizeof(Elf64_Shdr),
       .e_shnum = SECTION_COUNT,
       .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
-  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr),
-         calls = code + object->code.count;
-  size_t symbols = calls + object->calls.count;
-  size_t names = symbols + object->symbols.count, size = names + object->names.count;
-  Elf64_Shdr sections[SECTION_COUNT] = {
-      [SECTION_CODE] = {.sh_type = SHT_PROGBITS,
-                        .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                        .sh_offset = code,
-                        .sh_size = object->code.count,
-                        .sh_addralign = 64},
-      [SECTION_CALLS] = {.sh_type = SHT_RELA,
-                         .sh_offset = calls,
-                         .sh_size = object->calls.count,
-                         .sh_link = SECTION_SYMBOLS,
-                         .sh_info = SECTION_CODE,
-                         .sh_entsize = sizeof(Elf64_Rela)},
-      [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB,
-                           .sh_offset = symbols,
-                           .sh_size = object->symbols.count,
-                           .sh_link = SECTION_NAMES,
-                           .sh_entsize = sizeof(Elf64_Sym)},
-      [SECTION_NAMES] = {
-          .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = object->names.count}};
-  header.e_shoff = sizeof header;
-  HR_TRY(hr_buffer_create(size, out_object));
+  Elf64_Shdr sections[SECTION_COUNT];
+  layout_t at = lay_out(object);
+  fill_sections(object, &at, sections);
+  HR_TRY(hr_buffer_create(at.size, out_object));
   unsigned char *to = hr_buffer_data(*out_object);
   memcpy(to, &header, sizeof header);
   memcpy(to + sizeof header, sections, sizeof sections);
-  memcpy(to + code, object->code.data, object->code.count);
-  if (object->calls.count) memcpy(to + calls, object->calls.data, object->calls.count);
-  memcpy(to + symbols, object->symbols.data, object->symbols.count);
-  memcpy(to + names, object->names.data, object->names.count);
+  memcpy(to + at.code, object->code.data, object->code.count);
+  if (object->calls.count) memcpy(to + at.calls, object->calls.data, object->calls.count);
+  memcpy(to + at.symbols, object->symbols.data, object->symbols.count);
+  memcpy(to + at.names, object->names.data, object->names.count);
   return NULL;
 }
 

@@ -327,23 +327,19 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
   memory(x, how.to, from, how.unit);
 }
 
-/* An instruction on mask registers, in the VEX form of three bytes: c4, then ~R 1 ~B map, then W
- * ~vvvv L pp. L marks instructions with two sources; a missing first source is written as 1111. */
-static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to,
-                     int from, int last) {
+/* The VEX form of three bytes: c4, then ~R 1 ~B map, then W ~vvvv L pp. L marks instructions with
+ * two sources; a missing first source is written as 1111. */
+void x86_mask(x86_t *x, x86_mask_op_t op, int to, int from, int last) {
   x86_byte(x, 0xc4);
-  x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | map));
-  x86_byte(x, (unsigned)(wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 | has_two << 2 |
-                         prefix));
-  x86_byte(x, (unsigned)op);
+  x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | op.map));
+  x86_byte(x, (unsigned)(op.is_wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 |
+                         op.has_two << 2 | op.prefix));
+  x86_byte(x, (unsigned)op.opcode);
   modrm(x, 3, to, last);
 }
 
-void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int op, int to, int from, int last) {
-  on_masks(x, 1, prefix, wide, has_two, op, to, from, last);
-}
-
 void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by) {
-  on_masks(x, 3, 1, true, false, is_up ? 0x33 : 0x31, to, X86_NONE, from);
+  const x86_mask_op_t shift = {3, 1, true, false, is_up ? 0x33 : 0x31}; /* KSHIFTLQ, KSHIFTRQ */
+  x86_mask(x, shift, to, X86_NONE, from);
   x86_byte(x, (unsigned)by);
 }

@@ -116,10 +116,23 @@ void x86_vector(x86_t *x, x86_vector_t how, int last);
 void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last);
 /* The memory operand has a vector of indices (VSIB). */
 void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from);
-/* Instructions on mask registers, VEX-encoded. prefix: as in X86_OP; wide: 64 lanes; has_two: two
- * sources. */
-void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int opcode, int to, int from,
-              int last);
+/* Instruction on mask registers, VEX-encoded. */
+typedef struct x86_mask_op {
+  int map, prefix; /* as in X86_OP */
+  bool is_wide;    /* VEX.W; with the prefix it selects the form for 8, 16, 32 or 64 lanes */
+  bool has_two;    /* two sources */
+  int opcode;
+} x86_mask_op_t;
+#define X86_KAND ((x86_mask_op_t){1, 0, true, true, 0x41})
+#define X86_KNOT ((x86_mask_op_t){1, 0, true, false, 0x44})
+#define X86_KOR ((x86_mask_op_t){1, 0, true, true, 0x45})
+#define X86_KXOR ((x86_mask_op_t){1, 0, true, true, 0x47})
+#define X86_KMOV ((x86_mask_op_t){1, 0, true, false, 0x90})
+#define X86_KMOV_FROM_GPR ((x86_mask_op_t){1, 3, true, false, 0x92})
+#define X86_KMOV_TO_GPR ((x86_mask_op_t){1, 3, true, false, 0x93})
+#define X86_KORTEST ((x86_mask_op_t){1, 0, true, false, 0x98})
+/* to, from, last: registers; from: X86_NONE if the instruction has one source. */
+void x86_mask(x86_t *x, x86_mask_op_t op, int to, int from, int last);
 void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by); /* shifts a mask of 64 lanes */
 
 #endif

@@ -90,7 +90,10 @@ static int integer_flags(x64_code_t *code, kir_value_t *compare) {
 static int any_flags(x64_code_t *code, kir_value_t *any) {
   unsigned lanes = any->args[0]->type->lanes;
   int mask = x64_mask(code, any->args[0], X64_SCRATCH_MASK);
-  x86_mask(&code->x, lanes == 8 || lanes == 32, lanes >= 32, false, 0x98, mask, X86_NONE, mask);
+  x86_mask_op_t test = X86_KORTEST;
+  test.prefix = lanes == 8 || lanes == 32;
+  test.is_wide = lanes >= 32;
+  x86_mask(&code->x, test, mask, X86_NONE, mask);
   return X86_NE;
 }
 
@@ -101,7 +104,7 @@ int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
     return integer_flags(code, condition);
   if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded) {
     x64_compare(code, condition, X64_SCRATCH_MASK);
-    x86_mask(&code->x, 0, true, false, 0x98, X64_SCRATCH_MASK, X86_NONE, X64_SCRATCH_MASK);
+    x86_mask(&code->x, X86_KORTEST, X64_SCRATCH_MASK, X86_NONE, X64_SCRATCH_MASK);
     return X86_NE;
   }
   if (condition->op == KIR_REDUCE_OR && x64_node(code, condition)->is_folded)
@@ -118,7 +121,7 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
     x86_set(&code->x, integer_flags(code, instr), to);
   } else {
     x64_compare(code, instr, X64_SCRATCH_MASK);
-    x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE, X64_SCRATCH_MASK);
+    x86_mask(&code->x, X86_KMOV_TO_GPR, to, X86_NONE, X64_SCRATCH_MASK);
   }
   x64_define(code, instr, to);
 }
@@ -408,7 +411,7 @@ static void select_reduce_or(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX),
       from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
   if (!kir_is_i1(type)) x64_unsupported(code, "an or of integers");
-  x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE, from);
+  x86_mask(&code->x, X86_KMOV_TO_GPR, X86_AX, X86_NONE, from);
   if (type->lanes < 64)
     x86_shift_constant(&code->x, X86_SHL, true, X86_AX, (int)(64 - type->lanes));
   x86_alu_constant(&code->x, X86_CMP, true, X86_AX, 0);

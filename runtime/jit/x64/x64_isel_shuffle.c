@@ -39,7 +39,7 @@ static void move_lanes_down(x64_code_t *code, const kir_type_t *type, int to, in
 
 static void select_bit(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX), lane = (int)instr->args[1]->lanes[0];
-  x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE,
+  x86_mask(&code->x, X86_KMOV_TO_GPR, to, X86_NONE,
            x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
   if (lane) x86_shift_constant(&code->x, X86_SHR, true, to, lane);
   x86_alu_constant(&code->x, X86_AND, false, to, 1);
@@ -72,7 +72,7 @@ static void select_first(x64_code_t *code, kir_value_t *instr) {
   int to;
   if (kir_is_i1(instr->type)) {
     to = x64_destination(code, instr, X64_SCRATCH_MASK);
-    x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, x64_gpr(code, value, X86_AX));
+    x86_mask(&code->x, X86_KMOV_FROM_GPR, to, X86_NONE, x64_gpr(code, value, X86_AX));
   } else if (is_general(value->type)) {
     to = x64_destination(code, instr, SCRATCH + 2);
     x64_emit_registers(code, X86_OP(1, 1, value->type->bits == 64, 0x6e), 0, to, X86_NONE,
@@ -111,11 +111,11 @@ static void select_broadcast(x64_code_t *code, kir_value_t *instr) {
   int index = x64_log_bytes(instr->type), to;
   if (kir_is_i1(instr->type)) {
     to = x64_destination(code, instr, X64_SCRATCH_MASK);
-    x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE,
+    x86_mask(&code->x, X86_KMOV_TO_GPR, X86_AX, X86_NONE,
              x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
     x86_shift_constant(&code->x, X86_SHL, true, X86_AX, 63);
     x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
-    x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, X86_AX);
+    x86_mask(&code->x, X86_KMOV_FROM_GPR, to, X86_NONE, X86_AX);
   } else {
     to = x64_destination(code, instr, SCRATCH + 2);
     x64_emit_registers(code, X86_OP(1, 2, bits == 64, opcodes[index]),
@@ -379,7 +379,7 @@ static void select_subvector_of_bits(x64_code_t *code, kir_value_t *instr) {
     x86_mask_shift(&code->x, true, 0, from, (int)(all - first));
     x86_mask_shift(&code->x, false, X64_SCRATCH_MASK, from, (int)first);
     if (first + instr->type->lanes > all)
-      x86_mask(&code->x, 0, true, true, 0x45, X64_SCRATCH_MASK, X64_SCRATCH_MASK, 0);
+      x86_mask(&code->x, X86_KOR, X64_SCRATCH_MASK, X64_SCRATCH_MASK, 0);
     from = X64_SCRATCH_MASK;
   }
   x64_define(code, instr, from);
@@ -392,7 +392,7 @@ static void select_concat_of_bits(x64_code_t *code, kir_value_t *instr) {
   x86_mask_shift(&code->x, false, 0, 0, up);
   x86_mask_shift(&code->x, true, X64_SCRATCH_MASK, x64_mask(code, instr->args[1], X64_SCRATCH_MASK),
                  (int)half);
-  x86_mask(&code->x, 0, true, true, 0x45, X64_SCRATCH_MASK, X64_SCRATCH_MASK, 0);
+  x86_mask(&code->x, X86_KOR, X64_SCRATCH_MASK, X64_SCRATCH_MASK, 0);
   x64_define(code, instr, X64_SCRATCH_MASK);
 }
 

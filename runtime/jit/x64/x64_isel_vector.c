@@ -102,20 +102,19 @@ static void select_rotation(x64_code_t *code, kir_value_t *instr) {
 
 /* KAND, KOR, KXOR on 64 bits; XOR with all ones is KNOT. */
 static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
-  int opcode = instr->op == KIR_OR ? 0x45 : 0x47;
-  if (instr->op == KIR_AND) opcode = 0x41;
+  x86_mask_op_t op = instr->op == KIR_OR ? X86_KOR : X86_KXOR;
+  if (instr->op == KIR_AND) op = X86_KAND;
   int to = x64_destination(code, instr, X64_SCRATCH_MASK);
   if (instr->op == KIR_XOR && kir_is_constant(instr->args[1]) && kir_is_splat(instr->args[1]) &&
       instr->args[1]->lanes[0]) {
-    x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE,
-             x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
+    x86_mask(&code->x, X86_KNOT, to, X86_NONE, x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
     x64_define(code, instr, to);
     return;
   }
   int a = x64_mask(code, instr->args[0], 0), b = x64_mask(code, instr->args[1], X64_SCRATCH_MASK);
   if (instr->op != KIR_AND && instr->op != KIR_OR && instr->op != KIR_XOR)
     x64_unsupported(code, "arithmetic of bits");
-  x86_mask(&code->x, 0, true, true, opcode, to, a, b);
+  x86_mask(&code->x, op, to, a, b);
   x64_define(code, instr, to);
 }
 
@@ -334,7 +333,7 @@ static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
   x86_set(&code->x, x64_set_flags(code, condition), X86_AX);
   x86_shift_constant(&code->x, X86_SHL, true, X86_AX, 63);
   x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
-  x86_mask(&code->x, 3, true, false, 0x92, X64_SCRATCH_MASK, X86_NONE, X86_AX);
+  x86_mask(&code->x, X86_KMOV_FROM_GPR, X64_SCRATCH_MASK, X86_NONE, X86_AX);
   return X64_SCRATCH_MASK;
 }
 
@@ -384,8 +383,8 @@ static bool is_low_half(const kir_value_t *value) {
   }
   if (value->op == KIR_ZEXT) return value->args[0]->type->bits <= 32;
   if (value->op == KIR_AND) return is_low_half(value->args[0]) || is_low_half(value->args[1]);
-  return value->op == KIR_LSHR && kir_is_constant(value->args[1]) &&
-         kir_is_splat(value->args[1]) && value->args[1]->lanes[0] >= 32;
+  return value->op == KIR_LSHR && kir_is_constant(value->args[1]) && kir_is_splat(value->args[1]) &&
+         value->args[1]->lanes[0] >= 32;
 }
 
 /* VPMULUDQ, which multiplies lower halves, is three times as fast as VPMULLQ. */

@@ -121,18 +121,21 @@ static void find_intervals_in(x64_code_t *code, live_sets_t *live, kir_block_t *
   extend_all(code, live->now, code->ranges[block->index].to);
 }
 
-/* A phi and its argument from the loop's end should share a register. */
+/* A phi (interval n) and its argument from the loop's end should share a register. */
+static void set_phi_hint(x64_code_t *code, int n, const kir_value_t *arg) {
+  if (kir_is_constant(arg)) return;
+  int other = x64_node(code, arg)->interval;
+  if (code->intervals[other].from > code->intervals[n].from)
+    code->intervals[other].hint = n;
+  else if (code->intervals[n].hint == X86_NONE)
+    code->intervals[n].hint = other;
+}
+
 static void set_phi_hints(x64_code_t *code) {
   for (int n = 0; n < code->interval_count; n++) {
-    kir_value_t *phi = code->intervals[n].value;
-    for (int a = 0; phi && phi->op == KIR_PHI && a < phi->arg_count; a++)
-      if (!kir_is_constant(phi->args[a])) {
-        int other = x64_node(code, phi->args[a])->interval;
-        if (code->intervals[other].from > code->intervals[n].from)
-          code->intervals[other].hint = n;
-        else if (code->intervals[n].hint == X86_NONE)
-          code->intervals[n].hint = other;
-      }
+    const kir_value_t *phi = code->intervals[n].value;
+    if (!phi || phi->op != KIR_PHI) continue;
+    for (int a = 0; a < phi->arg_count; a++) set_phi_hint(code, n, phi->args[a]);
   }
 }
 

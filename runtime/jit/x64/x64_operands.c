@@ -52,15 +52,15 @@ void x64_move_vector(x64_code_t *code, int to, int from) {
 }
 
 static void mask_from_gpr(x64_code_t *code, int to, int from) {
-  x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, from);
+  x86_mask(&code->x, X86_KMOV_FROM_GPR, to, X86_NONE, from);
 }
 
 static void gpr_from_mask(x64_code_t *code, int to, int from) {
-  x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE, from);
+  x86_mask(&code->x, X86_KMOV_TO_GPR, to, X86_NONE, from);
 }
 
 void x64_move_mask(x64_code_t *code, int to, int from) {
-  if (to != from) x86_mask(&code->x, 0, true, false, 0x90, to, X86_NONE, from);
+  if (to != from) x86_mask(&code->x, X86_KMOV, to, X86_NONE, from);
 }
 
 void x64_load_mask(x64_code_t *code, uint64_t bits, int to) {

@@ -161,9 +161,22 @@ static void skip_digits(mlir_lexer_t *lexer) {
   while (lexer->at < lexer->end && isdigit((unsigned char)*lexer->at)) lexer->at++;
 }
 
-/* INTEGER ::= digits | "0x" hex+    FLOAT ::= digits "." digits* ([eE] [+-]? digits)?
- * A float requires its point. "0x" before a non-digit is the integer 0, as in the shape
- * "0x3xf32". */
+/* Skips [eE] [+-]? digits; an "e" without digits is the start of another token. */
+static void skip_exponent(mlir_lexer_t *lexer) {
+  const char *at = lexer->at;
+  if (at == lexer->end || (*at != 'e' && *at != 'E')) return;
+  at++;
+  if (at < lexer->end && (*at == '+' || *at == '-')) at++;
+  if (at == lexer->end || !isdigit((unsigned char)*at)) return;
+  lexer->at = at;
+  skip_digits(lexer);
+}
+
+/* INTEGER ::= digits | "0x" hex+
+ * FLOAT   ::= digits "." digits* ([eE] [+-]? digits)?
+ *
+ * "0x" before another character than a hexadecimal digit is the integer 0, as in
+ * tensor<0xi32>. */
 static void lex_number(mlir_lexer_t *lexer) {
   const char *start = lexer->at;
   lexer->token.kind = MLIR_TOKEN_INTEGER;
@@ -175,15 +188,7 @@ static void lex_number(mlir_lexer_t *lexer) {
       lexer->token.kind = MLIR_TOKEN_FLOAT;
       lexer->at++;
       skip_digits(lexer);
-      const char *exponent = lexer->at;
-      if (exponent < lexer->end && (*exponent == 'e' || *exponent == 'E')) {
-        exponent++;
-        if (exponent < lexer->end && (*exponent == '+' || *exponent == '-')) exponent++;
-        if (exponent < lexer->end && isdigit((unsigned char)*exponent)) {
-          lexer->at = exponent;
-          skip_digits(lexer);
-        }
-      }
+      skip_exponent(lexer);
     }
   }
   lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};

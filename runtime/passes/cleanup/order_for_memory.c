@@ -58,51 +58,51 @@ static bool may_update(const hlo_instr_t *instr) {
   return false;
 }
 
-/* Lists pairs (reader, later updater) of one buffer: counts them in first_after[reader + 2], or,
- * with `fill`, lists them. */
-static void list_readers_before(orderer_t *o, bool fill) {
+/* Called with a reader and a later updater of the same array. */
+typedef void (*reader_fn)(orderer_t *o, uint32_t reader, uint32_t updater);
+
+static void count_reader(orderer_t *o, uint32_t reader, uint32_t updater) {
+  (void)updater;
+  o->first_after[reader + 2]++;
+}
+
+static void list_reader(orderer_t *o, uint32_t reader, uint32_t updater) {
+  o->after[o->first_after[reader + 1]++] = updater;
+}
+
+static void visit_buffer_readers(orderer_t *o, reader_fn visit) {
   const order_buffers_t *b = &o->buffers;
   for (uint32_t k = 0; k < b->made[count_of(o)]; k++)
     for (uint32_t u = 1; u < b->buffers[k].count; u++) {
       const uint32_t *users = &b->users[b->buffers[k].first];
       if (!may_update(instr_at(o, users[u]))) continue;
-      for (uint32_t r = 0; r < b->buffers[k].count; r++) {
-        if (users[r] >= users[u]) continue;
-        if (fill)
-          o->after[o->first_after[users[r] + 1]++] = users[u];
-        else
-          o->first_after[users[r] + 2]++;
-      }
+      for (uint32_t r = 0; r < b->buffers[k].count; r++)
+        if (users[r] < users[u]) visit(o, users[r], users[u]);
     }
 }
 
-/* The same for parameters, which are no buffers. */
-static void list_parameter_readers(orderer_t *o, bool fill) {
+/* Visits the readers of parameters, which are no buffers. */
+static void visit_parameter_readers(orderer_t *o, reader_fn visit) {
   for (size_t p = 0; p < o->computation->params.count; p++) {
     uint32_t id = o->computation->params.data[p]->id;
     const uint32_t first = o->users.first[id], last = o->users.first[id + 1];
     for (uint32_t u = first; u < last; u++) {
       const hlo_instr_t *updater = o->users.users[u];
-      for (uint32_t r = first; may_update(updater) && r < u; r++) {
-        uint32_t reader = o->users.users[r]->id;
-        if (reader == updater->id) continue;
-        if (fill)
-          o->after[o->first_after[reader + 1]++] = updater->id;
-        else
-          o->first_after[reader + 2]++;
-      }
+      for (uint32_t r = first; may_update(updater) && r < u; r++)
+        if (o->users.users[r] != updater) visit(o, o->users.users[r]->id, updater->id);
     }
   }
 }
 
+/* Lists the updaters that must run after each reader of their array: counts, sums, then lists. */
 static hr_status_t find_order_to_keep(orderer_t *o) {
   HR_TRY(HR_NEW_ARRAY(o->arena, count_of(o) + 3, &o->first_after));
-  list_readers_before(o, false);
-  list_parameter_readers(o, false);
+  visit_buffer_readers(o, count_reader);
+  visit_parameter_readers(o, count_reader);
   for (uint32_t i = 0; i < count_of(o); i++) o->first_after[i + 2] += o->first_after[i + 1];
   HR_TRY(HR_NEW_ARRAY(o->arena, o->first_after[count_of(o) + 1] + 1, &o->after));
-  list_readers_before(o, true);
-  list_parameter_readers(o, true);
+  visit_buffer_readers(o, list_reader);
+  visit_parameter_readers(o, list_reader);
   return NULL;
 }
 

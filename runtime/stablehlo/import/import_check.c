@@ -40,26 +40,35 @@ hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row
   return import_set_results(scope, op, f_select(f, undefined, f_number(f, 0, x), result));
 }
 
-/* A custom call of `target` with a side effect; `shape` NULL: an empty tuple. `config` is its
- * backend_config; NULL: none. The extra attributes of the op are copied. */
-static hr_status_t build_call(import_scope_t *scope, const char *target, const char *config,
-                              const hlo_shape_t *shape, int operand_count,
-                              hlo_instr_t *const *operands, int called_count,
-                              hlo_computation_t *const *called, hlo_instr_t **out_call) {
+/* A custom call with a side effect. */
+typedef struct effect_call {
+  const char *target;
+  const char *config;       /* backend_config; NULL: none */
+  const hlo_shape_t *shape; /* NULL: an empty tuple */
+  int operand_count;
+  hlo_instr_t *const *operands;
+  int called_count;
+  hlo_computation_t *const *called;
+} effect_call_t;
+
+/* Builds a call with the extra attributes of the op. */
+static hr_status_t build_call(import_scope_t *scope, const effect_call_t *spec,
+                              hlo_instr_t **out_call) {
   hlo_builder_t builder = scope->builder;
   hlo_extra_t *extra;
+  const hlo_shape_t *shape = spec->shape;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   if (builder.extra) *extra = *builder.extra;
-  if (config) extra->backend_config = hr_str_from(config);
+  if (spec->config) extra->backend_config = hr_str_from(spec->config);
   builder.extra = extra;
   if (!shape) HR_TRY(hlo_shape_tuple(scope->importer->arena, 0, NULL, &shape));
-  import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target)));
+  import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(spec->target)));
   import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
-  if (called_count)
-    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, called_count));
-  *out_call = hlo_build(&builder, HLO_CUSTOM_CALL, shape, operand_count, operands, attrs.count,
-                        attrs.items, called_count, called);
+  if (spec->called_count)
+    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, spec->called_count));
+  *out_call = hlo_build(&builder, HLO_CUSTOM_CALL, shape, spec->operand_count, spec->operands,
+                        attrs.count, attrs.items, spec->called_count, spec->called);
   return hlo_builder_finish(&builder);
 }
 
@@ -92,8 +101,9 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
       "{tolerance = %.17g : f64, max_ulp_difference = %ld : i64, min_ulp_difference = %ld : i64}",
       number_of(op, "tolerance", 1e-4), (long)import_int(op, "max_ulp_difference", 1),
       (long)import_int(op, "min_ulp_difference", 0)));
-  return build_call(scope, target, strstr(target, "expect_eq") ? NULL : config, NULL, 2, operands,
-                    0, NULL, &call);
+  effect_call_t spec = {.target = target, .operand_count = 2, .operands = operands};
+  if (!strstr(target, "expect_eq")) spec.config = config;
+  return build_call(scope, &spec, &call);
 }
 
 /* check.expect_serialized_eq and interpreter.probe: id of a probe, and number of its execution. */
@@ -110,8 +120,12 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
   if (!st) st = hr_arena_cstr(scope->importer->arena, (hr_str_t){text.data, text.size}, &config);
   hr_strbuf_deinit(&text);
   HR_TRY(st);
-  HR_TRY(build_call(scope, row->name, config, op->result_count ? x->shape : NULL, 1, &x, 0, NULL,
-                    &call));
+  effect_call_t spec = {.target = row->name,
+                        .config = config,
+                        .shape = op->result_count ? x->shape : NULL,
+                        .operand_count = 1,
+                        .operands = &x};
+  HR_TRY(build_call(scope, &spec, &call));
   if (op->result_count) op->results[0].mapped = call;
   return NULL;
 }
@@ -120,7 +134,8 @@ hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_
 hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *call;
-  return build_call(scope, row->name, NULL, NULL, 1, &x, 0, NULL, &call);
+  effect_call_t spec = {.target = row->name, .operand_count = 1, .operands = &x};
+  return build_call(scope, &spec, &call);
 }
 
 /* --- interpreter.run_parallel {programs = [[@a, @b], [@c, @d]], infeed = [@f]} --- */
@@ -175,7 +190,9 @@ hr_status_t import_run_parallel(import_scope_t *scope, mlir_op_t *op, const impo
   HR_TRY(hr_arena_printf(scope->importer->arena, &config,
                          "{replicas = %d : i64, partitions = %d : i64}", parallel.replicas,
                          parallel.partitions));
-  HR_TRY(build_call(scope, row->name, config, shape, op->operand_count, operands,
-                    parallel.called_count, parallel.called, &call));
+  effect_call_t spec = {row->name,         config,   shape,
+                        op->operand_count, operands, parallel.called_count,
+                        parallel.called};
+  HR_TRY(build_call(scope, &spec, &call));
   return import_set_results(scope, op, call);
 }

@@ -25,7 +25,17 @@ static bool integer_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
   return false;
 }
 
-/* Element type of the IR; an error for types that it does not have. */
+static bool float_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
+  for (int dtype = 0; dtype < HR_TUPLE; dtype++) {
+    bool is_same = hr_str_is(type->name, hr_dtype_table[dtype].mlir_name);
+    if (!is_same || !hr_dtype_is_float((hr_dtype_t)dtype)) continue;
+    *out_dtype = (hr_dtype_t)dtype;
+    return true;
+  }
+  return false;
+}
+
+/* Element type of the IR; an error for types that the IR does not have. */
 hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype_t *out_dtype) {
   hr_dtype_t part;
   switch (type->kind) {
@@ -36,13 +46,7 @@ hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype
       *out_dtype = HR_S64;
       return NULL;
     case MLIR_TYPE_FLOAT:
-      for (int dtype = 0; dtype < HR_TUPLE; dtype++)
-        if (hr_dtype_is_float((hr_dtype_t)dtype) &&
-            hr_str_is(type->name, hr_dtype_table[dtype].mlir_name)) {
-          *out_dtype = (hr_dtype_t)dtype;
-          return NULL;
-        }
-      return type_error(importer, "this floating-point type");
+      return float_dtype(type, out_dtype) ? NULL : type_error(importer, "this floating-point type");
     case MLIR_TYPE_COMPLEX:
       HR_TRY(import_dtype(importer, type->element, &part));
       if (part != HR_F32 && part != HR_F64)
