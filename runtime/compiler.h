@@ -35,7 +35,7 @@ typedef struct compiler_options {
   const int (*carried)[2];     /* as in spmd_options_t */
   int carried_count;
   bool keep_unreduced, whole_axes; /* as in spmd_options_t */
-  uint64_t gather_limit;           /* the same */
+  uint64_t gather_limit;           /* as in spmd_options_t */
 } compiler_options_t;
 
 typedef struct compiled_program {

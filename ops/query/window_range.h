@@ -23,7 +23,7 @@ window_tap_range_t window_tap_range(const hlo_window_dim_t *window, int64_t k, i
 
 /* The elements under the window of one result. */
 typedef struct window_input_range {
-  int64_t first, count; /* their distance is window_input_range_step */
+  int64_t first, count; /* first element, and number of elements window_input_range_step apart */
 } window_input_range_t;
 int64_t window_input_range_step(const hlo_window_dim_t *window);
 window_input_range_t window_result_inputs(const hlo_window_dim_t *window, int64_t o, int64_t n);

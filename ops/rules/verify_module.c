@@ -176,7 +176,7 @@ static hr_status_t check_alias_shapes(const hlo_module_t *module, const char *wh
   if (are_static) {
     HR_TRY(hlo_shape_bytes(in, &in_bytes));
     HR_TRY(hlo_shape_bytes(out, &out_bytes));
-    if (in_bytes == out_bytes) return NULL; /* they share memory, whatever their types */
+    if (in_bytes == out_bytes) return NULL; /* equal sizes share memory, whatever their types */
   }
   return hr_error_at(HR_INVALID, &pos,
                      "%s, entry %d: the parameter is %s, and the result %s; want equal sizes in "

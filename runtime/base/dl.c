@@ -138,7 +138,7 @@ static void *load_from(search_t *search, const char *folder, const char *subfold
   return module;
 }
 
-static const char same_file = 0; /* its address tells where this code is */
+static const char same_file = 0; /* an address in the file of this code */
 
 static bool cut_file_name(char path[PATH_MAX]) {
   char *slash = strrchr(path, '/');

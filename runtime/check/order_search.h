@@ -19,7 +19,7 @@
 /* One start that a block point waits for: the common head of its outgoing edges. */
 typedef struct check_dependency {
   int rank;                   /* process that makes the start */
-  const check_chain_t *chain; /* its chain; NULL: the process never makes such a start */
+  const check_chain_t *chain; /* chain of the start; NULL: the process never makes such a start */
   uint32_t need;              /* number of the start in the chain, from 1 */
   size_t waiter;              /* node that waits */
   size_t

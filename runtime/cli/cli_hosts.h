@@ -16,7 +16,7 @@ typedef struct cli_host {
 typedef struct cli_hosts {
   cli_host_t *hosts; /* in the order of the list */
   int count;
-  int slots; /* of all hosts */
+  int slots; /* processes that all hosts together take */
 } cli_hosts_t;
 
 /* Reads "a:8,b": a host without a number has one slot. Owner: `arena`. Errors: USAGE. */

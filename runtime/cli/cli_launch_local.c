@@ -97,7 +97,8 @@ static _Noreturn void become(const launch_t *launch, char *const *words, int ran
   cli_launch_output_enter(launch->output, rank);
   tp_local_launch_export(launch->count, rank, fd);
   execv(words[0], words);
-  if (errno == ENOENT) execv("/proc/self/exe", words); /* its file was replaced or removed */
+  if (errno == ENOENT)
+    execv("/proc/self/exe", words); /* the program's file was replaced or removed */
   fprintf(stderr, "error: cannot start this program again: %s\n", strerror(errno));
   _exit(EXIT_NOT_STARTED);
 }

@@ -70,7 +70,7 @@ struct exec_compiled {
   exec_result_cache_t *cache;
   bool *moved;                /* per argument: it became a result in this run */
   hr_trace_span_t *spans;     /* per step; NULL: not traced */
-  hr_trace_span_t *transfers; /* the same for transfers, by start step */
+  hr_trace_span_t *transfers; /* spans of transfers, by start step; NULL: not traced */
 };
 
 /* Runs a step without nested steps: native code or a copy. */

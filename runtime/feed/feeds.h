@@ -11,7 +11,7 @@ typedef struct exec_feeds exec_feeds_t;
 
 typedef struct exec_feeds_options {
   const plan_t *plan;
-  exec_comm_t *comm; /* its endpoint is polled for interruption while the program waits */
+  exec_comm_t *comm; /* comm->endpoint is polled for interruption while the program waits */
   const char *infeed, *outfeed; /* specs as in feed/feed_open.h; NULL: none */
 } exec_feeds_options_t;
 

@@ -51,7 +51,7 @@ hr_status_t gzip_write_all(const char *path, const void *bytes, size_t size_byte
 /* --- reading --- */
 
 #define MAGIC "\x1f\x8b"
-#define FIRST_BYTES ((size_t)1 << 16) /* of memory for the result */
+#define FIRST_BYTES ((size_t)1 << 16) /* first size of the memory for the result */
 
 /* A result larger than GIVEN_BYTES may have at most LARGEST_RATIO times the compressed bytes.
  * Arrays of numbers have a smaller ratio; a small file that expands to gigabytes is an attack. */
@@ -62,7 +62,7 @@ typedef struct unpacking {
   const char *name;
   z_stream stream;
   const unsigned char *at; /* input that zlib was not given yet */
-  size_t left;             /* its bytes */
+  size_t left;             /* bytes at `at` */
   size_t most_bytes;       /* limit of the result */
   void *memory;            /* the result so far */
   size_t size_bytes, capacity_bytes;

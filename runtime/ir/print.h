@@ -10,7 +10,7 @@
 
 typedef enum hlo_print_style {
   HLO_PRINT_LONG, /* with '%', signatures, metadata, control predecessors: compiled.as_text() */
-  HLO_PRINT_SHORT /* of these, control predecessors only: as_hlo_text() */
+  HLO_PRINT_SHORT /* with control predecessors, none of the others: as_hlo_text() */
 } hlo_print_style_t;
 
 /* The whole module; hidden bodies of asynchronous ops print as OP-start only. */

@@ -30,7 +30,7 @@
 #define LISTEN_S 0.2   /* seconds of a wait until a rank receives questions */
 #define QUERY_S 0.5    /* seconds of a wait until rank 0 asks */
 #define REPEAT_S 0.3   /* seconds between questions to one rank */
-#define CONFIRM_S 0.02 /* the same while a deadlock is suspected and all ranks must confirm it */
+#define CONFIRM_S 0.02 /* seconds between questions while all ranks must confirm a deadlock */
 #define POLL_S 0.001   /* seconds between polls for messages */
 
 /* Stream of the group in which all ranks meet after an execution: no channel has this number. */

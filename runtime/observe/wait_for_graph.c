@@ -33,7 +33,7 @@
 #define COLLECT_S 1.0 /* seconds that a deputy collects answers */
 #define LINGER_S 1.6  /* seconds for which a rank that timed out answers before it exits */
 #define POLL_S 0.02   /* seconds between polls for messages */
-#define POLL_COLLECTING_S 0.002 /* the same while answers are collected */
+#define POLL_COLLECTING_S 0.002 /* seconds between polls while answers are collected */
 /* Least ratio of pause to cost of a poll: with more processes than processors a probe may yield. */
 #define POLL_BACKOFF 4
 #define CLOCK_POLLS 64 /* calls between reads of the clock */
@@ -61,7 +61,7 @@ typedef struct exec_graph {
   bool is_collecting;
   double queried_s, reported_s;
   int late_rank;    /* first rank that timed out; -1: none */
-  graph_msg_t late; /* its message */
+  graph_msg_t late; /* message of late_rank */
   int stalled_rank; /* rank whose stall is reported */
   double stalled_s; /* length of the stall; 0: the report was requested otherwise */
 } exec_graph_t;

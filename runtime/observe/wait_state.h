@@ -9,7 +9,7 @@
 typedef enum exec_wait_state {
   EXEC_WAIT_NONE,    /* computes, or communicates outside of programs */
   EXEC_WAIT_WAITS,   /* blocked on its needs */
-  EXEC_WAIT_FINISHED /* its program has ended; peers may still run */
+  EXEC_WAIT_FINISHED /* the program of this rank has ended; peers may still run */
 } exec_wait_state_t;
 
 #define EXEC_WAIT_TEXT 256

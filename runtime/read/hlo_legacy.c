@@ -189,7 +189,7 @@ static hr_status_t rename_last(read_hlo_t *r, const read_draft_t *draft, hlo_ins
   void *old;
   HR_TRY(hr_arena_str(r->arena, draft->name, &instr->name));
   HR_TRY(hr_map_put(&r->scope->names, instr->name, instr, &old));
-  r->anonymous.count--; /* it was the last to be added */
+  r->anonymous.count--; /* the name was the last to be added */
   if (!old) return NULL;
   return hr_error_at(HR_INVALID, &draft->pos, "instruction '%.*s' is defined twice",
                      HR_STR_ARGS(draft->name));

@@ -37,7 +37,7 @@ typedef struct world {
   hlorun_program_t *programs[SLOTS];
   hlorun_buffer_t *buffers[SLOTS];
   hlorun_execution_t *executions[SLOTS];
-  int result_counts[SLOTS]; /* of the executions */
+  int result_counts[SLOTS]; /* number of results of each execution */
 } world_t;
 
 /* The next byte of the input; 0 behind its end. */

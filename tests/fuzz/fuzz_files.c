@@ -26,8 +26,8 @@
 #include "tf/tensor_bundle.h"
 
 #define MANIFEST_STEP 20
-#define MOST_ARRAYS 8                     /* of a file, that are looked at */
-#define MOST_CONVERTED ((int64_t)1 << 16) /* elements */
+#define MOST_ARRAYS 8                     /* most arrays of a file that are looked at */
+#define MOST_CONVERTED ((int64_t)1 << 16) /* most elements that are converted */
 
 static char folder[] = "/dev/shm/hlorun-fuzz-XXXXXX"; /* made at the first use */
 

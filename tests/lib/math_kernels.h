@@ -44,7 +44,7 @@ extern const int math_reference_count;
  * place of its type; infinite if one is a NaN, an infinity or a zero of another sign and the other
  * is not. A nearest float counts as half a unit off. */
 double math_error_f32(const math_reference_t *reference, float x, float y, float got);
-double math_error_of_f32(double want, float got); /* the same, from the exact result */
+double math_error_of_f32(double want, float got); /* error of `got`, from the exact result */
 double math_error_f64(const math_reference_t *reference, double x, double y, double got);
 
 #endif

@@ -26,7 +26,7 @@ enum { SLOTS = 12, THREADS = 3, COUNT = 6, PROGRAMS = 4, TIME_LIMIT_S = 120 };
 typedef struct slot {
   pthread_rwlock_t lock; /* held for reading by users, for writing by who replaces the buffer */
   pjrt_buffer_t *buffer; /* NULL: none */
-  float value;           /* of every element, while it has one */
+  float value;           /* value of every element, while there is a buffer */
 } slot_t;
 
 static const pjrt_api_t *api;

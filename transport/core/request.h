@@ -75,7 +75,7 @@ struct tp_shm_op {
   size_t size_bytes;
   size_t chunk_bytes;
   struct tp_shm_staging *stage; /* staging memory; NULL: none */
-  char *stage_memory;           /* its first byte, in this process's mapping */
+  char *stage_memory;           /* first byte of the staging memory, in this process's mapping */
   int64_t round;                /* position in the algorithm's rounds */
   int64_t rounds;
   /* Work divided into `pieces` pieces, each for any member; 0: each member has its own share. */

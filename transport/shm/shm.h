@@ -24,11 +24,11 @@
 /* A member's data about one transfer. Written by the member before the step that publishes it, read
  * by the others after that step. */
 typedef struct tp_shm_slot {
-  uint64_t staging_offset; /* its staging memory */
-  uint64_t in;             /* offset of its input array, if is_shared; 0: others do not need it */
-  uint64_t out;            /* offset of its result */
-  bool is_shared;          /* its arrays lie in shared memory */
-  bool shares_work;        /* other members may do part of its work */
+  uint64_t staging_offset; /* offset of the member's staging memory */
+  uint64_t in;             /* offset of the input array, if is_shared; 0: others do not need it */
+  uint64_t out;            /* offset of the result */
+  bool is_shared;          /* the member's arrays lie in shared memory */
+  bool shares_work;        /* other members may do part of the member's work */
   _Alignas(uint64_t) char data[TP_SHM_SMALL]; /* small payload, or tables of the algorithm */
 } tp_shm_slot_t;
 

@@ -216,7 +216,7 @@ typedef struct direct_scratch {
 /* Byte offsets in a worker's workspace. */
 typedef struct direct_workspace {
   size_t zeros_at;       /* zeros that padding is read from */
-  size_t zeros_bytes;    /* their size */
+  size_t zeros_bytes;    /* size of the zeros */
   size_t spare_at;       /* results of the last tile's surplus rows, never read */
   size_t spans_at;       /* direct_span_t[] */
   size_t lines_at;       /* direct_line_t[] */
@@ -228,7 +228,7 @@ typedef struct direct_workspace {
   size_t line_at;        /* line of a region before its channels are expanded */
   size_t edge_copies_at; /* padded copies of merged taps */
   size_t copy_at;        /* results of the block, [position][padded_n] sums */
-  size_t narrow_at;      /* the same in the result's type */
+  size_t narrow_at;      /* results of the block in the result's type */
   size_t weights_at;     /* packed k block of a panel, with packed.late */
 } direct_workspace_t;
 
@@ -281,7 +281,7 @@ typedef struct direct_position {
  * Results outside of [line_begin, line_end) go through the indirection buffer. */
 typedef struct direct_span {
   direct_position_t position; /* first result */
-  int64_t first_result;       /* its index in the block */
+  int64_t first_result;       /* index of the first result in the block */
   int64_t count;              /* results */
   int64_t inner_begin;        /* first result whose last-axis taps are all inside */
   int64_t inner_end;          /* end of these */
@@ -304,7 +304,7 @@ typedef struct direct_block {
   int64_t positions;      /* results */
   int64_t line_count;     /* lines found so far */
   int64_t indirect_rows;  /* results with pointers found so far */
-  int64_t indirect_tiles; /* their tiles */
+  int64_t indirect_tiles; /* tiles of the results with pointers */
   char *workspace;        /* scratch memory of the worker */
   char *edge_copy;        /* free space for the next edge copy */
   int worker;

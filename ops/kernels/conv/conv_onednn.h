@@ -52,7 +52,7 @@ typedef struct conv_onednn {
   conv_part_t *parts;
   bool adds_gradients;        /* parts compute weight gradients of some images, added at the end */
   bool shares_weights;        /* all parts read the weights that part 0 reordered */
-  const void *packed_weights; /* the same for constant weights, reordered once; else NULL */
+  const void *packed_weights; /* constant weights, reordered once; else NULL */
   conv_weight_flip_t flip;
   bool narrowed;  /* the result's type is narrower than that of the sums */
   size_t sums_at; /* scratch offset of the result before narrowing, bytes */

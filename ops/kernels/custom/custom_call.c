@@ -20,7 +20,7 @@ extern const op_kernel_t custom_ffi;  /* custom_ffi_kernel.c */
 /* The functions of a row of op_custom_calls; the last ones are OP_CUSTOM_HOST and OP_CUSTOM_FFI. */
 static const struct custom_functions {
   const op_kernel_t *kernel;
-  const op_native_t *native; /* its prepare is NULL if there is no native kernel */
+  const op_native_t *native; /* native->prepare is NULL if there is no native kernel */
 } functions[] = {
 #define CUSTOM_CALL(target, kernel, native, traits, note) \
   {&custom_##kernel, &native_custom_##native},
@@ -185,7 +185,8 @@ static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_val
                                    hlo_value_t **out_value) {
   const call_plan_t *plan = step->plan;
   call_plan_t again = {NULL};
-  if (!plan->kernel) return prepare_kernel(env->scratch, step, &again); /* the same error */
+  if (!plan->kernel)
+    return prepare_kernel(env->scratch, step, &again); /* gives the error of prepare again */
   op_step_t inner = *step;
   inner.instr = &plan->instr;
   inner.plan = plan->plan;

@@ -181,13 +181,14 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
   return NULL;
 }
 
-#define THIN_ROWS 16
-#define THIN_ROWS_OF_LARGE 48 /* the same for a large b: packing writes as much as it reads */
+#define THIN_ROWS 16          /* most rows of a thin product */
+#define THIN_ROWS_OF_LARGE 48 /* most rows if b is large: packing writes as much as it reads */
 #define FEW_ROWS 3            /* fewest rows for which packing is faster */
 #define TINY 4                /* most terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of this */
-#define GROUP_UNIT 16   /* the same for rows: the loops group rows, and sums depend on the groups */
+#define GROUP_UNIT \
+  16 /* divisor of a worker's rows: loops group rows, and sums depend on the groups */
 
 #define PADDED_LEAST_ROWS 8
 #define PADDED_PRODUCTS \

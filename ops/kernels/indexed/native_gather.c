@@ -34,7 +34,7 @@ typedef struct native_gather_plan {
   int64_t table_bytes;  /* size of the operand */
   int workers;
   gather_listed_fn listed; /* loop for short runs; NULL: other windows */
-  gather_direct_fn direct; /* the same without lists of offsets; NULL: with lists */
+  gather_direct_fn direct; /* loop for short runs without lists of offsets; NULL: with lists */
   bool by_columns;         /* windows are columns, copied row by row */
 } native_gather_plan_t;
 

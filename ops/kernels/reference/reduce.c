@@ -25,7 +25,7 @@
 
 #define LANES 512           /* most adjacent results reduced together */
 #define MIN_FOLD 64         /* least run of reduced elements for which lanes are its elements */
-#define MIN_PIECES_RUN 1024 /* the same for bodies that are not one op */
+#define MIN_PIECES_RUN 1024 /* least run for bodies that are not one op */
 #define MAX_PIECES 256      /* most pieces of a run */
 
 typedef struct reduce_plan {
@@ -99,7 +99,7 @@ typedef struct reduce_run {
   hlo_value_t *const *in; /* values, then initial values */
   hlo_value_t **out;
   hr_dtype_t dtype;    /* type of operand 0 */
-  int64_t in_bytes;    /* its element size */
+  int64_t in_bytes;    /* element size of operand 0 */
   pairwise_sum_t sum;  /* accumulators of a single-op body */
   void *narrow, *wide; /* scratch rows: made dense; converted to the accumulators' type */
   float wide_init;

@@ -23,7 +23,7 @@
 #include "ops/query/window_range.h"
 
 #define MAX_DIRECT 64                        /* most taps of a window that is reduced tap by tap */
-#define MAX_COMBINATIONS ((double)(1 << 26)) /* the same, for bodies that are no trees */
+#define MAX_COMBINATIONS ((double)(1 << 26)) /* most combinations, for bodies that are no trees */
 
 /* The boxes of one tap: a nest over results (operand 0) and input elements (operand 1), and
  * their offsets. */
@@ -281,7 +281,7 @@ typedef struct select_run {
   op_env_t *env;
   const select_plan_t *plan;
   const char *operand;
-  int64_t bytes;     /* its element size */
+  int64_t bytes;     /* element size of the operand */
   int64_t *selected; /* selected operand index per source element; -1: none yet */
   char *current;     /* selected elements of a block */
   uint8_t *keeps;    /* results of select */

@@ -31,7 +31,7 @@ typedef struct jit_register {
 
 /* Enclosing function of an inlined kernel, and the place in it (region_write.c). */
 typedef struct jit_function_part {
-  kir_value_t *function;     /* its entry block has a terminator already */
+  kir_value_t *function;     /* function whose entry block has a terminator already */
   kir_block_t *block;        /* block to continue in; afterwards the last block of the kernel */
   kir_value_t **ins, **outs; /* addresses of the arrays that are in memory */
   jit_register_t **in_registers, **out_registers; /* arrays in registers; NULL: in memory */
@@ -88,7 +88,7 @@ typedef struct jit_emit {
   } lane;
   struct {
     int var;          /* outer variable whose interval is known */
-    int64_t from, to; /* its interval; equal: not known */
+    int64_t from, to; /* interval of the variable; equal: not known */
   } part;
   struct {
     jit_entry_t entries[JIT_ENTRIES]; /* ring buffer of the latest addresses */

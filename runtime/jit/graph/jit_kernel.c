@@ -20,10 +20,10 @@
 #include "jit/math/jit_math.h"
 
 #define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
-#define SIMPLE_REDUCED 6.0 /* the same for reductions: allows a division, an exponential */
+#define SIMPLE_REDUCED 6.0 /* largest cost in a reduction: allows a division, an exponential */
 #define SHORT_SUM 4
 #define ROW_TERMS 40        /* most terms of an unrolled row, elements of 4 bytes or more */
-#define NARROW_ROW_TERMS 64 /* the same for narrower elements, whose vectors of terms gain less */
+#define NARROW_ROW_TERMS 64 /* most terms for narrower elements: lanes of terms gain less */
 #define RESULTS_LEAST 64    /* least number of results that are worth lanes of their own */
 #define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4

@@ -116,7 +116,7 @@ typedef struct bytecode_enum {
 typedef enum bytecode_field_kind {
   BYTECODE_INT,      /* svar */
   BYTECODE_INTS,     /* list of svar */
-  BYTECODE_NEW_INTS, /* the same; absent in files of old writers */
+  BYTECODE_NEW_INTS, /* list of svar; absent in files of old writers */
   BYTECODE_TYPE,
   BYTECODE_BOOL, /* byte */
   BYTECODE_F64,  /* svar of the bits */

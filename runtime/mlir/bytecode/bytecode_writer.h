@@ -38,7 +38,7 @@ typedef struct bytecode_writer {
   int vhlo;                  /* version of VHLO as in vhlo.def; 0: plain */
   HR_VEC(hr_str_t) strings;  /* string table, by number */
   hr_map_t string_numbers;   /* numbers plus 1 by text */
-  HR_VEC(uint32_t) dialects; /* their names among the strings */
+  HR_VEC(uint32_t) dialects; /* names of dialects, as numbers of strings */
   HR_VEC(bytecode_name_t) op_names;
   hr_map_t op_numbers;
   bytecode_numbers_t attrs, types, blobs;

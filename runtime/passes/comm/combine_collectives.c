@@ -74,7 +74,7 @@ static bool can_combine(const comm_node_t *a, const comm_node_t *b) {
 
 /* --- dependence --- */
 
-#define MAX_SET_WORDS (1 << 22) /* of all sets of a computation */
+#define MAX_SET_WORDS (1 << 22) /* most words of all sets of a computation */
 
 /* The nodes that an instruction depends on, one bit each; NULL: none. */
 typedef struct ancestors {

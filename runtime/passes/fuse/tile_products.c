@@ -42,7 +42,7 @@ typedef struct tiling {
   bool *member;            /* by id */
   bool *tiled;             /* by id: a member whose result is a tiled array */
   bool *marked;            /* by id: scratch of one query */
-  int64_t rows, elements;  /* of a tiled array; rows of all matrices */
+  int64_t rows, elements;  /* size of a tiled array: rows of all matrices; elements */
   int64_t matrices, least; /* number of matrices; the smaller of rows and columns of one */
   hr_dtype_t dtype;
   hlo_builder_t body;

@@ -7,7 +7,7 @@
 typedef struct loop {
   hlo_instr_t *instr; /* the while */
   hlo_computation_t *condition, *body;
-  hlo_instr_t *init; /* its operand: any tuple */
+  hlo_instr_t *init; /* operand of the while: any tuple */
   hlo_instr_t *next; /* root of the body: a `tuple` */
   int count;         /* elements of the state */
 } loop_t;
@@ -63,7 +63,7 @@ typedef struct loop_change {
   int kept_count;  /* old elements in the new state */
   int hoisted_count;
   hlo_instr_t *const *hoisted; /* instructions of the body, hoisted out of the loop */
-  hlo_instr_t *const *values;  /* their values before the loop */
+  hlo_instr_t *const *values;  /* values of the hoisted instructions before the loop */
 } loop_change_t;
 /* Calls `rewrite_loop` for each while that loop_match accepts, callees first. Computations added
  * meanwhile are not visited; if anything changed, the list of computations is reordered at the

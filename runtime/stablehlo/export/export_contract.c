@@ -182,7 +182,7 @@ static void add_window(export_frame_t *frame, const hlo_instr_t *instr, export_a
   add_window_part(frame, instr, attrs, window, WINDOW_BASE_DILATION, names->base_dilation);
   add_window_part(frame, instr, attrs, window, WINDOW_DILATION, names->window_dilation);
   add_window_part(frame, instr, attrs, window, WINDOW_REVERSAL, names->reversal);
-  if (instr->op == HLO_DYNAMIC_CONVOLUTION) return; /* its padding is an operand */
+  if (instr->op == HLO_DYNAMIC_CONVOLUTION) return; /* the padding is an operand */
   for (int d = 0; d < window->rank; d++) {
     padding[2 * d] = window->dims[d].pad_low;
     padding[2 * d + 1] = window->dims[d].pad_high;
