@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/nearest_name.h"
 #include "base/options.h"
 #include "base/text.h"
 

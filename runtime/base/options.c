@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest_name.h"
+
 #define HELP_COLUMN 28 /* where the explanations start */
 #define HELP_WIDTH 110
 
@@ -104,51 +106,6 @@ static const char *const command_names[] = {"run", "check", "test", "convert",
 
 const char *hr_option_name(hr_option_id_t id) { return infos[id].name; }
 
-/* --- nearest names --- */
-
-#define NEAREST_WORD_MAX 64
-
-static size_t least(size_t a, size_t b, size_t c) {
-  size_t m = a < b ? a : b;
-  return m < c ? m : c;
-}
-
-/* Edits (insert, delete, replace, swap neighbours) between two short words, by three rows of the
- * usual table. */
-static size_t edit_distance(const char *a, const char *b) {
-  size_t m = strlen(a), n = strlen(b);
-  if (m > NEAREST_WORD_MAX || n > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
-  size_t before[NEAREST_WORD_MAX + 1], above[NEAREST_WORD_MAX + 1], row[NEAREST_WORD_MAX + 1];
-  for (size_t j = 0; j <= n; j++) {
-    above[j] = j;
-    before[j] = j;
-  }
-  for (size_t i = 1; i <= m; i++) {
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-      row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
-    }
-    memcpy(before, above, sizeof above);
-    memcpy(above, row, sizeof row);
-  }
-  return above[n];
-}
-
-/* Ties go to the first name. Names that share too little with the word are no help. */
-const char *hr_nearest_name(const char *word, const char *const *names, size_t count) {
-  const char *best = NULL;
-  size_t best_distance = strlen(word) / 3 + 2; /* farther is no help */
-  for (size_t i = 0; i < count; i++) {
-    size_t distance = edit_distance(word, names[i]);
-    if (distance >= best_distance) continue;
-    best = names[i];
-    best_distance = distance;
-  }
-  return best;
-}
-
 /* --- parsing --- */
 
 /* Decimal or 0x hexadecimal, without sign, blanks or anything after it. */
@@ -228,8 +185,8 @@ static hr_status_t parse_argument(const option_info_t *info, hr_option_given_t *
 static hr_status_t unknown_option(hr_command_t command, const char *word) {
   const char *names[HR_OPTION_COUNT];
   size_t count = 0, size = strcspn(word, "=");
-  char bare[NEAREST_WORD_MAX + 1] = "";
-  if (size <= NEAREST_WORD_MAX) memcpy(bare, word, size);
+  char bare[HR_NEAREST_WORD_MAX + 1] = "";
+  if (size <= HR_NEAREST_WORD_MAX) memcpy(bare, word, size);
   for (int id = 0; id < HR_OPTION_COUNT; id++)
     if (infos[id].commands & command) names[count++] = infos[id].name;
   const char *nearest = *bare ? hr_nearest_name(bare, names, count) : NULL;
@@ -517,8 +474,8 @@ static bool is_fine(const char *value, const char *wanted) {
 /* A warning, not an error: the variable may be meant for another version. */
 static void warn_of_name(FILE *stream, const char *name, size_t size) {
   const char *names[VARIABLE_COUNT];
-  char word[NEAREST_WORD_MAX + 1] = "";
-  if (size > NEAREST_WORD_MAX) return;
+  char word[HR_NEAREST_WORD_MAX + 1] = "";
+  if (size > HR_NEAREST_WORD_MAX) return;
   memcpy(word, name, size);
   for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
   const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);

@@ -85,8 +85,5 @@ void hr_options_apply_aliases(void);
 /* Warns on `stream` about unknown HLORUN_* variables, with the nearest name, and about invalid
  * values. */
 void hr_options_check_environment(FILE *stream);
-/* The name of `names` (count of them) that is nearest to `word` in edits, if it is near at all,
- * else NULL. */
-const char *hr_nearest_name(const char *word, const char *const *names, size_t count);
 
 #endif

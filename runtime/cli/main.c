@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/nearest_name.h"
 #include "base/open.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"

@@ -1,12 +1,6 @@
 /* Lexer of HLO text. Every byte has a class (blank, start and part of words, digit) in a table of
- * 256, so that most tokens are found by their first byte. The difficult ones are numbers, tried in
- * this order:
- *   labels ::= side "_" side "->" side     side ::= [bf?0-9]{2,}, of the kernel [io?0-9]{2,}
- *   sizes  ::= digits ("x" digits)+
- *   pads   ::= pad ("x" pad)*              pad  ::= int "_" int ("_" int)?
- *   float  ::= "-"? digits? "." digits? exponent? | digits exponent
- *            | "-"? ("inf" | "nan" payload?)
- *   int    ::= "-"? digits
+ * 256, so that most tokens are found by their first byte. The difficult ones are numbers, which are
+ * patterns of hlo_patterns.h, tried in an order (lex_number).
  * Words are looked up once in a map of keywords and element types. "name:" and "name=" are one
  * token each. Positions are offsets; lines are counted on demand, from the last position asked for.
  * Programs that were cut out of logs have log prefixes at the start of their lines; the lexer skips
@@ -19,6 +13,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "read/hlo_patterns.h"
 
 #define LONGEST_RESERVED 23 /* last_tile_dim_replicate */
 #define QUOTED_TOKEN_MAX 48 /* characters of a token that a message quotes */
@@ -178,99 +173,6 @@ char read_peek(const read_lexer_t *l) {
 
 /* Numbers -------------------------------------------------------------------------------------- */
 
-/* Each match_... gives the length of its pattern at the beginning of the text; 0: it is something
- * else. */
-static size_t match_digits(const char *text, size_t size) {
-  size_t at = 0;
-  while (at < size && is(text[at], DIGIT)) at++;
-  return at;
-}
-
-/* "-"? digits */
-static size_t match_signed_digits(const char *text, size_t size) {
-  size_t sign = size && text[0] == '-';
-  size_t digits = match_digits(text + sign, size - sign);
-  return digits ? sign + digits : 0;
-}
-
-/* Length of digits . digits exponent; 0 if there is neither point nor exponent. */
-size_t read_match_float(const char *text, size_t size) {
-  size_t at = size && text[0] == '-';
-  size_t whole = match_digits(text + at, size - at);
-  size_t fraction = 0;
-  at += whole;
-  bool point = at < size && text[at] == '.';
-  if (point) {
-    fraction = match_digits(text + at + 1, size - at - 1);
-    at += 1 + fraction;
-  }
-  if (!whole && !fraction) return 0;
-  if (at < size && (text[at] == 'e' || text[at] == 'E')) {
-    size_t sign = at + 1 < size && (text[at + 1] == '+' || text[at + 1] == '-');
-    size_t exponent = match_digits(text + at + 1 + sign, size - at - 1 - sign);
-    if (exponent) return at + 1 + sign + exponent;
-  }
-  return point ? at : 0;
-}
-
-/* Two or more characters of the set or digits: one side of dimension labels. */
-static size_t match_set(const char *text, size_t size, const char *set) {
-  size_t at = 0;
-  while (at < size && (is(text[at], DIGIT) || (text[at] && strchr(set, text[at])))) at++;
-  return at >= 2 ? at : 0;
-}
-
-/* Length of lhs_rhs->out; 0 if the text is something else. */
-static size_t match_labels(const char *text, size_t size) {
-  size_t at = match_set(text, size, "bf?");
-  size_t part;
-  if (!at || at >= size || text[at] != '_') return 0;
-  part = match_set(text + at + 1, size - at - 1, "io?");
-  at += 1 + part;
-  if (!part || size - at < 2 || text[at] != '-' || text[at + 1] != '>') return 0;
-  part = match_set(text + at + 2, size - at - 2, "bf?");
-  return part ? at + 2 + part : 0;
-}
-
-/* digits ("x" digits)+; a single number is an INT. */
-static size_t match_sizes(const char *text, size_t size) {
-  size_t at = match_digits(text, size);
-  size_t first = at;
-  while (at && at + 1 < size && text[at] == 'x' && is(text[at + 1], DIGIT))
-    at += 1 + match_digits(text + at + 1, size - at - 1);
-  return at > first ? at : 0;
-}
-
-/* low_high or low_high_interior, with signs. */
-static size_t match_pad(const char *text, size_t size) {
-  size_t at = match_signed_digits(text, size);
-  size_t part;
-  if (!at || at >= size || text[at] != '_' ||
-      !(part = match_signed_digits(text + at + 1, size - at - 1)))
-    return 0;
-  at += 1 + part;
-  if (at < size && text[at] == '_' && (part = match_signed_digits(text + at + 1, size - at - 1)))
-    at += 1 + part;
-  return at;
-}
-
-/* pad ("x" pad)* */
-static size_t match_pads(const char *text, size_t size) {
-  size_t at = match_pad(text, size);
-  size_t part;
-  while (at && at < size && text[at] == 'x' && (part = match_pad(text + at + 1, size - at - 1)))
-    at += 1 + part;
-  return at;
-}
-
-/* Length of "(0x7)", which may follow nan: the bits of its mantissa. 0: there is none. */
-static size_t match_payload(const char *text, size_t size) {
-  size_t at = 3;
-  if (size < 5 || memcmp(text, "(0x", 3) != 0) return 0;
-  while (at < size && strchr("0123456789abcdefABCDEF", text[at]) && text[at]) at++;
-  return at > 3 && at < size && text[at] == ')' ? at + 1 : 0;
-}
-
 /* A token of `length` bytes from the current position. */
 static void set_token(read_lexer_t *l, read_kind_t kind, size_t length) {
   l->token.kind = kind;
@@ -305,16 +207,16 @@ static hr_status_t set_int(read_lexer_t *l, size_t length) {
 static hr_status_t lex_number(read_lexer_t *l) {
   const char *text = l->text + l->at;
   size_t size = l->size - l->at;
-  size_t length = match_signed_digits(text, size);
+  size_t length = read_match_int(text, size);
   if (length && (length == size || (!is(text[length], WORD_PART) && text[length] != '?')))
     return set_int(l, length);
   static const struct {
     read_kind_t kind;
     size_t (*match)(const char *, size_t);
   } patterns[] = {{READ_FLOAT, read_match_float},
-                  {READ_LABELS, match_labels},
-                  {READ_SIZES, match_sizes},
-                  {READ_PADS, match_pads}};
+                  {READ_LABELS, read_match_labels},
+                  {READ_SIZES, read_match_sizes},
+                  {READ_PADS, read_match_pads}};
   for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
     size_t match = patterns[i].match(text, size);
     if (!match) continue;
@@ -324,7 +226,7 @@ static hr_status_t lex_number(read_lexer_t *l) {
   if (length) return set_int(l, length);
   if (size >= 4 && !memcmp(text, "-inf", 4)) return take_token(l, READ_FLOAT, 4);
   if (size >= 4 && !memcmp(text, "-nan", 4))
-    return take_token(l, READ_FLOAT, 4 + match_payload(text + 4, size - 4));
+    return take_token(l, READ_FLOAT, 4 + read_match_payload(text + 4, size - 4));
   if (*text == '?') return take_token(l, READ_QUESTION, 1);
   return READ_ERROR_AT(l, l->at, "found '%c', which starts no number here", *text);
 }
@@ -363,7 +265,7 @@ static void classify_word(read_lexer_t *l) {
     l->token.kind = READ_TYPE;
     l->token.dtype = (hr_dtype_t)(number - 1);
   } else if (text.size == 3 && !memcmp(text.data, "nan", 3)) {
-    set_token(l, READ_FLOAT, 3 + match_payload(l->text + l->at, l->size - l->at));
+    set_token(l, READ_FLOAT, 3 + read_match_payload(l->text + l->at, l->size - l->at));
   }
 }
 
@@ -377,7 +279,7 @@ static hr_status_t lex_word(read_lexer_t *l) {
     return NULL;
   }
   if (next == '>' || next == '?') {
-    size_t labels = match_labels(l->text + l->at, l->size - l->at);
+    size_t labels = read_match_labels(l->text + l->at, l->size - l->at);
     if (labels) return take_token(l, READ_LABELS, labels);
     if (l->text[l->at + length - 1] == '-') length--; /* the arrow is a token of its own */
   }

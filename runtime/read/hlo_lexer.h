@@ -117,7 +117,4 @@ hr_status_t read_braces(read_lexer_t *lexer, hr_str_t *out_text);
 /* A string or a brace dictionary. */
 hr_status_t read_string_or_braces(read_lexer_t *lexer, hr_str_t *out_text);
 
-/* Length of a floating-point number at the start of text; 0: none. */
-size_t read_match_float(const char *text, size_t size);
-
 #endif

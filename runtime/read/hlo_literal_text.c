@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "read/hlo_patterns.h"
 #include "read/hlo_reader.h"
 
 typedef struct literal {

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/nearest_name.h"
 #include "base/options.h"
 #include "tests/lib/unit.h"
 

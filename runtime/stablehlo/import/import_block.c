@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/nearest_name.h"
 #include "base/options.h"
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/mlir_mhlo.h"
