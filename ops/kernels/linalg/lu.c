@@ -195,7 +195,7 @@ int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
   return factor_all(&r);
 }
 
-void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a,
-                  int64_t a_step, int64_t columns, void *x, int64_t x_step) {
-  find_lu_loops(dtype).solve(triangle == LU_UPPER, unit, n, a, a_step, columns, x, x_step);
+void lu_solve_few(const lu_triangular_t *a, int64_t columns, void *x, int64_t x_stride) {
+  find_lu_loops(a->dtype).solve(a->triangle == LU_UPPER, a->has_unit_diagonal, a->n, a->data,
+                                a->stride, columns, x, x_stride);
 }

@@ -25,10 +25,18 @@ int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
                   size_t space_bytes);
 typedef enum lu_triangle { LU_LOWER, LU_UPPER } lu_triangle_t;
 
-/* x = a^-1 x for few right-hand sides, the columns of x; a is a triangle of n rows, with a unit
- * diagonal if `unit`. Strides in elements. For sizes whose work is less than the overhead of a BLAS
- * call. */
-void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a,
-                  int64_t a_step, int64_t columns, void *x, int64_t x_step);
+/* A triangle of a row-major matrix. */
+typedef struct lu_triangular {
+  hr_dtype_t dtype;
+  lu_triangle_t triangle;
+  bool has_unit_diagonal; /* the diagonal counts as ones and is not read */
+  int64_t n;
+  const void *data;
+  int64_t stride; /* from one row to the next, in elements */
+} lu_triangular_t;
+
+/* x = a^-1 x for few right-hand sides, the columns of x. x_stride: from one row to the next, in
+ * elements. For sizes whose work is less than the overhead of a BLAS call. */
+void lu_solve_few(const lu_triangular_t *a, int64_t columns, void *x, int64_t x_stride);
 
 #endif

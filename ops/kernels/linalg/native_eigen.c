@@ -134,7 +134,7 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
     return;
   }
   if (factor != 1) scale_rows(p, a, factor);
-  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->off_diagonal_at,
+  tridiagonal_reduce(workers, &r, a, memory + p->diagonal_at, memory + p->off_diagonal_at,
                      memory + p->work_at, space);
   run->info[i] = solve_tridiagonal(p, memory);
   memcpy(values.part[0], memory + p->diagonal_at, (size_t)(p->n * p->kind.bytes));
@@ -164,7 +164,7 @@ static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers,
   char *d = run->diagonal + i * n * kind->bytes, *e = run->off_diagonal + i * (n - 1) * kind->bytes;
   split_matrix_t a = load_matrix(p, in, memory), reals[2] = {{{d, NULL}, n, 1}, {{e, NULL}, n, 1}};
   reflectors_t r = lay_out_reflectors(p, memory);
-  tridiagonal_reduce(workers, &r, a, n, d, e, memory + p->work_at, space);
+  tridiagonal_reduce(workers, &r, a, d, e, memory + p->work_at, space);
   split_matrix_copy(kind, split_matrix_transposed(r.vectors), n, n - 1, a);
   for (int64_t row = 0; row < n; row++) {
     split_matrix_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row,

@@ -42,8 +42,13 @@ static void solve_sides_of(const solve_run_t *r, const char *a, char *x, int sid
   const solve_native_t *p = r->plan;
   bool left = p->side == BLAS_LEFT, transposed = p->transpose != BLAS_NO_TRANSPOSE;
   if (p->is_small) {
-    lu_solve_few(p->routines.dtype, p->uplo == BLAS_LOWER ? LU_LOWER : LU_UPPER,
-                 p->diagonal == BLAS_UNIT, p->size, a, p->size, sides, x, p->n);
+    lu_triangular_t triangle = {.dtype = p->routines.dtype,
+                                .triangle = p->uplo == BLAS_LOWER ? LU_LOWER : LU_UPPER,
+                                .has_unit_diagonal = p->diagonal == BLAS_UNIT,
+                                .n = p->size,
+                                .data = a,
+                                .stride = p->size};
+    lu_solve_few(&triangle, sides, x, p->n);
     return;
   }
   if (!p->by_halves) {

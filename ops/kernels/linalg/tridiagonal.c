@@ -158,9 +158,10 @@ static void reduce_column(const tridiagonal_run_t *run, int64_t i, split_matrix_
   compute_w(run, i, tau, v, w);
 }
 
-void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
+void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a,
                         void *diagonal, void *off_diagonal, void *memory, char *space) {
   const split_matrix_kind_t *kind = r->kind;
+  int64_t n = r->length;
   split_matrix_t d = {{diagonal, NULL}, n, 1}, e = {{off_diagonal, NULL}, n, 1};
   tridiagonal_run_t run = {
       kind,

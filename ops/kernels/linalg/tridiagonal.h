@@ -8,13 +8,13 @@
 /* Scratch bytes for one matrix, to be aligned to 64 bytes. */
 size_t tridiagonal_bytes(const split_matrix_kind_t *kind, int64_t n);
 /* Reduces `a`.
- * Shape:   a is n x n; its lower triangle is read, all of it is destroyed. diagonal has n,
- *          off_diagonal n - 1 reals of the kind. r: n - 1 reflectors of length n and offset 1;
- *          their vectors and taus are set.
+ * Shape:   a is n x n with n = r->length; its lower triangle is read, all of it is destroyed.
+ *          diagonal has n, off_diagonal n - 1 reals of the kind. r: n - 1 reflectors of length n
+ *          and offset 1; their vectors and taus are set.
  * Memory:  tridiagonal_bytes at `memory`; `space` as for reflectors, one piece per worker.
  * Cost:    4/3 n^3 flops, half of them in products that read the matrix once per column.
  * Source:  LAPACK sytrd, latrd. */
-void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a, int64_t n,
+void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matrix_t a,
                         void *diagonal, void *off_diagonal, void *memory, char *space);
 
 #endif
