@@ -54,8 +54,9 @@ typedef struct compiled_program {
  * Owner:  retains `bytes`; the caller ends the program with compiled_program_deinit. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
-/* The first stages alone: reads, verifies and partitions. Errors: as compile_bytes. Owner: retains
- * `bytes`; the caller destroys the module. */
+/* The first stages alone: reads, verifies and partitions.
+ * Errors:  as compile_bytes.
+ * Owner:   retains `bytes`; the caller destroys the module. */
 hr_status_t compiler_read_partition(const char *path, hr_buffer_t *bytes,
                                     const compiler_options_t *options, hlo_module_t **out_module);
 void compiled_program_deinit(compiled_program_t *program);

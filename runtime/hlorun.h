@@ -228,10 +228,10 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
                                           hlorun_program_t **out_program);
 /* Loads one program for `count` clients of this process that are each other's peers, made by
  * hlorun_clients_create_local or hlorun_clients_create_part. The program is compiled once and
- * shared. One thread calls this for all clients; collective over the processes of a part. mpmd and
- * verify_comm are not available.
- * Owner:   `out_programs` has room for `count` references, by rank. Errors: as
- *          hlorun_program_load; USAGE for other clients. */
+ * shared. One thread calls this for all clients; collective over the processes of a part. mpmd
+ * and verify_comm are not available.
+ * Owner:   `out_programs` has room for `count` references, by rank.
+ * Errors:  as hlorun_program_load; USAGE for other clients. */
 hlorun_status_t hlorun_programs_load_local(hlorun_client_t *const *clients, int count,
                                            const char *name, const void *bytes, size_t size_bytes,
                                            const hlorun_program_options_t *options,
@@ -371,8 +371,9 @@ hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t 
                                      const bool *donate, hlorun_execution_t **out_execution);
 /* True if hlorun_execution_await would not block. */
 bool hlorun_execution_is_done(hlorun_execution_t *execution);
-/* Waits for the end and moves the results out. Errors: as hlorun_execute; USAGE for a second call.
- * Thread: one at a time per execution. */
+/* Waits for the end and moves the results out.
+ * Errors:  as hlorun_execute; USAGE for a second call.
+ * Thread:  one at a time per execution. */
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results);
 /* Waits for the end of the execution and releases results that were not moved out. Accepts NULL. */
 void hlorun_execution_release(hlorun_execution_t *execution);

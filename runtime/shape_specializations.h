@@ -20,7 +20,8 @@ typedef struct specializations_options {
   void *context; /* context of make_machine */
 } specializations_options_t;
 
-/* Thread: one caller at a time, as for all functions here. Errors: NO_MEMORY. */
+/* Thread:  one caller at a time, as for all functions here.
+ * Errors:  NO_MEMORY. */
 hr_status_t specializations_create(const specializations_options_t *options,
                                    specializations_t **out_variants);
 void specializations_destroy(specializations_t *specializations); /* accepts NULL */

@@ -78,8 +78,10 @@ bool fusion_root_role(const fusion_space_t *space, const hlo_instr_t *root, uint
 /* The roles (bits) at which `user`, evaluated at `role` (bits), needs its operand k. 0: not as a
  * formula (the operand that an UPDATE overwrites). */
 uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_t role, int k);
-/* Finds the form of a fusion's body, without checking types: out_form->space.kind is FUSION_NONE if
- * it has none. Lists live in the arena. Cost: linear. Errors: NO_MEMORY. */
+/* Finds the form of a fusion's body, without checking types: out_form->space.kind is FUSION_NONE
+ * if it has none. Lists live in the arena.
+ * Cost:    linear.
+ * Errors:  NO_MEMORY. */
 hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body,
                              fusion_form_t *out_form);
 

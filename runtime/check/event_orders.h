@@ -37,9 +37,10 @@ void check_orders_deinit(check_orders_t *orders);
 hr_status_t check_orders_add_start(check_orders_t *orders, const void *match, int side,
                                    uint32_t event, uint32_t *out_number);
 check_chain_t *check_orders_chain(const check_orders_t *orders, const void *match, int side);
-/* Fills in `ordered` and the block points. `numbers`: per event of the range, number of a start in
- * planned order. *out_exact: false if there are more than `limit` downsets or too many events.
- * Owner: counts live in `arena`. Errors: NO_MEMORY. */
+/* Fills in `ordered` and the block points. `numbers`: per event of the range, number of a start
+ * in planned order. *out_exact: false if there are more than `limit` downsets or too many events.
+ * Owner:   counts live in `arena`.
+ * Errors:  NO_MEMORY. */
 hr_status_t check_orders_find_block_points(check_orders_t *orders, hr_arena_t *arena,
                                            const uint32_t *numbers, uint64_t limit,
                                            bool *out_exact);

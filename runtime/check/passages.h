@@ -28,8 +28,10 @@ typedef struct passages {
   HR_VEC(passage_series_t *) series;
 } passages_t;
 
-/* `ranges`: per rank. Owner: the caller ends `passages`, also after an error.
- * Cost: linear in the events. Errors: NO_MEMORY. */
+/* `ranges`: per rank.
+ * Owner:   the caller ends `passages`, also after an error.
+ * Cost:    linear in the events.
+ * Errors:  NO_MEMORY. */
 hr_status_t passages_collect(passages_t *passages, const check_result_t *result,
                              const check_range_t *ranges);
 void passages_deinit(passages_t *passages);

@@ -1,7 +1,8 @@
 /* Draws with anti-aliased strokes: each pixel near a line is blended by how much of the stroke
- * covers it, found from its distance to the line. Letters are strokes too, on a grid of 5 by 9 with
- * the base line at 2. PNG is written as one deflated block of unfiltered rows. Cost: the pixels of
- * each line's bounding box. Source: PNG specification, second edition. */
+ * covers it, found from its distance to the line. Letters are strokes too, on a grid of 5 by 9
+ * with the base line at 2. PNG is written as one deflated block of unfiltered rows.
+ * Cost:    the pixels of each line's bounding box.
+ * Source:  PNG specification, second edition. */
 #include "cli/cli_canvas.h"
 
 #include <math.h>

@@ -69,10 +69,11 @@ hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const c
 /* The same with torn- and a message. Releases `why`; NULL: the reason was reported before. */
 void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why);
 
-/* Reads this process's parts of carried global arrays that had another sharding, from the files of
- * all partitions of the first replica. Replaces the carried ones in `values`, which is indexed by
- * parameter. Cost: opens every file, copies overlaps. Errors: USAGE for a checkpoint without the
- * places of its parts; INVALID; NO_MEMORY. */
+/* Reads this process's parts of carried global arrays that had another sharding, from the files
+ * of all partitions of the first replica. Replaces the carried ones in `values`, which is indexed
+ * by parameter.
+ * Cost:    opens every file, copies overlaps.
+ * Errors:  USAGE for a checkpoint without the places of its parts; INVALID; NO_MEMORY. */
 hr_status_t cli_checkpoint_assemble(const cli_checkpoint_t *checkpoint, const char *step_path,
                                     const cli_manifest_t *manifest, hr_arena_t *arena,
                                     hlo_value_t **values);

@@ -18,7 +18,9 @@ typedef struct cli_elastic_share {
   const char *replicas; /* for --num-replicas */
 } cli_elastic_share_t;
 
-/* *out_elastic is NULL without --elastic. Owner: `arena`. Errors: USAGE. */
+/* *out_elastic is NULL without --elastic.
+ * Owner:   `arena`.
+ * Errors:  USAGE. */
 hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
                                cli_elastic_t **out_elastic);
 

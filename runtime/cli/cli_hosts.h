@@ -19,7 +19,9 @@ typedef struct cli_hosts {
   int slots; /* processes that all hosts together take */
 } cli_hosts_t;
 
-/* Reads "a:8,b": a host without a number has one slot. Owner: `arena`. Errors: USAGE. */
+/* Reads "a:8,b": a host without a number has one slot.
+ * Owner:   `arena`.
+ * Errors:  USAGE. */
 hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *out_hosts);
 
 /* Probes all hosts at the same time, for PROBE_S seconds: a host is reachable if it runs a command

@@ -5,7 +5,8 @@
 #include "base/options.h"
 
 /* If --log-dir is given, creates the folder and redirects standard error to FOLDER/rankN.log.
- * Errors: UNAVAILABLE. Thread: before other threads exist. */
+ * Errors:  UNAVAILABLE.
+ * Thread:  before other threads exist. */
 hr_status_t cli_log_dir_open(const hr_options_t *options, int rank);
 /* The original standard error. */
 FILE *cli_log_dir_terminal(void);

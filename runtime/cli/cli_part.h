@@ -26,7 +26,9 @@ typedef struct cli_box_side {
 void cli_box_copy(int rank, const int64_t *sizes, size_t each, void *to, cli_box_side_t to_side,
                   const void *from, cli_box_side_t from_side);
 
-/* A new value that is the part of `whole`. Owner: the caller. Errors: NO_MEMORY. */
+/* A new value that is the part of `whole`.
+ * Owner:   the caller.
+ * Errors:  NO_MEMORY. */
 hr_status_t cli_part_cut(const cli_part_t *part, const hlo_value_t *whole, hlo_value_t **out_value);
 
 #endif

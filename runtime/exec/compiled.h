@@ -21,8 +21,9 @@ typedef struct exec_compiled_options {
 } exec_compiled_options_t;
 
 /* Creates a machine for a flat plan that is not is_reference.
- * Owner:  the plan must outlive the machine; results may.
- * Errors: NO_MEMORY.  Thread: one at a time. */
+ * Owner:   the plan must outlive the machine; results may.
+ * Errors:  NO_MEMORY.
+ * Thread:  one at a time. */
 hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
                                  exec_compiled_t **out_machine);
 void exec_compiled_destroy(exec_compiled_t *machine); /* accepts NULL */

@@ -28,7 +28,9 @@ typedef struct local_channels {
 /* Owner: borrows `cancel`; after raising it the caller calls local_channels_wake. */
 void local_channels_init(local_channels_t *channels, const exec_cancel_t *cancel);
 void local_channels_deinit(local_channels_t *channels);
-/* Appends to the infeed. Owner: consumes the reference, also on failure. Errors: NO_MEMORY. */
+/* Appends to the infeed.
+ * Owner:   consumes the reference, also on failure.
+ * Errors:  NO_MEMORY. */
 hr_status_t local_channels_feed(local_channels_t *channels, hlo_value_t *value);
 void local_channels_wake(local_channels_t *channels);
 /* Sets the functions send, recv, infeed and outfeed of an environment. */

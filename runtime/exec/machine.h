@@ -10,7 +10,9 @@
 #include "observe/progress_counter.h"
 #include "plan/plan.h"
 
-/* Cancellation token. Thread: any may raise it. Owner: the reason must outlive the token. */
+/* Cancellation token.
+ * Thread:  any may raise it.
+ * Owner:   the reason must outlive the token. */
 typedef struct exec_cancel {
   _Atomic(const char *) reason; /* NULL: not cancelled */
 } exec_cancel_t;
@@ -43,8 +45,10 @@ typedef struct exec_machine_options {
       *probe_files; /* sink of probed values; may be NULL; must outlive the machine */
 } exec_machine_options_t;
 
-/* Creates a machine. Owner: the plan must outlive it; `options` is copied. Errors: NO_MEMORY.
- * Thread: one at a time. */
+/* Creates a machine.
+ * Owner:   the plan must outlive it; `options` is copied.
+ * Errors:  NO_MEMORY.
+ * Thread:  one at a time. */
 hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options,
                                 exec_machine_t **out_machine);
 void exec_machine_destroy(exec_machine_t *machine); /* accepts NULL */

@@ -18,8 +18,8 @@ typedef struct feed_array {
 } feed_array_t;
 
 bool feed_array_is_named(const feed_endpoint_t *endpoint); /* true for file:*.npy and file:*.npz */
-/* Owner: borrows the path until feed_array_close. Errors: INVALID for arrays of different lengths;
- * UNAVAILABLE; NO_MEMORY. */
+/* Owner:   borrows the path until feed_array_close.
+ * Errors:  INVALID for arrays of different lengths; UNAVAILABLE; NO_MEMORY. */
 hr_status_t feed_array_open(feed_array_t *array, const char *path);
 void feed_array_close(feed_array_t *array);
 /* The next value, as feed_read_value. Owner: the caller releases the leaves and the list. */

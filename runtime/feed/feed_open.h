@@ -30,8 +30,9 @@ typedef struct feed_endpoint {
   const char *secret;
 } feed_endpoint_t;
 
-/* Opens files and commands, and listens on sockets, without waiting for clients. Errors: USAGE for
- * a malformed spec; UNAVAILABLE. Owner: strings live in `arena`. */
+/* Opens files and commands, and listens on sockets, without waiting for clients.
+ * Errors:  USAGE for a malformed spec; UNAVAILABLE.
+ * Owner:   strings live in `arena`. */
 hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica,
                                int partition, feed_endpoint_t *out_endpoint);
 /* Waits for a client of a socket and sets io->fd. Errors: CANCELLED once io->stop_fd is readable;

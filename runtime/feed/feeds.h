@@ -15,8 +15,9 @@ typedef struct exec_feeds_options {
   const char *infeed, *outfeed; /* specs as in feed/feed_open.h; NULL: none */
 } exec_feeds_options_t;
 
-/* Opens both feeds and starts their threads. *out_feeds is NULL if there is neither. Owner: plan
- * and comm must outlive the feeds. Errors: USAGE for a malformed spec; UNAVAILABLE; NO_MEMORY. */
+/* Opens both feeds and starts their threads. *out_feeds is NULL if there is neither.
+ * Owner:   plan and comm must outlive the feeds.
+ * Errors:  USAGE for a malformed spec; UNAVAILABLE; NO_MEMORY. */
 hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t **out_feeds);
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds); /* accepts NULL */
 /* Waits until all outfed values are written and closes the outfeed. Errors: UNAVAILABLE. */

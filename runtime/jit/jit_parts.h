@@ -52,9 +52,10 @@ typedef struct jit_plan {
   op_native_grid_t grid; /* grid of the producer, for a consumer plan (tile fusion); else rows 0 */
 } jit_plan_t;
 
-/* Kernel of a part, shared with earlier requests of the same key.
- * *out_buffers: arrays of the part.
- * Owner: the jit_t. Errors: NO_MEMORY; no code: state.is_declined. */
+/* Kernel of a part, shared with earlier requests of the same key. *out_buffers: arrays of the
+ * part.
+ * Owner:   the jit_t.
+ * Errors:  NO_MEMORY; no code: state.is_declined. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const jit_fusion_t *fusion, int part,
                         jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
 /* Bytes of all arrays of a shape. */

@@ -10,8 +10,9 @@ typedef struct machine_peak {
 } machine_peak_t;
 
 /* Measures both rates; the best of a few short runs.
- * Cost:   tens of milliseconds, and 96 MiB meanwhile.  Errors: NO_MEMORY.
- * Thread: worker 0. `workers` may be NULL: one. */
+ * Cost:    tens of milliseconds, and 96 MiB meanwhile.
+ * Errors:  NO_MEMORY.
+ * Thread:  worker 0. `workers` may be NULL: one. */
 hr_status_t machine_peak_measure(hr_workers_t *workers, machine_peak_t *out_peak);
 
 #endif

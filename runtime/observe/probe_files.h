@@ -15,7 +15,9 @@ typedef struct exec_probe_files exec_probe_files_t;
 hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int rank,
                                   exec_probe_files_t **out_files);
 void exec_probe_files_close(exec_probe_files_t *files); /* accepts NULL */
-/* Writes the value if the id matches. Thread: any. Errors: UNAVAILABLE. */
+/* Writes the value if the id matches.
+ * Thread:  any.
+ * Errors:  UNAVAILABLE. */
 hr_status_t exec_probe_files_add(exec_probe_files_t *files, hr_str_t id, const hlo_value_t *value);
 
 #endif

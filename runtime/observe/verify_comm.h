@@ -19,7 +19,8 @@ typedef struct exec_verify_options {
   exec_watch_t *watch;
 } exec_verify_options_t;
 
-/* Owner: everything in `options` must outlive it. Errors: NO_MEMORY. */
+/* Owner:   everything in `options` must outlive it.
+ * Errors:  NO_MEMORY. */
 hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify_t **out_verify);
 void exec_verify_destroy(exec_verify_t *verify); /* accepts NULL; no transfer may be in flight */
 /* Wraps the communication functions of `env`. Call after exec_comm_attach and

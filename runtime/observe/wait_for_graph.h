@@ -1,8 +1,9 @@
-/* The wait-for report: which rank waits for which. The lowest living rank asks all ranks for their
- * state, on request (a signal to any process), when a rank times out, or after a stall, and reports
- * within two seconds, a cycle first. A rank answers while it waits and while it iterates in a loop;
- * otherwise it is silent. Cost:   a probe for messages now and then while a process waits; nothing
- * for short waits. Thread: the one that waits, unless stated. */
+/* The wait-for report: which rank waits for which. The lowest living rank asks all ranks for
+ * their state, on request (a signal to any process), when a rank times out, or after a stall, and
+ * reports within two seconds, a cycle first. A rank answers while it waits and while it iterates
+ * in a loop; otherwise it is silent.
+ * Cost:    a probe for messages now and then while a process waits; nothing for short waits.
+ * Thread:  the one that waits, unless stated. */
 #ifndef EXEC_WAIT_FOR_GRAPH_H
 #define EXEC_WAIT_FOR_GRAPH_H
 

@@ -37,8 +37,10 @@ typedef struct wait_states {
   bool is_deadlocked;        /* result of the last test */
 } wait_states_t;
 
-/* Stores the answer that arrived at `answered_s` to a question sent at `queried_s`, or extends the
- * interval if the rank is still in the same wait. Owner: copies. Errors: NO_MEMORY. */
+/* Stores the answer that arrived at `answered_s` to a question sent at `queried_s`, or extends
+ * the interval if the rank is still in the same wait.
+ * Owner:   copies.
+ * Errors:  NO_MEMORY. */
 hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double answered_s,
                                double queried_s);
 /* Tests for a deadlock. *out_is_suspect: ranks are blocked, though not yet provably at one moment.

@@ -79,8 +79,9 @@ hr_status_t schedule_add(schedule_t *schedule, schedule_block_t *block, schedule
 hr_status_t schedule_init(schedule_t *schedule, int rank_count, const char *shape);
 void schedule_deinit(schedule_t *schedule);
 
-/* Reads a schedule from text. Owner: deinit also after a failure. Errors: INVALID with
- * file:line:column. */
+/* Reads a schedule from text.
+ * Owner:   deinit also after a failure.
+ * Errors:  INVALID with file:line:column. */
 hr_status_t schedule_read(const hr_source_t *source, schedule_t *out_schedule);
 void schedule_print(hr_strbuf_t *text, const schedule_t *schedule);
 const char *schedule_kind_name(schedule_kind_t kind);
@@ -116,8 +117,9 @@ typedef struct schedule_pattern {
 } schedule_pattern_t;
 extern const schedule_pattern_t schedule_patterns[];
 extern const size_t schedule_pattern_count;
-/* Generates a pattern. Errors: USAGE for an unknown name or sizes out of range. Owner:
- * schedule_deinit and HR_VEC_FREE also after a failure. */
+/* Generates a pattern.
+ * Errors:  USAGE for an unknown name or sizes out of range.
+ * Owner:   schedule_deinit and HR_VEC_FREE also after a failure. */
 hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t *options,
                               schedule_t *out_schedule, schedule_results_t *out_expected);
 

@@ -17,8 +17,9 @@ typedef struct tp_tuning tp_tuning_t;
  * Collective over the world. A table that cannot be read, or has a wrong line, is not used; rank 0
  * warns on stderr. */
 hr_status_t tp_tuning_load(tp_groups_t *groups);
-/* The table of this machine, for one process; *out_tuning NULL: there is none. Errors: those that
- * rank 0 warns about in tp_tuning_load. Owner: the caller, by tp_tuning_destroy. */
+/* The table of this machine, for one process; *out_tuning NULL: there is none.
+ * Errors:  those that rank 0 warns about in tp_tuning_load.
+ * Owner:   the caller, by tp_tuning_destroy. */
 hr_status_t tp_tuning_read(tp_tuning_t **out_tuning);
 void tp_tuning_destroy(tp_tuning_t *tuning); /* accepts NULL */
 /* Microseconds, interpolated linearly in the logarithms of size and time; negative: not

@@ -7,8 +7,9 @@
  * The file is a memfd, or lies in /dev/shm or $TMPDIR if processes may not open each other's
  * descriptors. Control blocks and heaps take up memory only where they are used. Addresses differ
  * between processes: shared data holds offsets (tp_shm_offset, tp_shm_at). A process holds a lock
- * on its byte of the file as long as it lives; that is how the others notice its end. Thread:  that
- * of the endpoint, except tp_shm_alloc and tp_shm_free: any. */
+ * on its byte of the file as long as it lives, by which the others notice its end.
+ *
+ * Thread:  that of the endpoint; any for tp_shm_alloc and tp_shm_free. */
 #ifndef TP_SHM_H
 #define TP_SHM_H
 

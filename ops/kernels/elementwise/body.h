@@ -10,9 +10,10 @@
 
 typedef struct op_body op_body_t;
 
-/* Prepares a computation whose parameters and results (the root, or the elements of its tuple) are
- * scalars. Nested calls, fusions, tuples, constants and identities are flattened.
- * Owner:  immutable; lives in the arena.   Errors: INVALID for parameters that are not scalars. */
+/* Prepares a computation whose parameters and results (the root, or the elements of its tuple)
+ * are scalars. Nested calls, fusions, tuples, constants and identities are flattened.
+ * Owner:   immutable; lives in the arena.
+ * Errors:  INVALID for parameters that are not scalars. */
 hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation,
                             const op_body_t **out_body);
 

@@ -7,8 +7,9 @@
 #include "ops/kernels/kernel.h"
 
 /* If sizes differ and may differ, sets *out_needed, and matched[k] to operand k at the common
- * sizes, or to NULL if it has them. Owner: the caller releases them. Errors: out of memory;
- * `matched` is then empty. */
+ * sizes, or to NULL if it has them.
+ * Owner:   the caller releases them.
+ * Errors:  out of memory; `matched` is then empty. */
 hr_status_t op_match_sizes(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **matched,
                            bool *out_needed);
 

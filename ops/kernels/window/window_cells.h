@@ -1,6 +1,7 @@
-/* Enumeration of the results of a windowed op: for each result, the offsets of the input rows under
- * its window. Trailing dimensions may be omitted, for callers that treat them as rows. Units:
- * elements. Thread: a plan is immutable; index and offsets are the caller's. */
+/* Enumeration of the results of a windowed op: for each result, the offsets of the input rows
+ * under its window. Trailing dimensions may be omitted, for callers that treat them as rows.
+ * Units:   elements.
+ * Thread:  a plan is immutable; index and offsets are the caller's. */
 #ifndef HLO_OPS_WINDOW_CELLS_H
 #define HLO_OPS_WINDOW_CELLS_H
 

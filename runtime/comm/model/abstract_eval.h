@@ -16,8 +16,9 @@ typedef struct check_evaluator {
 void check_evaluator_init(check_evaluator_t *evaluator, hr_arena_t *arena, hr_map_t *plans);
 void check_evaluator_deinit(check_evaluator_t *evaluator);
 
-/* Evaluates an instruction without effects and without control flow. Owner: *out_value is a new
- * reference. Errors: NO_MEMORY; a failing kernel gives an unknown value. */
+/* Evaluates an instruction without effects and without control flow.
+ * Owner:   *out_value is a new reference.
+ * Errors:  NO_MEMORY; a failing kernel gives an unknown value. */
 hr_status_t check_evaluate(check_evaluator_t *evaluator, const hlo_instr_t *instr,
                            const check_value_t *in, check_value_t *out_value);
 /* The value of an entry parameter: equal on two ranks only if the program declares replication. */

@@ -1,5 +1,7 @@
 /* Abstract values: a known value, or a symbol. Processes with equal symbols hold equal values,
- * whatever these are. Owner: tuples and arrays are refcounted. Thread: one. */
+ * whatever these are.
+ * Owner:   tuples and arrays are refcounted.
+ * Thread:  one. */
 #ifndef CHECK_ABSTRACT_VALUE_H
 #define CHECK_ABSTRACT_VALUE_H
 

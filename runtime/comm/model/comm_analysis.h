@@ -27,8 +27,9 @@ static inline uint64_t check_need_bit(int64_t element) {
   return element < 63 ? UINT64_C(1) << element : UINT64_C(1) << 63;
 }
 
-/* Analyses a module. `any_order`: computes dependencies, too. Owner: lists live in `arena`. Errors:
- * NO_MEMORY. */
+/* Analyses a module. `any_order`: computes dependencies, too.
+ * Owner:   lists live in `arena`.
+ * Errors:  NO_MEMORY. */
 hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bool any_order,
                                comm_analysis_t *analysis);
 /* True for collectives, sends, recvs and their dones; false for transfers to the host. */

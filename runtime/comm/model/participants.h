@@ -1,6 +1,7 @@
 /* Participants of communication instructions on a grid ("sites"). Lists of groups and pairs that
- * several instructions share are expanded to ranks once. Owner: everything lives in the arena.
- * Thread: one. */
+ * several instructions share are expanded to ranks once.
+ * Owner:   everything lives in the arena.
+ * Thread:  one. */
 #ifndef CHECK_PARTICIPANTS_H
 #define CHECK_PARTICIPANTS_H
 

@@ -50,8 +50,10 @@ bool jit_cache_is_empty(const jit_cache_t *cache); /* true also without a cache 
 
 /* Looks up `count` keys, all those of a program. out_objects[i]: NULL if the object must be
  * compiled; the caller releases the others. If any object is missing, the caller compiles and
- * stores it and calls jit_cache_release: other processes that miss the same objects wait for that.
- * Errors: NO_MEMORY. Thread: one at a time per cache, for all functions. */
+ * stores it and calls jit_cache_release: other processes that miss the same objects wait for
+ * that.
+ * Errors:  NO_MEMORY.
+ * Thread:  one at a time per cache, for all functions. */
 hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count,
                            hr_buffer_t **out_objects);
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes);

@@ -14,8 +14,9 @@
 /* A target that has all operations. */
 extern const kir_target_t kir_generic_target;
 
-/* Requires: target and name outlive the module. Owner: the caller destroys it. Errors:
- * NO_MEMORY. */
+/* Requires: target and name outlive the module.
+ * Owner:   the caller destroys it.
+ * Errors:  NO_MEMORY. */
 hr_status_t kir_module_create(const kir_target_t *target, const char *name,
                               kir_module_t **out_module);
 void kir_module_destroy(kir_module_t *module); /* accepts NULL */

@@ -27,9 +27,11 @@ typedef struct llvm_compile_options {
   void *dump_context;
 } llvm_compile_options_t;
 
-/* Opens LLVM and registers the host's code generator; later calls return at once. LLVM stays open.
- * Errors: UNAVAILABLE with the name of the package to install, or of the function that the library
- * lacks. Thread: any. */
+/* Opens LLVM and registers the host's code generator; later calls return at once. LLVM stays
+ * open.
+ * Errors:  UNAVAILABLE with the name of the package to install, or of the function that the
+ *          library lacks.
+ * Thread:  any. */
 hr_status_t llvm_load(void);
 
 /* Compiles the module to an ELF relocatable object. Requires: LLVM is loaded.

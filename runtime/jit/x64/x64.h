@@ -21,8 +21,9 @@ bool x64_is_supported(const jit_target_t *target);
 bool x64_counts_bits(void);
 
 /* Compiles a module for x64_kir_target to an ELF relocatable object, which object_loader.h links.
- * NULL: unsupported, LLVM must compile it. Owner: the caller releases the object. Errors:
- * NO_MEMORY. */
+ * NULL: unsupported, LLVM must compile it.
+ * Owner:   the caller releases the object.
+ * Errors:  NO_MEMORY. */
 hr_status_t x64_compile(kir_module_t *module, hr_buffer_t **out_object);
 
 #endif

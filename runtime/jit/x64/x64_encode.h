@@ -1,6 +1,7 @@
-/* Assembler for x86-64 with AVX-512. All vector instructions use the EVEX form, which supports all
- * widths, masks and 32 registers. Errors: NO_MEMORY is kept in x86_t.status until x86_finish.
- * Thread: one at a time. */
+/* Assembler for x86-64 with AVX-512. All vector instructions use the EVEX form, which supports
+ * all widths, masks and 32 registers.
+ * Errors:  NO_MEMORY is kept in x86_t.status until x86_finish.
+ * Thread:  one at a time. */
 #ifndef JIT_X64_ENCODE_H
 #define JIT_X64_ENCODE_H
 
