@@ -3,7 +3,8 @@
  *   LU_REAL      the type of its parts
  *   LU_BITS      an unsigned integer of the size of LU_REAL
  *   LU_NAME(x)   the name of function x in this instance */
-/* re| + |im| as an integer of the same order (LAPACK's cabs1). Comparing integers lets the search
+
+/* |re| + |im| as an integer of the same order (LAPACK's cabs1). Comparing integers lets the search
  * for the largest element be vectorised, NaNs included. */
 NATIVE_INLINE LU_BITS LU_NAME(magnitude)(LU_TYPE value) {
   LU_REAL parts[2] = {0, 0}, sum;

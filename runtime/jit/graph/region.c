@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-/* Limits of regions and of inlined kernels. */
 /* Longest run time of an inlined kernel; a longer one is worth a call or several workers. */
 #define INLINE_NS 4000.0
 #define INLINE_NODES 400  /* most nodes of an inlined kernel */
 #define REGION_NODES 3000 /* most nodes of all inlined kernels */
-#define REGION_STEPS 400
+#define REGION_STEPS 400  /* most steps of a region */
 #define CALL_NS 100.0 /* assumed time of a called step */
 #define POLL_NS 2e6   /* time between polls for cancellation */
 

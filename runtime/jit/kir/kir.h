@@ -49,6 +49,10 @@ kir_value_t *kir_partly_poison(kir_type_t *type, const uint64_t *lanes, uint64_t
 kir_value_t *kir_splat_constant(kir_type_t *type, uint64_t lane);
 kir_value_t *kir_const_int(kir_type_t *type, uint64_t value);
 kir_value_t *kir_const_real(kir_type_t *type, double value);
+/* A float of `width` bits (16, 32 or 64) from its bits, exact in f64; and its bits, rounded once.
+ */
+double kir_decode_float(uint64_t bits, unsigned width);
+uint64_t kir_encode_float(double value, unsigned width);
 kir_value_t *kir_const_vector(kir_value_t *const *elements, unsigned count);
 kir_value_t *kir_null(kir_type_t *type);
 kir_value_t *kir_all_ones(kir_type_t *type);

@@ -131,30 +131,10 @@ static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, un
   }
 }
 
-/* f32 or f64 from its bits. */
-static double float_of(uint64_t bits, unsigned width) {
-  uint32_t word = (uint32_t)bits;
-  float narrow;
-  double wide;
-  memcpy(&narrow, &word, sizeof narrow);
-  memcpy(&wide, &bits, sizeof wide);
-  return width == 32 ? narrow : wide;
-}
-
-/* The inverse; rounds to f32 if `width` is 32. */
-static uint64_t bits_of_float(double value, unsigned width) {
-  float narrow = (float)value;
-  uint32_t word;
-  uint64_t bits;
-  memcpy(&word, &narrow, sizeof word);
-  memcpy(&bits, &value, sizeof bits);
-  return width == 32 ? word : bits;
-}
-
 /* Computed in f64 and rounded once: for +, -, * and / of f32 that gives the f32 result, as f64
  * has more than twice its bits. False for NaN results, whose payload is the processor's. */
 static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
-  double x = float_of(a, bits), y = float_of(b, bits), result;
+  double x = kir_decode_float(a, bits), y = kir_decode_float(b, bits), result;
   if (bits != 32 && bits != 64) return false;
   switch (op) {
     case KIR_FADD:
@@ -175,43 +155,20 @@ static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint
     default:
       return false;
   }
-  *out = bits_of_float(result, bits);
+  *out = kir_encode_float(result, bits);
   return result == result; /* a NaN's payload is the processor's choice */
-}
-
-/* f16 is exact in f64. */
-static double widen_half(uint64_t bits) {
-  uint16_t word = (uint16_t)bits;
-  _Float16 half;
-  memcpy(&half, &word, sizeof half);
-  return (double)half;
-}
-
-static uint64_t narrow_to_half(double value) {
-  _Float16 half = (_Float16)value;
-  uint16_t word;
-  memcpy(&word, &half, sizeof word);
-  return word;
-}
-
-static double decode_float(uint64_t bits, unsigned width) {
-  return width == 16 ? widen_half(bits) : float_of(bits, width);
-}
-
-static uint64_t encode_float(double value, unsigned width) {
-  return width == 16 ? narrow_to_half(value) : bits_of_float(value, width);
 }
 
 /* Through f64, in which f16 and f32 are exact, so it rounds once. NaN is not folded. */
 static bool fold_float_cast(uint64_t a, unsigned from, unsigned to, uint64_t *out) {
-  double value = decode_float(a, from);
-  *out = encode_float(value, to);
+  double value = kir_decode_float(a, from);
+  *out = kir_encode_float(value, to);
   return value == value;
 }
 
 /* Folds only values that every integer type of 32 bits or more can hold. */
 static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
-  double value = decode_float(a, from);
+  double value = kir_decode_float(a, from);
   double low = op == KIR_FPTOSI ? -0x1p31 : 0;
   if (to < 32 || !(value >= low && value < 0x1p31)) return false;
   *out = (uint64_t)(int64_t)value;
@@ -222,7 +179,7 @@ static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to,
 static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
   int64_t value = op == KIR_SITOFP ? kir_sign_extend(a, from) : (int64_t)a;
   const int64_t limit = INT64_C(1) << 53;
-  *out = encode_float((double)value, to);
+  *out = kir_encode_float((double)value, to);
   return value >= -limit && value <= limit;
 }
 
@@ -253,7 +210,7 @@ static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint6
 
 /* The predicate has one bit per outcome (kir_ops.def). */
 static bool compare_floats(int predicate, uint64_t a, uint64_t b, unsigned bits) {
-  double x = decode_float(a, bits), y = decode_float(b, bits);
+  double x = kir_decode_float(a, bits), y = kir_decode_float(b, bits);
   if (x != x || y != y) return predicate & 8;
   if (x == y) return predicate & 1;
   return predicate & (x > y ? 2 : 4);

@@ -54,27 +54,13 @@ static void print_type(hr_strbuf_t *text, const kir_type_t *type) {
 
 /* --- operands --------------------------------------------------------------------------------- */
 
-/* f16, f32 or f64 from its bits. */
-static double real_of(uint64_t bits, unsigned width) {
-  uint16_t word = (uint16_t)bits;
-  uint32_t low = (uint32_t)bits;
-  _Float16 half;
-  float narrow;
-  double wide;
-  memcpy(&half, &word, sizeof half);
-  memcpy(&narrow, &low, sizeof narrow);
-  memcpy(&wide, &bits, sizeof wide);
-  if (width == 16) return (double)half;
-  return width == 32 ? narrow : wide;
-}
-
 static void print_lane(hr_strbuf_t *text, const kir_value_t *value, unsigned i) {
   const kir_type_t *type = value->type;
   bool is_poison = value->is_poison || (i < 64 && value->poison_lanes >> i & 1);
   if (is_poison)
     hr_strbuf_add_str(text, "poison");
   else if (kir_is_float(type))
-    hr_strbuf_printf(text, "%a", real_of(value->lanes[i], type->bits));
+    hr_strbuf_printf(text, "%a", kir_decode_float(value->lanes[i], type->bits));
   else
     hr_strbuf_printf(text, "%" PRId64, kir_sign_extend(value->lanes[i], type->bits));
 }

@@ -184,13 +184,34 @@ kir_value_t *kir_splat_constant(kir_type_t *type, uint64_t lane) {
 
 kir_value_t *kir_const_int(kir_type_t *type, uint64_t value) { return kir_constant(type, &value); }
 
-kir_value_t *kir_const_real(kir_type_t *type, double value) {
-  uint64_t bits = 0;
-  float narrow = (float)value;
+double kir_decode_float(uint64_t bits, unsigned width) {
+  uint16_t low_16 = (uint16_t)bits;
+  uint32_t low_32 = (uint32_t)bits;
+  _Float16 half;
+  float narrow;
+  double wide;
+  memcpy(&half, &low_16, sizeof half);
+  memcpy(&narrow, &low_32, sizeof narrow);
+  memcpy(&wide, &bits, sizeof wide);
+  if (width == 16) return (double)half;
+  return width == 32 ? narrow : wide;
+}
+
+uint64_t kir_encode_float(double value, unsigned width) {
   _Float16 half = (_Float16)value;
-  if (type->bits == 64) memcpy(&bits, &value, sizeof value);
-  if (type->bits == 32) memcpy(&bits, &narrow, sizeof narrow);
-  if (type->bits == 16) memcpy(&bits, &half, sizeof half);
+  float narrow = (float)value;
+  uint16_t bits_16;
+  uint32_t bits_32;
+  uint64_t bits_64;
+  memcpy(&bits_16, &half, sizeof half);
+  memcpy(&bits_32, &narrow, sizeof narrow);
+  memcpy(&bits_64, &value, sizeof value);
+  if (width == 16) return bits_16;
+  return width == 32 ? bits_32 : bits_64;
+}
+
+kir_value_t *kir_const_real(kir_type_t *type, double value) {
+  uint64_t bits = kir_encode_float(value, type->bits);
   return kir_constant(type, &bits);
 }
 

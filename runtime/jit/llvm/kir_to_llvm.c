@@ -81,20 +81,9 @@ static LLVMTypeRef type_of(lowering_t *l, const kir_type_t *type) {
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-static double decode_real(uint64_t bits, unsigned width) {
-  double wide;
-  float narrow;
-  _Float16 half;
-  memcpy(&wide, &bits, sizeof wide);
-  memcpy(&narrow, &bits, sizeof narrow);
-  memcpy(&half, &bits, sizeof half);
-  if (width == 16) return (double)half;
-  return width == 32 ? narrow : wide;
-}
-
 /* A float constant from its bits; a NaN keeps its payload. */
 static LLVMValueRef make_real(lowering_t *l, const kir_type_t *type, uint64_t bits) {
-  double value = decode_real(bits, type->bits);
+  double value = kir_decode_float(bits, type->bits);
   if (value == value) return llvm_api.ConstReal(type_of(l, type), value);
   LLVMTypeRef integer = llvm_api.IntTypeInContext(l->context, type->bits);
   return llvm_api.ConstBitCast(llvm_api.ConstInt(integer, bits, false), type_of(l, type));

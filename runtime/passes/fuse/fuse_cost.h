@@ -9,21 +9,21 @@
 /* Fixed cost of one step: the call, the prologue and epilogue of its loop, and its share of waking
  * the workers. */
 #define FUSE_STEP_NS 300.0
-/* The same in a loop, whose steps are mostly one function: some loads and stores. */
-/* Cost of an instruction in a second function: its code is generated and loaded twice. Keeps
- * chains * of cheap copies short. */
+/* Fixed cost of a step in a loop whose steps are mostly one function: some loads and stores. */
 #define FUSE_LOOP_STEP_NS 30.0
+/* Cost of an instruction in a second function, as its code is generated and loaded twice. Keeps
+ * chains of cheap copies short. */
 #define FUSE_COPY_NS 3.0
 /* Number of elements below which recomputing a short chain is cheaper than a separate step. */
-/* Elements that are evaluated together. Fewer elements at separate indices cost as much. If the
- * * innermost dimension has fewer, lanes run over several dimensions. */
 #define FUSE_RECOMPUTE_ELEMENTS 1024
-/* Largest row that passes through the core's second-level cache several times at little cost. *
- * Beyond it a second pass over the row reads memory, and one fusion saves nothing over two. */
+/* Elements that are evaluated together; fewer elements at separate indices cost as much. If the
+ * innermost dimension has fewer, lanes run over several dimensions. */
 #define FUSE_LANES 16
-/* Clusters that access less than this are mostly overhead and are grouped with others; larger
- * ones * are worth a step. */
+/* Largest row that passes through the core's second-level cache several times at little cost.
+ * Beyond it a second pass over the row reads memory, and one fusion saves nothing over two. */
 #define FUSE_ROW_BYTES (256 << 10)
+/* Clusters that access less than this are mostly overhead and are grouped with others; larger ones
+ * are worth a step. */
 #define FUSE_SMALL_BYTES (128 << 10)
 /* Least size of an array for which two loops that read it are merged. */
 #define FUSE_SHARED_BYTES (32 << 10)

@@ -244,8 +244,6 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
 
 /* --- frontend attributes --- */
 
-/* Order of bytes, in which frontend attributes are sorted; of two names that begin alike the
- * shorter one is first. */
 /* An attribute as HLO's text: a string without quotes, anything else in MLIR syntax. */
 hr_status_t import_attr_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
   hr_strbuf_t text;
