@@ -78,7 +78,9 @@ fi
 
 cat >"$work/show.py" <<'PROGRAM'
 import jax, jax.numpy as jnp
-print(jax.device_count(), "hlorun" in jax.devices()[0].client.platform_version, jnp.linalg.cholesky(4 * jnp.eye(2))[1, 1])
+known = "hlorun" in jax.devices()[0].client.platform_version
+root = jnp.linalg.cholesky(4 * jnp.eye(2))[1, 1]
+print(f"{jax.device_count()} {known} {root}\n", end="")  # in one write, also if the output is not buffered
 PROGRAM
 if "$python" -c 'import jax' 2>/dev/null; then
   expect_exit "JAX finds the plugin" 0 env PYTHONPATH="$site" "$python" "$work/show.py"
