@@ -70,6 +70,8 @@ hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_probl
                                op_native_step_t *out);
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,
                              op_native_step_t *out);
+hr_status_t dot_prepare_exact(const op_native_target_t *target, const dot_problem_t *problem,
+                              op_native_step_t *out);
 hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem,
                                 op_native_step_t *out);
 
