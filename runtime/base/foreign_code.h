@@ -1,5 +1,5 @@
-/* Failures that came with a code of another interface, which has more codes than status.def: that of
- * a handler of the FFI, or of an error of the PJRT interface. Both use the numbers of absl. */
+/* Failures that came with a code of another interface, which has more codes than status.def: that
+ * of a handler of the FFI, or of an error of the PJRT interface. Both use the numbers of absl. */
 #ifndef HR_BASE_FOREIGN_CODE_H
 #define HR_BASE_FOREIGN_CODE_H
 

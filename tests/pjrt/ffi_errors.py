@@ -38,7 +38,8 @@ def codes_of_errors():
 
 @test
 def exceptions():
-    for kind, text in enumerate(["std::out_of_range: index 7", "Both: from the second base", "type int", "basic_string"], 1):
+    texts = ["std::out_of_range: index 7", "Both: from the second base", "type int", "basic_string"]
+    for kind, text in enumerate(texts, 1):
         error = fails_with(text, call("Raise", kind=kind), numbers())
         assert str(error).startswith("UNKNOWN:") and "while calling Raise" in str(error), error
     close(call("Raise", kind=0)(numbers()), [1, 2, 3, 4])

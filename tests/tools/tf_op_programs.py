@@ -34,7 +34,7 @@ def read(handle, dtype, *done):
         return raw.ReadVariableOp(resource=handle, dtype=dtype)
 
 
-# --- optimizers: slots are variables, grad and delta arrays, of rows if there are indices; everything else is a scalar ---
+# --- optimizers: slots are variables, grad and delta arrays, of rows if there are indices; all else is a scalar ---
 SCALARS = {"lr_power": -0.5, "logbase": 1.0, "beta1_power": 0.9, "beta2_power": 0.99, "epsilon": 0.1, "momentum": 0.5}
 
 

@@ -173,7 +173,8 @@ def strided_windows_along_sizes(x, _):
     results = []
     for y in (x[None], x[None, 1:]):
         windows = [tf.nn.conv1d(y, kernel, stride, "SAME") for stride in (2, 3)]
-        windows += [pool(y, 3, 2, padding) for pool in (tf.nn.avg_pool1d, tf.nn.max_pool1d) for padding in ("SAME", "VALID")]
+        pools = (tf.nn.avg_pool1d, tf.nn.max_pool1d)
+        windows += [pool(y, 3, 2, padding) for pool in pools for padding in ("SAME", "VALID")]
         windows.append(tf.nn.depthwise_conv2d(tf.stack([y, y * y], 2), square, [1, 2, 2, 1], "SAME"))
         results.append(windows)
         results += [tf.gradients(tf.sin(z), [x, kernel, square][: 3 if k == 6 else 2]) for k, z in enumerate(windows)]
@@ -189,4 +190,5 @@ def paddings_by_sizes(x, i):
     middle = tf.pad(x, [[1, tf.maximum(0, 5 - n)], [0, 0]])
     losses = tf.gradients([tf.sin(fixed), tf.square(middle)], x)
     front = tf.pad(x, [[7 - n, 0], [0, 0]])
-    return [tf.stack([fixed, 2 * fixed]), middle, losses, front, tf.pad(i, [[n, n]]), tf.pad(tf.transpose(x), [[0, 1], [0, 6 - n]])]
+    turned = tf.pad(tf.transpose(x), [[0, 1], [0, 6 - n]])
+    return [tf.stack([fixed, 2 * fixed]), middle, losses, front, tf.pad(i, [[n, n]]), turned]

@@ -1,5 +1,6 @@
 /* Calls of functions that throw: an exception that is raised here, by the unwinder's own function,
- * ends in the guard, and is destroyed. Those of C++ are thrown in tests/cplusplus and tests/pjrt. */
+ * ends in the guard, and is destroyed. Those of C++ are thrown in tests/cplusplus and tests/pjrt.
+ */
 #include "ops/kernels/custom/custom_guard.h"
 #include "base/foreign_code.h"
 #include "tests/lib/unit.h"

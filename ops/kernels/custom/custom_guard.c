@@ -1,7 +1,8 @@
 /* C has no landing pad for exceptions, so the call is made by a few instructions whose unwind table
  * names a personality routine: it stops every exception there, and control goes on behind the call
- * with the exception's address. The rest speaks to the C++ library that made the exception, which is
- * found by the address of its cleanup function: there may be several in a process.
+ * with the exception's address. The rest speaks to the C++ library that made the exception, which
+ * is found by the address of its cleanup function: there may be several in a process.
+ *
  * Source: Itanium C++ ABI, exception handling, levels I and II. */
 #include "ops/kernels/custom/custom_guard.h"
 
@@ -113,8 +114,8 @@ typedef bool (*catches_fn)(const void *self, const void *thrown, void **object, 
 typedef const char *(*what_fn)(const void *self);
 enum { CATCHES_SLOT = 4, NAME_WORD = 1, WHAT_SLOT = 2 };
 
-/* The text of a std::exception; NULL: the object, which lies behind the exception's header, is none,
- * or another library's, whose layout is not known, or a copy that another exception holds. */
+/* The text of a std::exception; NULL: the object, which lies behind the exception's header, is
+ * none, or another library's, whose layout is not known, or a copy that another exception holds. */
 static const char *text_of(const cxx_library_t *library, const void *thrown,
                            struct _Unwind_Exception *exception) {
   static const char kind[] = "GNUCC++"; /* read as a big-endian number, with the NUL */

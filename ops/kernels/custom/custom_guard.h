@@ -6,8 +6,8 @@
 
 #define CUSTOM_GUARD_ARGS 3
 
-/* Calls `function` with the arguments; *out_result is what it returns as an address, undefined for a
- * function without a result. A C++ exception, which must not pass the frames of C above, is
+/* Calls `function` with the arguments; *out_result is what it returns as an address, undefined for
+ * a function without a result. A C++ exception, which must not pass the frames of C above, is
  * destroyed here.
  * Errors: INTERNAL with the exception's type and text, and the foreign code 2 (UNKNOWN).
  * On processors other than x86-64 exceptions are not caught. */

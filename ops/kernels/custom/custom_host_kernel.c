@@ -33,8 +33,7 @@ static const hlo_layout_t *layout_of(const hlo_shape_t *shape) {
 static hr_status_t address_of(op_env_t *env, const hlo_shape_t *shape, const hlo_value_t *value,
                               void **out_address) {
   *out_address = value->data;
-  if (value->dtype != HR_TUPLE)
-    return custom_in_layout(env, layout_of(shape), value, out_address);
+  if (value->dtype != HR_TUPLE) return custom_in_layout(env, layout_of(shape), value, out_address);
   void **list;
   HR_TRY(HR_NEW_ARRAY(env->scratch, value->element_count + 1, &list));
   for (int k = 0; k < value->element_count; k++)

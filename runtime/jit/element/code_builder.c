@@ -119,8 +119,7 @@ static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const vo
   kir_type_t *type = kir_type_of(args[0]);
   unsigned lanes = type->lanes;
   int most_bits = 8 * code->target->vector_bytes * code->target->interleave_count;
-  if ((int)lanes * jit_element_bits(type) <= most_bits)
-    return emit(code, context, args);
+  if ((int)lanes * jit_element_bits(type) <= most_bits) return emit(code, context, args);
   kir_value_t *halves[2], *in[OPERANDS_MAX];
   for (unsigned h = 0; h < 2; h++) {
     for (int k = 0; k < count; k++) in[k] = take_lanes(code, args[k], h * lanes / 2, lanes / 2);

@@ -14,8 +14,8 @@
 #define INLINE_NODES 400  /* most nodes of an inlined kernel */
 #define REGION_NODES 3000 /* most nodes of all inlined kernels */
 #define REGION_STEPS 400  /* most steps of a region */
-#define CALL_NS 100.0 /* assumed time of a called step */
-#define POLL_NS 2e6   /* time between polls for cancellation */
+#define CALL_NS 100.0     /* assumed time of a called step */
+#define POLL_NS 2e6       /* time between polls for cancellation */
 
 typedef struct region_plan {
   const jit_kernel_t *kernel;

@@ -31,7 +31,7 @@ typedef struct jit_region {
   int *number_of; /* index in `buffers`, by buffer of the flat plan */
   int literal_count;
   const void **literals;
-  bool *is_inlined; /* is the step's kernel inlined? Indexed by step - `step` */
+  bool *is_inlined;        /* is the step's kernel inlined? Indexed by step - `step` */
   int64_t *poll_intervals; /* iterations of a loop between polls for cancellation, a power of two,
                            indexed by step - `step`; 0: the loop never polls */
 } jit_region_t;
