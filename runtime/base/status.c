@@ -16,7 +16,7 @@
  * fault injection. */
 struct hr_status {
   hr_code_t code;
-  int foreign_code; /* of another interface, 0: none */
+  int foreign_code; /* code of the failure in another interface; 0: none */
   char *message;
   char *where; /* "in instruction %x of computation y", or NULL */
   char *path;  /* program's path, or NULL */

@@ -5,7 +5,7 @@
 
 #include "tf/tf_lower.h"
 
-#define VARIABLES_MAX 4 /* of one optimizer */
+#define VARIABLES_MAX 4 /* most variables of an optimizer */
 
 /* The row of the operation without "Sparse" in its name. */
 static hr_status_t find_dense(tf_op_t *op, const tf_op_row_t **out_row) {

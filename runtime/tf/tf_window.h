@@ -27,7 +27,7 @@ hr_status_t tf_window_pool(tf_op_t *op, const tf_layout_t *layout, const int64_t
 /* --- tf_window_place.c --- */
 /* Where windows of SAME padding lie along dimensions whose sizes depend on data. */
 typedef struct tf_placement {
-  tf_sizes_t sizes; /* of the array under the windows */
+  tf_sizes_t sizes; /* sizes of the array under the windows */
   bool is_same;
   bool has_moved;                  /* some dimension has a padding that depends on its size */
   expr_t low[HLO_MAX_RANK];        /* that padding in front, s32; NULL: a constant one will do */

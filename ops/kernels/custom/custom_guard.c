@@ -1,7 +1,8 @@
 /* C has no landing pad for exceptions, so the call is made by a few instructions whose unwind table
- * names a personality routine: it stops every exception there, and control goes on behind the call
- * with the exception's address. The rest speaks to the C++ library that made the exception, which
- * is found by the address of its cleanup function: there may be several in a process.
+ * names a personality routine: it stops every exception there, and execution resumes after the
+ * call with the exception's address. The rest of the file calls the C++ library that made the
+ * exception. The address of the exception's cleanup function tells which library that is, as a
+ * process may have several.
  *
  * Source: Itanium C++ ABI, exception handling, levels I and II. */
 #include "ops/kernels/custom/custom_guard.h"
@@ -134,8 +135,9 @@ static hr_status_t typed_error(const cxx_library_t *library, const void *thrown,
   const char *name = ((const char *const *)thrown)[NAME_WORD];
   const char *text = text_of(library, thrown, exception);
   char *readable = library->demangle(name, NULL, NULL, NULL);
-  hr_status_t st = hr_error(HR_INTERNAL, "C++ exception of type %s%s%s", readable ? readable : name,
-                            text ? ": " : "", text ? text : "");
+  const char *type = readable ? readable : name;
+  hr_status_t st = text ? hr_error(HR_INTERNAL, "C++ exception of type %s: %s", type, text)
+                        : hr_error(HR_INTERNAL, "C++ exception of type %s", type);
   free(readable);
   return st;
 }
