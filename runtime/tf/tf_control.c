@@ -346,6 +346,7 @@ static hr_status_t set_branch_results(tf_op_t *op, const packing_t *packing, exp
     op->outputs[i] = outcomes[i].like;
     op->outputs[i].constant = outcomes[i].constant;
     op->outputs[i].list_pushed = false;
+    HR_TRY(tf_forget_lists(op->arena, &op->outputs[i]));
     expr_t element = hlo_build_element(op->b, result, count++);
     op->outputs[i].instr = outcomes[i].constant ? NULL : element;
     op->outputs[i].count = outcomes[i].has_count ? hlo_build_element(op->b, result, count++) : NULL;

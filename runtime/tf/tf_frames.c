@@ -143,6 +143,7 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   merged->instr = select_whole(b, pred, swap ? y : x, swap ? x : y);
   merged->constant = NULL;
   merged->list_pushed = false;
+  HR_TRY(tf_forget_lists(op->arena, merged));
   merged->live = common;
   expr_t own = tf_scalar_int(b, k, HR_S32);
   *index = select_whole(b, pred, swap ? own : *index, swap ? *index : own);

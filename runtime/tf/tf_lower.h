@@ -18,15 +18,17 @@ typedef hlo_instr_t *expr_t;
  * current computation, for a stack a tuple. It is modified if `value` differs from `initial`. */
 typedef struct tf_resource {
   xla_resource_kind_t kind;
-  hr_str_t name;                 /* shared_name, or the name of the node */
-  int argument;                  /* number of the argument; -1: created inside */
-  expr_t value;                  /* NULL: not initialised */
-  expr_t initial;                /* value on entry of the computation */
-  const tf_node_t *node;         /* VarHandleOp or StackV2; NULL: an argument */
-  int64_t size;                  /* TENSOR_ARRAY, STACK: entries */
-  bool grows;                    /* STACK without a bound: a push makes it larger */
-  hr_dtype_t dtype;              /* TENSOR_ARRAY, STACK: type of an entry */
-  struct tf_resource *gradients; /* TENSOR_ARRAY: list of its gradients; gradient: the next one */
+  hr_str_t name;                  /* shared_name, or the name of the node */
+  int argument;                   /* number of the argument; -1: created inside */
+  expr_t value;                   /* NULL: not initialised */
+  expr_t initial;                 /* value on entry of the computation */
+  const tf_node_t *node;          /* VarHandleOp or StackV2; NULL: an argument */
+  int64_t size;                   /* TENSOR_ARRAY, STACK: entries */
+  bool grows;                     /* STACK without a bound: a push makes it larger */
+  hr_dtype_t dtype;               /* TENSOR_ARRAY, STACK: type of an entry */
+  struct tf_resource *gradients;  /* TENSOR_ARRAY: list of its gradients; gradient: the next one */
+  const struct tf_value *entry;   /* STACK: an entry that is no array, without instructions */
+  const hlo_shape_t *entry_shape; /* STACK: shape of the array of entries that are lists */
 } tf_resource_t;
 
 typedef enum tf_value_kind {
@@ -295,6 +297,11 @@ expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
 hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k);
 /* Enlarges the capacity of a list by `more` elements. */
 void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more);
+/* Whether a constant or a bound is known that all pushed elements have. */
+bool tf_list_is_known(const tf_value_t *list);
+/* Whether that is known of the elements of its elements, which are lists; and forgets it. */
+bool tf_has_known_lists(const tf_value_t *list);
+hr_status_t tf_forget_lists(hr_arena_t *arena, tf_value_t *list);
 /* Whether writes may make the graph's lists larger. */
 bool tf_lists_resize(tf_op_t *op);
 /* The first `count` (an s32 scalar) elements of x along dimension d. */

@@ -1,7 +1,9 @@
 /* Stacks of TensorFlow 1, which the gradients of its loops use: a resource whose value is the tuple
  * (elements [size, entry...], s32[] count), as XlaCompiler passes it. Without a bound it grows with
  * each push, and before a loop by the pushes of all iterations. The shape of an entry is that of
- * the first push. */
+ * the first push. Handles and flows of TensorArrays are entries, too: their place in the stack has
+ * the number 0, and what is popped is known when the graph is compiled. The gradient of an array
+ * takes its shape from the flow and nothing else, so that the flow is an array of zeros then. */
 #include "tf/tf_lower.h"
 
 /* StackV2(max_size), attribute elem_type: a stack without a value, as the entry is not known. */
@@ -68,14 +70,31 @@ static void set_stack(tf_op_t *op, tf_resource_t *stack, expr_t elements, expr_t
   stack->value = hlo_build_tuple(b, 2, parts);
 }
 
+/* Notes an entry that is a list, a handle or a variable. */
+static hr_status_t push_special(tf_op_t *op, tf_resource_t *stack, const tf_value_t *item) {
+  tf_value_t *entry;
+  if (stack->entry &&
+      (stack->entry->kind != item->kind || stack->entry->resource != item->resource))
+    return tf_unsupported(op, "variables or arrays of several kinds in one stack");
+  if (item->instr) stack->entry_shape = item->instr->shape;
+  HR_TRY(HR_NEW(op->arena, &entry));
+  *entry = *item;
+  entry->live = NULL;
+  entry->instr = entry->count = entry->element_counts = NULL;
+  entry->constant = NULL;
+  stack->entry = entry;
+  return NULL;
+}
+
 /* StackPushV2(stack, x) -> x. */
 hr_status_t tf_lower_stack_push(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_resource_t *stack;
-  bool is_flow = op->inputs[1]->kind == TF_VALUE_LIST; /* nothing looks at its number */
-  expr_t starts[HLO_MAX_RANK], x = is_flow ? tf_scalar(b, 0, HR_F32) : tf_in(op, 1);
+  bool is_array = op->inputs[1]->kind == TF_VALUE_ARRAY;
+  expr_t starts[HLO_MAX_RANK], x = is_array ? tf_in(op, 1) : tf_scalar(b, 0, HR_F32);
   int64_t dims[HLO_MAX_RANK] = {1};
   HR_TRY(stack_of(op, &stack));
+  if (!is_array) HR_TRY(push_special(op, stack, op->inputs[1]));
   if (!x) return hlo_builder_finish(b);
   if (stack->grows) tf_stack_grow(b, stack, 1);
   if (!stack->value) HR_TRY(tf_stack_start(b, stack, x->shape));
@@ -91,7 +110,17 @@ hr_status_t tf_lower_stack_push(tf_op_t *op) {
   entry_starts(b, count, elements->shape->rank, starts);
   elements = tf_dynamic_update(b, elements, tf_reshape(b, x, x->shape->rank + 1, dims), starts);
   set_stack(op, stack, elements, e_add(b, count, tf_scalar_int(b, 1, HR_S32)));
-  return tf_out(op, 0, x);
+  HR_TRY(tf_out(op, 0, x));
+  if (!is_array) op->outputs[0] = *op->inputs[1];
+  return NULL;
+}
+
+static hr_status_t pop_special(tf_op_t *op, const tf_resource_t *stack) {
+  const hlo_shape_t *shape = stack->entry_shape;
+  op->outputs[0] = *stack->entry;
+  if (shape && stack->entry->kind == TF_VALUE_LIST)
+    op->outputs[0].instr = tf_fill(op->b, 0, shape->dtype, shape->rank, shape->dims);
+  return hlo_builder_finish(op->b);
 }
 
 /* StackPopV2(stack) -> the entry that was pushed last; 0 of an empty stack. */
@@ -112,5 +141,6 @@ hr_status_t tf_lower_stack_pop(tf_op_t *op) {
   entry_starts(b, count, shape->rank, starts);
   expr_t entry = tf_dynamic_slice(b, elements, starts, sizes);
   set_stack(op, stack, elements, count);
-  return tf_out(op, 0, tf_reshape(b, entry, shape->rank - 1, shape->dims + 1));
+  HR_TRY(tf_out(op, 0, tf_reshape(b, entry, shape->rank - 1, shape->dims + 1)));
+  return stack->entry ? pop_special(op, stack) : NULL;
 }

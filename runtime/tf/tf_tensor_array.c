@@ -434,7 +434,36 @@ hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k) {
   return hlo_builder_finish(b);
 }
 
-/* Notes that element `at` is this list or optional. */
+bool tf_list_is_known(const tf_value_t *list) {
+  return list->kind == TF_VALUE_LIST && list->list_pushed &&
+         (list->constant || list->list_bound >= 0);
+}
+
+bool tf_has_known_lists(const tf_value_t *list) {
+  return list->kind == TF_VALUE_LIST && list->element && tf_list_is_known(list->element);
+}
+
+hr_status_t tf_forget_lists(hr_arena_t *arena, tf_value_t *list) {
+  tf_value_t *element;
+  if (!tf_has_known_lists(list)) return NULL;
+  HR_TRY(HR_NEW(arena, &element));
+  *element = *list->element;
+  element->list_pushed = false;
+  element->constant = NULL;
+  list->element = element;
+  return NULL;
+}
+
+/* Whether two lists were pushed the same constant, or numbers with the same bound. */
+static bool same_facts(const tf_value_t *x, const tf_value_t *y) {
+  if (!tf_list_is_known(x) || !tf_list_is_known(y)) return false;
+  if (!x->constant || !y->constant)
+    return x->constant == y->constant && x->list_bound == y->list_bound;
+  return hlo_value_equal(x->constant, y->constant);
+}
+
+/* Notes that element `at` is this list or optional. What is known of the elements of all lists that
+ * were pushed is known of each list that is popped. */
 static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const tf_value_t *item) {
   tf_value_t *element;
   if (item->element_counts)
@@ -442,7 +471,8 @@ static hr_status_t push_special(tf_op_t *op, tf_value_t *list, expr_t at, const 
   HR_TRY(HR_NEW(op->arena, &element));
   *element = *item;
   element->instr = element->count = NULL;
-  element->constant = NULL;
+  element->list_pushed = list->element ? same_facts(list->element, item) : tf_list_is_known(item);
+  if (!element->list_pushed) element->constant = NULL;
   list->element = element;
   if (!item->count) return NULL;
   if (!list->element_counts)
@@ -487,7 +517,7 @@ static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
   op->outputs[1] = *list->element;
   op->outputs[1].instr = array;
   op->outputs[1].count = count;
-  op->outputs[1].constant = constant;
+  if (op->outputs[1].kind == TF_VALUE_ARRAY) op->outputs[1].constant = constant;
   return hlo_builder_finish(op->b);
 }
 

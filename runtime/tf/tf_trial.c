@@ -58,33 +58,39 @@ static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
 
 /* --- facts about elements --- */
 
-static bool is_known(const tf_value_t *list) {
-  return list->kind == TF_VALUE_LIST && list->list_pushed &&
-         (list->constant || list->list_bound >= 0);
-}
-
 /* Whether an iteration pushes the constant that is there already, or the first one, or numbers with
  * the same bound. */
 static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
   if (after->kind != TF_VALUE_LIST || !after->list_pushed) return false;
-  if (!is_known(before)) return true;
+  if (!tf_list_is_known(before)) return true;
   if (!before->constant) return !after->constant && after->list_bound == before->list_bound;
   return after->constant && hlo_value_equal(before->constant, after->constant);
+}
+
+/* The same of the lists that are its elements. */
+static bool lists_stay(const tf_value_t *before, const tf_value_t *after) {
+  return after->kind == TF_VALUE_LIST && after->element &&
+         stays_pushed(before->element, after->element);
 }
 
 /* A fact about the elements of a list holds in every iteration if the body preserves it. If one
  * fact is not preserved, all facts are dropped, as the element may have been pushed on another
  * list. */
-static void keep_pushed(int count, tf_value_t *values, const tf_value_t *results) {
+static hr_status_t keep_pushed(hr_arena_t *arena, int count, tf_value_t *values,
+                               const tf_value_t *results) {
   bool all_stay = true;
-  for (int i = 0; i < count; i++)
-    if (is_known(&values[i])) all_stay &= stays_pushed(&values[i], &results[i]);
   for (int i = 0; i < count; i++) {
+    if (tf_list_is_known(&values[i])) all_stay &= stays_pushed(&values[i], &results[i]);
+    if (tf_has_known_lists(&values[i])) all_stay &= lists_stay(&values[i], &results[i]);
+  }
+  for (int i = 0; i < count; i++) {
+    if (!all_stay) HR_TRY(tf_forget_lists(arena, &values[i]));
     if (values[i].kind != TF_VALUE_LIST || !values[i].list_pushed) continue;
     values[i].list_pushed = all_stay && stays_pushed(&values[i], &results[i]);
     values[i].constant = values[i].list_pushed ? results[i].constant : NULL;
     values[i].list_bound = results[i].list_bound;
   }
+  return NULL;
 }
 
 /* --- growth --- */
@@ -264,6 +270,8 @@ static bool count_lists(tf_op_t *op, trial_t *t) {
 static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
   int64_t dims[HLO_MAX_RANK];
   const hlo_shape_t *entry;
+  stack->entry = trial->entry;
+  stack->entry_shape = trial->entry_shape;
   if (!trial->value) return NULL;
   const hlo_shape_t *all = trial->value->shape->elements[0];
   for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
@@ -318,8 +326,9 @@ static bool needs_trial(int count, const tf_value_t *values) {
   for (int i = 0; i < count; i++) has_flow |= may_be_flow(&values[i]);
   for (int i = 0; i < count; i++) {
     bool is_list = values[i].kind == TF_VALUE_LIST;
-    if (grows(&values[i]) || (is_list && (!values[i].instr || values[i].list_pushed)) ||
-        (is_list && has_flow) || (is_stack(&values[i]) && !values[i].resource->value))
+    if (grows(&values[i]) || tf_has_known_lists(&values[i]) ||
+        (is_list && (!values[i].instr || values[i].list_pushed)) || (is_list && has_flow) ||
+        (is_stack(&values[i]) && !values[i].resource->value))
       return true;
   }
   return false;
@@ -348,7 +357,7 @@ hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) 
   if (count_lists(op, &t)) HR_TRY(run_trial(op, loop, values, &t));
   HR_TRY(grow_values(op, &t));
   HR_TRY(start_values(op, &t));
-  keep_pushed(loop->count, values, t.results);
+  HR_TRY(keep_pushed(op->arena, loop->count, values, t.results));
   return hlo_builder_finish(op->b);
 }
 
