@@ -145,39 +145,6 @@ hr_status_t tf_lower_tensor_scatter(tf_op_t *op) {
   return scatter_nd(op, tf_in(op, 0), tf_in(op, 1), tf_in(op, 2), (hlo_opcode_t)op->row->variant);
 }
 
-expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
-  bool is_extreme = scalar_op == HLO_MAXIMUM || scalar_op == HLO_MINIMUM;
-  if (!is_extreme || !hr_dtype_is_float(dtype)) return tf_identity_value(b, scalar_op, dtype);
-  double largest = hr_float_decode(dtype, hr_float_largest(dtype));
-  return tf_scalar(b, scalar_op == HLO_MAXIMUM ? -largest : largest, dtype);
-}
-
-/* UnsortedSegmentSum, Prod, Max and Min: result[ids[i..]] combines data[i..]. Ids have the leading
- * dimensions of the data. A segment without elements keeps the start value: 0, 1, or the extreme
- * number. Inputs: data, segment ids, number of segments; the start value is tf_segment_start(). */
-hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
-  hlo_builder_t *b = op->b;
-  hlo_opcode_t combine = (hlo_opcode_t)op->row->variant;
-  int64_t wide[HLO_MAX_RANK];
-  tf_sizes_t sizes;
-  expr_t x = tf_in(op, 0), ids = tf_in(op, 1);
-  HR_TRY(tf_sizes_in(op, 2, &sizes));
-  if (!x || !ids) return hlo_builder_finish(b);
-  if (ids->shape->rank > x->shape->rank || ids->shape->rank >= HLO_MAX_RANK)
-    return tf_error(op, "segment ids of %d dimensions", ids->shape->rank);
-  if (sizes.rank != 1 || sizes.dims[0] < 0) return tf_error(op, "no number of segments");
-  tf_sizes_t all = tf_sizes_of(b, x);
-  for (int d = ids->shape->rank; d < all.rank; d++) {
-    sizes.exprs[sizes.rank] = all.exprs[d];
-    sizes.dims[sizes.rank++] = all.dims[d];
-  }
-  expr_t start = tf_broadcast_sized(b, tf_segment_start(b, combine, x->shape->dtype), &sizes);
-  for (int d = 0; d < ids->shape->rank; d++) wide[d] = ids->shape->dims[d];
-  wide[ids->shape->rank] = 1;
-  ids = tf_reshape(b, ids, ids->shape->rank + 1, wide);
-  return scatter_nd(op, start, ids, x, combine);
-}
-
 /* --- diagonals --- */
 
 /* MatrixBandPart(input, num_lower, num_upper) on the last two dimensions; the rest becomes 0. Keeps

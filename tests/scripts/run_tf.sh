@@ -589,6 +589,23 @@ code=$?
 if [ $code -eq 3 ] && grep -q 'the value is f32, attribute dtype s32' "$work/out" && grep -q 'in node c' "$work/out"; then pass
 else fail "a constant of another type: exit code $code" "$work/out"; fi
 
+# The last id says how many segments there are: ids that decrease, or that nothing tells when the graph is read.
+{
+  vector x DT_FLOAT float_val "1 2 3"
+  vector falling DT_INT32 int_val "0 2 1"
+  node y SegmentSum x falling
+} >"$work/segments.pbtxt"
+expect_exit "segments that decrease" 3 "$hlorun" check --fetch y "$work/segments.pbtxt"
+expect_text "segments that decrease" 'segment id 1 follows 2'
+{
+  vector x DT_FLOAT float_val "1 2 3"
+  echo 'node { name: "ids" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } }
+    attr { key: "shape" value { shape { dim { size: 3 } } } } }'
+  node y SegmentSum x ids
+} >"$work/segments.pbtxt"
+expect_exit "segments of any number" 3 "$hlorun" check --fetch y "$work/segments.pbtxt"
+expect_text "segments of any number" 'not known at compile time'
+
 # A node has as many inputs as its operation takes.
 {
   scalar c DT_FLOAT 'float_val: 1'

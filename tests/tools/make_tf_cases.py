@@ -16,6 +16,7 @@ import tensorflow as tf
 import tf_user_graphs  # noqa: F401, registers its graphs in tf_graphs
 import tf_user_functions  # noqa: F401, the same
 import tf_user_sizes  # noqa: F401, the same
+import tf_user_tasks  # noqa: F401, the same
 from tf_graphs import GRAPHS, legacy
 
 tf1 = tf.compat.v1
@@ -28,7 +29,9 @@ CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops
                                       "sizes_of_matrices", "sizes_in_loops",
                                       "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",
                                       "limits_that_meet", "einsum_diagonals", "convolutions_along_sizes",
-                                      "strided_windows_along_sizes", "paddings_by_sizes")}
+                                      "strided_windows_along_sizes", "paddings_by_sizes",
+                                      "cond_in_foldl_in_map_gradient_v1", "three_maps_gradient_v1",
+                                      "soft_warping_gradient", "segments")}
 COMPILED = set()  # cases of operations that only XLA has
 BOUNDED = {"stacks"}  # cases whose stacks are given a bound; others learn it from their loops
 

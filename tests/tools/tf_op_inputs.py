@@ -276,6 +276,11 @@ def _(T, Tindices="int32", Tnumsegments="int32"):
     yield {"data": R(T, 5, 2), "segment_ids": np.sort(I(3, 5, dtype=Tindices)), "num_segments": C(4, Tnumsegments)}
 
 
+@ops("SegmentSum SegmentProd SegmentMax SegmentMin SegmentMean")
+def _(T, Tindices="int32"):
+    yield {"data": R(T, 6, 2), "segment_ids": C([0, 0, 1, 3, 3, 3], Tindices)}
+
+
 @ops("Bincount")
 def _(T):
     yield {"arr": I(5, 9), "size": C(5), "weights": R(T, 9)}
