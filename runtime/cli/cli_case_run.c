@@ -40,11 +40,11 @@ static hr_status_t load_case(case_run_t *run) {
 /* All parameters must be in the archive: nothing is random here. */
 static hr_status_t read_inputs(case_run_t *run) {
   HR_TRY(cli_signature_init(&run->interface, run->program));
+  run->interface.world = hlorun_client_world_size(run->client);
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.result_count, &run->results));
-  int found;
   HR_TRY(cli_inputs_from_file(run->one->arrays, &run->interface, hlorun_client_rank(run->client),
-                              run->args, &found));
+                              run->args));
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/cli_array_names.h"
 #include "cli/cli_bundle.h"
 #include "cli/cli_index_bounds.h"
 #include "cli/cli_input_text.h"
@@ -35,33 +36,20 @@ static void replace_value(hlo_value_t **slot, hlo_value_t *value) {
 
 /* --- files of arrays --- */
 
-/* Error for arrays in0, in1@2, ... without a parameter in the program. */
-static hr_status_t check_names(const array_file_t *file, int param_count, int rank) {
-  for (size_t i = 0; i < array_file_count(file); i++) {
-    int k, of_rank;
-    char text[64];
-    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(array_file_name(file, i)));
-    int named = sscanf(text, "in%d@%d", &k, &of_rank);
-    if (named == 2 && of_rank != rank) continue; /* for another rank, whose program may differ */
-    if (named >= 1 && (k < 0 || k >= param_count))
-      return hr_error(HR_USAGE, "%s has %s, the program has %d parameter%s", file->path, text,
-                      param_count, param_count == 1 ? "" : "s");
-  }
-  return NULL;
-}
-
-/* Parameters without an array in the file keep their value. */
+/* Parameters without an array in the file keep their value. *out_any: the file has an array of a
+ * parameter, maybe one for other processes alone. */
 static hr_status_t move_arrays(const array_file_t *file, const cli_signature_t *signature, int rank,
-                               hlo_value_t **values, int *out_found) {
-  *out_found = 0;
-  HR_TRY(check_names(file, signature->param_count, rank));
+                               hlo_value_t **values, bool *out_any) {
+  int named;
+  HR_TRY(cli_array_names_check(file, &(cli_array_names_t){signature, false, rank}, &named));
+  *out_any = named > 0;
   for (int k = 0; k < signature->param_count; k++) {
     hlo_value_t *value;
     if (!hlo_shape_is_array(signature->params[k])) continue;
     HR_TRY(cli_value_from_file(file, &(cli_arg_t){signature, false, k, false}, rank, &value));
     if (!value) continue;
     replace_value(&values[k], value);
-    ++*out_found;
+    *out_any = true;
   }
   return NULL;
 }
@@ -114,7 +102,7 @@ static void add_params(hr_strbuf_t *text, const cli_signature_t *signature) {
   for (int k = 0; k < signature->param_count && k < NAMED_MAX; k++) {
     char shape[HLO_SHAPE_TEXT];
     hr_strbuf_printf(text, "%s%d (%s: %s)", k ? ", " : "", k, signature->param_names[k],
-                     hlo_shape_text(signature->params[k], shape));
+                     hlo_shape_text(signature->whole_params[k], shape));
   }
   if (signature->param_count > NAMED_MAX) hr_strbuf_add_str(text, ", ...");
 }
@@ -151,18 +139,17 @@ static void share_checks(array_file_t *file, const cli_signature_t *signature, i
 
 /* The first bytes determine the form. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
-                                 hlo_value_t **values, int *out_found) {
+                                 hlo_value_t **values) {
   array_file_t file;
-  *out_found = 0;
+  bool any = false;
   hr_status_t st = array_file_open(path, &file);
   if (!st) share_checks(&file, signature, rank);
   if (!st && file.form == ARRAY_FILE_NPY)
     st = take_single_array(&file, signature, values);
   else if (!st)
-    st = move_arrays(&file, signature, rank, values, out_found);
+    st = move_arrays(&file, signature, rank, values, &any);
   bool is_archive = file.form != ARRAY_FILE_NPY;
-  if (!st && is_archive && !*out_found && wants_arrays(signature))
-    st = nothing_fits(&file, signature);
+  if (!st && is_archive && !any && wants_arrays(signature)) st = nothing_fits(&file, signature);
   array_file_deinit(&file);
   return st;
 }
@@ -181,36 +168,53 @@ static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
   return st;
 }
 
-/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL; `rest` is the text after the '='. */
-static hr_status_t take_single(const char *text, int k, const char *rest,
-                               const cli_signature_t *signature, int rank, hlo_value_t **values) {
-  const hlo_shape_t *shape = signature->whole_params[k];
+/* What an --input of one parameter names. */
+typedef struct given {
+  const char *text; /* all of the option */
+  const char *rest; /* its value, behind the '=' */
+  int param;        /* -1: the text is a file's path */
+  int rank;         /* of the process that it is for; -1: all */
+} given_t;
+
+/* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL. */
+static hr_status_t take_single(const given_t *given, const cli_signature_t *signature, int rank,
+                               hlo_value_t **values) {
+  int k = given->param;
+  bool is_part = given->rank >= 0;
+  const hlo_shape_t *shape = is_part ? signature->params[k] : signature->whole_params[k];
+  const char *rest = given->rest + (*given->rest == '@');
   char found[HLO_SHAPE_TEXT], label[64];
   hlo_value_t *value;
-  if (*rest == '@') rest++;
   if (!hlo_shape_is_array(shape))
-    return hr_error(HR_USAGE, "--input %s: parameter %d is %s and takes no value", text, k,
+    return hr_error(HR_USAGE, "--input %s: parameter %d is %s and takes no value", given->text, k,
                     hlo_shape_text(shape, found));
-  snprintf(label, sizeof label, "%.*s", (int)strcspn(text, "="), text);
+  snprintf(label, sizeof label, "%.*s", (int)strcspn(given->text, "="), given->text);
   if (cli_npy_is_named(rest)) {
     npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
     hr_status_t st =
-        cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k, false}, &value);
+        cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, k, is_part}, &value);
     npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %d", k));
   } else {
     HR_TRY(cli_input_from_text(label, rest, shape, &value));
-    HR_TRY(keep_part(signature, k, rank, &value));
+    if (!is_part) HR_TRY(keep_part(signature, k, rank, &value));
   }
   replace_value(&values[k], value);
   return NULL;
 }
 
-/* More than nine digits are not a parameter number. */
-static bool is_number(const char *text) {
-  size_t digits = strspn(text, "0123456789");
-  return digits && digits < 10 && text[digits] == '=';
+/* "3=...", "in3=..." or, for one process, "3@RANK=...". False: another form. A RANK that is no
+ * number is read as -2. */
+static bool read_number(const char *text, given_t *out_given) {
+  const char *digits = strncmp(text, "in", 2) ? text : text + 2;
+  size_t size = strspn(digits, "0123456789");
+  const char *end = strchr(digits, '=');
+  if (!size || size >= 10 || !end || (digits + size != end && digits[size] != '@')) return false;
+  int rank = digits + size == end ? -1 : cli_array_rank(digits + size + 1, end);
+  bool is_wrong = digits + size != end && rank < 0;
+  *out_given = (given_t){text, end + 1, (int)strtol(digits, NULL, 10), is_wrong ? -2 : rank};
+  return true;
 }
 
 /* The parameter of NAME=...; -1: there is none. Names may contain '=', as in x['a=b']: each '=' is
@@ -224,23 +228,7 @@ static int find_named(const char *text, const cli_signature_t *signature, const 
   return k;
 }
 
-/* "0=..." or NAME=... of a parameter; *out_param -1: the text is a file's path. */
-static hr_status_t find_param(const char *text, const cli_signature_t *signature, int *out_param,
-                              const char **out_rest) {
-  *out_param = -1;
-  if (!strchr(text, '=')) return NULL;
-  if (is_number(text)) {
-    *out_rest = strchr(text, '=') + 1;
-    long k = strtol(text, NULL, 10);
-    if (k >= signature->param_count)
-      return hr_error(HR_USAGE, "--input %s: there is no parameter %ld, the program has %d", text,
-                      k, signature->param_count);
-    *out_param = (int)k;
-    return NULL;
-  }
-  if (access(text, F_OK) == 0) return NULL;
-  *out_param = find_named(text, signature, out_rest);
-  if (*out_param >= 0) return NULL;
+static hr_status_t no_parameter(const char *text, const cli_signature_t *signature) {
   hr_strbuf_t params;
   hr_strbuf_init(&params);
   add_params(&params, signature);
@@ -252,18 +240,42 @@ static hr_status_t find_param(const char *text, const cli_signature_t *signature
   return st;
 }
 
+static hr_status_t check_number(const given_t *given, const cli_signature_t *signature) {
+  hr_str_t name = {given->text, (size_t)(given->rest - given->text - 1)};
+  if (given->rank < -1 || (given->rank >= 0 && given->rank >= signature->world))
+    return cli_array_error_rank(signature, "--input", name);
+  if (given->param >= signature->param_count)
+    return hr_error(HR_USAGE, "--input %s: there is no parameter %d, the program has %d",
+                    given->text, given->param, signature->param_count);
+  return NULL;
+}
+
+/* A file of this path is preferred to a name, and a parameter of this name to its number. */
+static hr_status_t find_param(const char *text, const cli_signature_t *signature,
+                              given_t *out_given) {
+  *out_given = (given_t){.text = text, .param = -1, .rank = -1};
+  if (!strchr(text, '=')) return NULL;
+  bool is_digit = *text >= '0' && *text <= '9';
+  if (is_digit && read_number(text, out_given)) return check_number(out_given, signature);
+  if (access(text, F_OK) == 0) return NULL;
+  out_given->param = find_named(text, signature, &out_given->rest);
+  if (out_given->param >= 0) return NULL;
+  if (read_number(text, out_given)) return check_number(out_given, signature);
+  return no_parameter(text, signature);
+}
+
 /* In the order of the options: later ones override earlier ones. */
 static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature,
                               int rank, hlo_value_t **values) {
   size_t from = 0;
-  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_INPUT, &from));) {
-    int found, k;
-    const char *rest;
-    HR_TRY(find_param(given->text, signature, &k, &rest));
-    if (k >= 0)
-      HR_TRY(take_single(given->text, k, rest, signature, rank, values));
-    else
-      HR_TRY(cli_inputs_from_file(given->text, signature, rank, values, &found));
+  for (const hr_option_given_t *option;
+       (option = hr_option_next(options, HR_OPTION_INPUT, &from));) {
+    given_t given;
+    HR_TRY(find_param(option->text, signature, &given));
+    if (given.param >= 0 && (given.rank < 0 || given.rank == rank))
+      HR_TRY(take_single(&given, signature, rank, values));
+    else if (given.param < 0)
+      HR_TRY(cli_inputs_from_file(option->text, signature, rank, values));
   }
   return NULL;
 }

@@ -13,10 +13,10 @@
 hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path,
                             const cli_signature_t *signature, const cli_feed_t *feed, int rank,
                             hlo_value_t **values);
-/* The arrays of one file (io/array_file.h); *out_found: how many of the parameters it has. Errors:
- * USAGE if it has none for a program with parameters. */
+/* The arrays of one file (io/array_file.h). Errors: USAGE if it has none for a program with
+ * parameters. */
 hr_status_t cli_inputs_from_file(const char *path, const cli_signature_t *signature, int rank,
-                                 hlo_value_t **values, int *out_found);
+                                 hlo_value_t **values);
 /* Fills missing values for --wild-inputs=SEED; feed may be NULL. */
 hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
                             int rank, hlo_value_t **values);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/cli_array_names.h"
 #include "ir/print.h"
 
 #define EDGE 3          /* elements shown at each end of a long dimension */
@@ -154,35 +155,6 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k,
   return NULL;
 }
 
-/* out00 is the name of no result. */
-static hr_status_t check_digits(const array_file_t *file, const char *name, int k) {
-  char want[16];
-  snprintf(want, sizeof want, "out%d", k);
-  if (strspn(name + 3, "0123456789") == strlen(want) - 3) return NULL;
-  return hr_error(HR_USAGE, "%s has %s, want %s", file->path, name, want);
-}
-
-/* Error if the file has arrays out0, out1@3, ... without a result in the program. */
-static hr_status_t check_names(const array_file_t *file, int result_count, int rank,
-                               int *out_named) {
-  *out_named = 0;
-  for (size_t i = 0; i < array_file_count(file); i++) {
-    hr_str_t name = array_file_name(file, i);
-    int k, of_rank;
-    char text[64];
-    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(name));
-    int named = sscanf(text, "out%d@%d", &k, &of_rank);
-    if (named < 1) continue;
-    ++*out_named;
-    if (named == 2 && of_rank != rank) continue; /* for another rank, whose program may differ */
-    if (k < 0 || k >= result_count)
-      return hr_error(HR_USAGE, "%s has %s, the program has %d result%s", file->path, text,
-                      result_count, result_count == 1 ? "" : "s");
-    HR_TRY(check_digits(file, text, k));
-  }
-  return NULL;
-}
-
 /* A file without any expectation is an error. */
 hr_status_t cli_results_compare(const cli_expectation_t *expectation,
                                 const cli_signature_t *signature, hlo_value_t *const *results,
@@ -196,7 +168,8 @@ hr_status_t cli_results_compare(const cli_expectation_t *expectation,
   if (expectation->single)
     return compare_one(expectation, expectation->index, signature, results[expectation->index],
                        text, out_bad);
-  HR_TRY(check_names(expectation->file, signature->result_count, expectation->rank, &named));
+  HR_TRY(cli_array_names_check(expectation->file,
+                               &(cli_array_names_t){signature, true, expectation->rank}, &named));
   if (!named && signature->result_count)
     return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with",
                     expectation->file->path);

@@ -225,6 +225,7 @@ static hr_status_t prepare(cli_run_t *run) {
   const hr_options_t *options = run->options;
   HR_TRY(check_uses(run));
   HR_TRY(cli_signature_init(&run->signature, run->program));
+  run->signature.world = hlorun_client_world_size(run->client);
   HR_TRY(cli_bundle_name_params(run->path, &run->signature));
   HR_TRY(make_lists(run));
   HR_TRY(cli_tf_carry(options, run->path, &run->carry));

@@ -264,6 +264,13 @@ static hr_status_t does_not_fit(const char *name, const npy_t *npy, const hlo_sh
                         want->dtype == HR_PRED ? "bool_" : type);
 }
 
+static hr_status_t part_does_not_fit(const char *name, const npy_t *npy, const hlo_shape_t *part,
+                                     const hlo_shape_t *whole) {
+  char own[HLO_SHAPE_TEXT], all[HLO_SHAPE_TEXT];
+  return hr_status_note(does_not_fit(name, npy, part), "%s is this process's part of %s",
+                        hlo_shape_text(part, own), hlo_shape_text(whole, all));
+}
+
 static bool has_sizes(const npy_t *npy, const hlo_shape_t *shape) {
   size_t bytes = (size_t)shape->rank * sizeof(int64_t);
   return npy->rank == shape->rank && !memcmp(npy->dims, shape->dims, bytes);
@@ -305,7 +312,8 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
     return does_not_fit(name, npy, whole);
   if (npy_is(npy, want->dtype) && dims_fit(npy, want))
     return hlo_value_from_npy(npy, want->dtype, out_value);
-  if (npy_is(npy, want->dtype) && signature->program &&
+  bool is_part = whole != want && slot->is_part;
+  if (npy_is(npy, want->dtype) && signature->program && !is_part &&
       hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims,
                            starts)) {
     *signature->took_whole |= !slot->is_result;
@@ -313,6 +321,7 @@ hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg
   }
   if (!slot->is_result) HR_TRY(take_number(npy, want, out_value));
   if (!slot->is_result && *out_value) return NULL;
+  if (is_part) return part_does_not_fit(name, npy, want, whole);
   return note_parts(does_not_fit(name, npy, whole), slot, npy, want);
 }
 

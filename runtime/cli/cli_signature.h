@@ -18,6 +18,7 @@ typedef struct cli_signature {
   const hlo_shape_t **whole_params, **whole_results;
   bool *took_whole; /* by parameter: this process's part was cut from a given global array */
   const hlorun_program_t *program;
+  int world; /* processes of the run, set by the caller; 0: not known */
 } cli_signature_t;
 
 /* One parameter or result of a program. */

@@ -299,27 +299,6 @@ expect_exit "an input of one value" 0 "$hlorun" -n 4 --mesh data=4 --sharding 'i
 expect_text "an input of one value" "0.995054"
 
 # Refused: with the numbers, and a place where there is one.
-expect_exit "an axis that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=model' --random-inputs "$work/plain.mlir"
-expect_text "an axis that is none" 'option --sharding: the mesh has no axis "model", want one of ["data"=4]'
-expect_exit "too many dimensions" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in0=-,-,data' --random-inputs \
-  "$work/plain.mlir"
-expect_text "too many dimensions" '"in0=-,-,data" for a value of rank 2'
-expect_exit "an input that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'in5=data' --random-inputs \
-  "$work/plain.mlir"
-expect_text "an input that is none" 'in5 of a program of 2 inputs'
-expect_exit "a mesh that does not fit" 2 "$hlorun" -n 3 --mesh data=4 --random-inputs "$work/plain.mlir"
-expect_text "a mesh that does not fit" 'has 4 devices, which do not fit 3 processes'
-expect_exit "a mesh with an axis twice" 2 "$hlorun" -n 4 --mesh data=2,data=2 --random-inputs "$work/plain.mlir"
-expect_text "a mesh with an axis twice" 'two axes "data"'
-expect_exit "an axis twice" 2 "$hlorun" -n 4 --mesh data=4 --sharding in0=data,data --random-inputs "$work/plain.mlir"
-expect_exit "no mesh" 2 "$hlorun" -n 4 --sharding in0=data --random-inputs "$work/plain.mlir"
-expect_text "no mesh" 'give one with --mesh'
-expect_exit "check: a mesh that does not fit" 2 "$hlorun" check -n 3 --mesh data=4 "$work/plain.mlir"
-for mesh in data data:4 4 data=0; do
-  expect_exit "--mesh $mesh" 2 "$hlorun" -n 4 --mesh "$mesh" --random-inputs "$work/plain.mlir"
-  expect_text "--mesh $mesh" "option --mesh: \"$mesh\": "
-  expect_text "--mesh $mesh" "write axes and sizes as in data=4,model=2"
-done
 # annotate SHARDING: the program with this sharding of its first argument.
 annotate() {
   printf 'module @m {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n  func.func @main(%%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<%s>}) -> tensor<8x6xf32> {\n    %%0 = stablehlo.tanh %%x : tensor<8x6xf32>\n    return %%0 : tensor<8x6xf32>\n  }\n}\n' "$1" >"$work/bad.mlir"
@@ -472,8 +451,6 @@ expect_text "--expect of a result that is none" 'there is no result 7, the progr
 expect_exit "--mesh of more devices than processes" 2 "$hlorun" -n 4 --mesh data=8 --sharding in0=data --random-inputs \
   "$work/plain.mlir"
 expect_text "--mesh of more devices than processes" "data=8 has 8 devices, which do not fit 4 processes"
-expect_exit "--sharding twice" 2 "$hlorun" --mesh data=2 --sharding 'in0=data;in0=-' --random-inputs "$work/plain.mlir"
-expect_exit "--sharding with a loose end" 2 "$hlorun" --mesh data=2 --sharding 'in0=data+' --random-inputs "$work/plain.mlir"
 expect_exit "replicas of a mesh" 0 "$hlorun" -n 4 --num-replicas 2 --mesh data=2 --sharding 'in0=data' --random-inputs \
   "$work/plain.mlir"
 # Parts that do not divide a dimension: fewer are made, and that is said once, with the numbers.

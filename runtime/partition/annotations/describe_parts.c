@@ -8,6 +8,7 @@
 typedef struct parts {
   hlo_module_t *module;           /* gets the shardings */
   spmd_meshes_t meshes;           /* the one of --mesh */
+  bool *params;                   /* by parameter; true: named */
   const hlo_sharding_t **results; /* by leaf; NULL: not named */
   int result_count, named_count;
 } parts_t;
@@ -24,8 +25,9 @@ static hr_status_t read_list(parts_t *parts, const spmd_option_t *option, const 
 static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
   const hlo_computation_t *entry = parts->module->entry;
   if (option->number >= (int64_t)entry->params.count)
-    return hr_error(HR_USAGE, "option --sharding: in%ld of a program of %zu inputs",
-                    (long)option->number, entry->params.count);
+    return spmd_option_error_absent(option, (int64_t)entry->params.count);
+  if (parts->params[option->number]) return spmd_option_error_twice(option);
+  parts->params[option->number] = true;
   hlo_instr_t *param = entry->params.data[option->number];
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(&parts->module->arena, &extra));
@@ -35,20 +37,22 @@ static hr_status_t describe_param(parts_t *parts, const spmd_option_t *option) {
   return NULL;
 }
 
-/* Results are leaves of the root; if a leaf is named twice, the last sharding counts. */
+/* Results are leaves of the root. */
 static hr_status_t describe_result(parts_t *parts, const spmd_option_t *option) {
   const hlo_shape_t *shape = parts->module->entry->root->shape;
   if (option->number >= parts->result_count)
-    return hr_error(HR_USAGE, "option --sharding: out%ld of a program of %d outputs",
-                    (long)option->number, parts->result_count);
+    return spmd_option_error_absent(option, parts->result_count);
   const hlo_sharding_t **slot = &parts->results[option->number];
-  parts->named_count += !*slot;
+  if (*slot) return spmd_option_error_twice(option);
+  parts->named_count++;
   return read_list(parts, option, hlo_shape_leaf(shape, (int)option->number), slot);
 }
 
 static hr_status_t describe_all(parts_t *parts, const spmd_options_t *options) {
   hr_str_t text = hr_str_from(options->sharding ? options->sharding : "");
   HR_TRY(HR_NEW_ARRAY(&parts->module->arena, parts->result_count + 1, &parts->results));
+  HR_TRY(
+      HR_NEW_ARRAY(&parts->module->arena, parts->module->entry->params.count + 1, &parts->params));
   while (text.size) {
     spmd_option_t option;
     HR_TRY(spmd_next_option(&text, &option));

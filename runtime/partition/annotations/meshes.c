@@ -197,13 +197,19 @@ hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_sour
 
 /* data=4,model=2 */
 static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
+  int64_t devices = 1;
   for (bool more = true; more;) {
     hr_str_t name = spmd_scan_name(scan);
     int64_t size;
-    if (!name.size) HR_TRY(spmd_scan_want(scan, "an axis"));
+    if (!name.size) return spmd_scan_unexpected(scan, "the name of an axis");
+    if (hr_str_is(name, "-"))
+      return hr_error(HR_INVALID, "an axis \"-\", which means none in --sharding");
     HR_TRY(spmd_scan_want(scan, "="));
     HR_TRY(spmd_scan_number(scan, &size));
     if (size < 1) return hr_error(HR_INVALID, "axis %.*s has a size of 0", HR_STR_ARGS(name));
+    devices *= size;
+    if (devices > INT16_MAX)
+      return hr_error(HR_INVALID, "%ld devices or more, want at most %d", (long)devices, INT16_MAX);
     HR_VEC_PUSH(&list->names, name);
     HR_VEC_PUSH(&list->sizes, size);
     more = spmd_scan_take(scan, ",");

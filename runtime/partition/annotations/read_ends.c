@@ -73,10 +73,10 @@ hr_status_t spmd_read_tuple_args(spmd_reader_t *reader) {
 }
 
 /* Inputs are numbered by leaf, across the parameters. */
-static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
+static hr_status_t find_input(const spmd_reader_t *reader, const spmd_option_t *option,
                               const hlo_instr_t **out_instr, int *out_leaf) {
   const hlo_computation_t *entry = reader->module->entry;
-  int64_t left = number;
+  int64_t left = option->number;
   for (size_t k = 0; k < entry->params.count; k++) {
     int count = hlo_shape_leaf_count(entry->params.data[k]->shape);
     *out_instr = entry->params.data[k];
@@ -84,19 +84,16 @@ static hr_status_t find_input(const spmd_reader_t *reader, int64_t number,
     if (left < count) return NULL;
     left -= count;
   }
-  return hr_error(HR_USAGE, "option --sharding: in%ld of a program of %ld inputs", (long)number,
-                  (long)(number - left));
+  return spmd_option_error_absent(option, option->number - left);
 }
 
-/* The marker of flattened result `number`. */
-static hr_status_t find_output(const spmd_reader_t *reader, int64_t number,
+/* The marker of the flattened result. */
+static hr_status_t find_output(const spmd_reader_t *reader, const spmd_option_t *option,
                                const hlo_instr_t **out_instr, int *out_leaf) {
   const hlo_instr_t *root = reader->module->entry->root;
   int count = hlo_shape_leaf_count(root->shape);
-  if (number >= count)
-    return hr_error(HR_USAGE, "option --sharding: out%ld of a program of %d outputs", (long)number,
-                    count);
-  *out_instr = leaf_of(root, (int)number);
+  if (option->number >= count) return spmd_option_error_absent(option, count);
+  *out_instr = leaf_of(root, (int)option->number);
   *out_leaf = 0;
   return NULL;
 }
@@ -106,19 +103,15 @@ static hr_status_t read_assignment(spmd_reader_t *reader, const spmd_option_t *o
   const hlo_instr_t *instr;
   const spmd_sharding_t *sharding;
   int leaf;
-  HR_TRY((option->is_input ? find_input : find_output)(reader, option->number, &instr, &leaf));
+  HR_TRY((option->is_input ? find_input : find_output)(reader, option, &instr, &leaf));
   const spmd_value_t *value =
       &reader->program->computations[instr->parent->id].values[instr->id][leaf];
-  if (value->origin == SPMD_FROM_USER)
-    return hr_error(HR_USAGE, "option --sharding: %s%ld is named twice",
-                    option->is_input ? "in" : "out", (long)option->number);
+  if (value->origin == SPMD_FROM_USER) return spmd_option_error_twice(option);
   int rank = hlo_shape_leaf(instr->shape, leaf)->rank;
   HR_TRY(spmd_read_option_sharding(&reader->meshes, option, rank, &sharding));
   hr_status_t st = spmd_set_value(reader, instr, leaf, sharding, SPMD_FROM_USER);
   if (hr_status_code(st) != HR_INVALID) return st;
-  hr_status_t usage =
-      hr_error(HR_USAGE, "option --sharding: \"%s%ld=%.*s\": %s", option->is_input ? "in" : "out",
-               (long)option->number, HR_STR_ARGS(option->list), hr_status_message(st));
+  hr_status_t usage = spmd_option_error(option, "%s", hr_status_message(st));
   hr_status_release(st);
   return usage;
 }

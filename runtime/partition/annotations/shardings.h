@@ -39,6 +39,13 @@ typedef struct spmd_option {
   int64_t number; /* of the parameter's or result's leaf */
   hr_str_t list;  /* "data,model" */
 } spmd_option_t;
+/* Error USAGE: the assignment, then what is wrong with it. */
+hr_status_t spmd_option_error(const spmd_option_t *option, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Error USAGE: the program has only `count` inputs (outputs). */
+hr_status_t spmd_option_error_absent(const spmd_option_t *option, int64_t count);
+/* Error USAGE: an earlier assignment has the same number. */
+hr_status_t spmd_option_error_twice(const spmd_option_t *option);
 /* Removes the first assignment from the text. Errors: USAGE. */
 hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option);
 /* An error with the code: `text`, then ' no axis "name", want one of ["a"=2, "b"=2]'. */

@@ -18,8 +18,7 @@ bool spmd_scan_take(spmd_scan_t *scan, const char *word) {
   return true;
 }
 
-/* "the sharding has \"a}, {}]>\", want \"\"\"" */
-static hr_status_t unexpected(const spmd_scan_t *scan, const char *wanted) {
+hr_status_t spmd_scan_unexpected(const spmd_scan_t *scan, const char *wanted) {
   size_t left = (size_t)(scan->end - scan->at);
   if (!left) return hr_error(HR_INVALID, "the %s ends early, want %s", scan->what, wanted);
   int size = left > 20 ? 20 : (int)left;
@@ -30,7 +29,7 @@ hr_status_t spmd_scan_want(spmd_scan_t *scan, const char *word) {
   char wanted[40];
   if (spmd_scan_take(scan, word)) return NULL;
   snprintf(wanted, sizeof wanted, "\"%s\"", word);
-  return unexpected(scan, wanted);
+  return spmd_scan_unexpected(scan, wanted);
 }
 
 /* Names of meshes and axes, as MLIR writes them without quotes. */
@@ -64,7 +63,7 @@ hr_status_t spmd_scan_number(spmd_scan_t *scan, int64_t *out_number) {
     number = number * 10 + (*scan->at++ - '0');
   if (scan->at == start || number > INT32_MAX) {
     scan->at = start;
-    return unexpected(scan, "a number below 2^31");
+    return spmd_scan_unexpected(scan, "a number below 2^31");
   }
   *out_number = number;
   return NULL;

@@ -18,6 +18,8 @@ static inline spmd_scan_t spmd_scan(hr_str_t text, const char *what) {
 bool spmd_scan_take(spmd_scan_t *scan, const char *word);
 /* Skips a word that must follow. Errors: INVALID with what was found. */
 hr_status_t spmd_scan_want(spmd_scan_t *scan, const char *word);
+/* Error INVALID: what the text continues with, and what was wanted instead. */
+hr_status_t spmd_scan_unexpected(const spmd_scan_t *scan, const char *wanted);
 /* A name of letters, digits, '_', '-', '.', '$'; empty if none follows. */
 hr_str_t spmd_scan_name(spmd_scan_t *scan);
 /* The contents of "...". Errors: INVALID. */

@@ -103,7 +103,7 @@ static hr_status_t take_factor(spmd_scan_t *scan, int *out_factor) {
 
 static hr_status_t want_factor(spmd_scan_t *scan, int *out_factor) {
   HR_TRY(take_factor(scan, out_factor));
-  return *out_factor >= 0 ? NULL : spmd_scan_want(scan, "a factor");
+  return *out_factor >= 0 ? NULL : spmd_scan_unexpected(scan, "a factor");
 }
 
 /* True if a dimension of the tensor has the factor. */
