@@ -51,12 +51,6 @@ static void copy_leaf_bounds(bounds_t *bounds, const hlo_instr_t *to, const hlo_
     lower_leaf(bounds, to, k, bounds_of(bounds, from)[k]);
 }
 
-static int first_leaf(const hlo_shape_t *tuple, int64_t element) {
-  int leaf = 0;
-  for (int64_t e = 0; e < element; e++) leaf += hlo_shape_leaf_count(tuple->elements[e]);
-  return leaf;
-}
-
 static void visit_tuple(bounds_t *bounds, const hlo_instr_t *instr) {
   int leaf = 0;
   for (int k = 0; k < instr->operand_count; k++)
@@ -65,7 +59,7 @@ static void visit_tuple(bounds_t *bounds, const hlo_instr_t *instr) {
 }
 
 static void visit_get_tuple_element(bounds_t *bounds, const hlo_instr_t *instr) {
-  int leaf = first_leaf(instr->operands[0]->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
+  int leaf = hlo_shape_leaf_start(instr->operands[0]->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
   for (int i = 0; i < hlo_shape_leaf_count(instr->shape); i++)
     lower_leaf(bounds, instr->operands[0], leaf + i, bounds_of(bounds, instr)[i]);
 }

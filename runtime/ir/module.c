@@ -58,6 +58,13 @@ hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
   return NULL;
 }
 
+int hlo_computation_param_leaf_count(const hlo_computation_t *computation) {
+  int count = 0;
+  for (size_t p = 0; p < computation->params.count; p++)
+    count += hlo_shape_leaf_count(computation->params.data[p]->shape);
+  return count;
+}
+
 /* Enters a parameter under its number; gaps stay NULL until the verifier looks. */
 static hr_status_t enter_parameter(hlo_computation_t *computation, hlo_instr_t *instr) {
   int64_t number = hlo_parameter_number(instr);

@@ -144,6 +144,8 @@ hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value);
 /* A new computation at the end of the module's list. */
 hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name,
                                 hlo_computation_t **out_computation);
+/* Leaves of all parameters. */
+int hlo_computation_param_leaf_count(const hlo_computation_t *computation);
 
 /* Description of a new instruction; the lists are copied into the module's arena. */
 typedef struct hlo_instr_def {

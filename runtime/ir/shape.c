@@ -241,6 +241,12 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape) {
   return count;
 }
 
+int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element) {
+  int start = 0;
+  for (int64_t i = 0; i < element; i++) start += hlo_shape_leaf_count(tuple->elements[i]);
+  return start;
+}
+
 /* Descends into the tuple element whose range of leaves holds the index. */
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   while (hlo_shape_is_tuple(shape)) {

@@ -107,6 +107,8 @@ hr_status_t hlo_dims_count(int rank, const int64_t *dims, hr_dtype_t dtype, int6
  * and results. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
+/* Number of the first leaf of a tuple's element. */
+int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element);
 /* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
 const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path);
 

@@ -21,8 +21,7 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
   const hlo_computation_t *entry = builder->flat->plan->module->entry;
   flat_plan_t *flat = builder->flat;
   int leaf = 0;
-  for (size_t p = 0; p < entry->params.count; p++)
-    flat->param_count += hlo_shape_leaf_count(entry->params.data[p]->shape);
+  flat->param_count = hlo_computation_param_leaf_count(entry);
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->params));
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_shapes));
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_is_taken));

@@ -5,12 +5,6 @@
  * the tuples and control flow that forward it. Cost: linear in instructions and leaves. */
 #include "plan/flat_build.h"
 
-int flat_leaf_start(const hlo_shape_t *shape, int index) {
-  int start = 0;
-  for (int i = 0; i < index; i++) start += hlo_shape_leaf_count(shape->elements[i]);
-  return start;
-}
-
 /* Opaque values and buffers have no known size in bytes, so they stay boxed. */
 static bool has_boxed_leaf(const hlo_shape_t *shape) {
   for (int i = 0; i < shape->element_count; i++)
@@ -57,7 +51,7 @@ static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t 
   const hlo_instr_t *at = *instr;
   int k = 0, from = *leaf;
   if (at->op == HLO_GET_TUPLE_ELEMENT) {
-    from += flat_leaf_start(at->operands[0]->shape, (int)hlo_attr_int(at, HLO_ATTR_INDEX));
+    from += hlo_shape_leaf_start(at->operands[0]->shape, hlo_attr_int(at, HLO_ATTR_INDEX));
   } else if (at->op == HLO_WHILE) {
     const flat_analysis_t *body = &analysis[at->called[1]->id];
     if (!body->passed_leaves || body->passed_leaves[from] != from) return false;

@@ -87,7 +87,7 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame,
   } else if (instr->op == HLO_GET_TUPLE_ELEMENT) {
     const hlo_instr_t *tuple = instr->operands[0];
     *out_leaves = frame->leaves[tuple->id] +
-                  flat_leaf_start(tuple->shape, (int)hlo_attr_int(instr, HLO_ATTR_INDEX));
+                  hlo_shape_leaf_start(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
   } else if (flat_is_alias(instr, &offset_bytes) && is_safe_view(builder, frame, instr)) {
     return view_leaf(builder, frame->leaves[instr->operands[0]->id][0], offset_bytes, out_leaves);
   }

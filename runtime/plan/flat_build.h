@@ -32,9 +32,6 @@ bool flat_fills_out_buffers(const hlo_instr_t *instr);
 hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr,
                                   const uint64_t **out_reuse);
 
-/* Number of the first leaf of element `index` of a tuple shape. */
-int flat_leaf_start(const hlo_shape_t *shape, int index);
-
 /* A carried leaf: a copy at the end of a loop's body, or of a branch, assigns its buffer. */
 typedef struct flat_carry {
   int buffer, copy_step;

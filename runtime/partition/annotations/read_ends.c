@@ -38,10 +38,9 @@ static const spmd_mesh_t *placement_of(const spmd_reader_t *reader, const hlo_in
 hr_status_t spmd_note_entry_placements(spmd_reader_t *reader) {
   spmd_program_t *program = reader->program;
   const hlo_computation_t *entry = reader->module->entry;
-  int count = 0, results = hlo_shape_leaf_count(entry->root->shape);
+  int count = hlo_computation_param_leaf_count(entry);
+  int results = hlo_shape_leaf_count(entry->root->shape);
   const spmd_mesh_t **of_params, **of_results;
-  for (size_t k = 0; k < entry->params.count; k++)
-    count += hlo_shape_leaf_count(entry->params.data[k]->shape);
   HR_TRY(HR_NEW_ARRAY(program->arena, count + 1, &of_params));
   HR_TRY(HR_NEW_ARRAY(program->arena, results + 1, &of_results));
   count = 0;

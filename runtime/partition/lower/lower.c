@@ -34,7 +34,7 @@ static void pass_on(spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_shape_t *tuple = instr->operands[0]->shape;
   int64_t index = hlo_attr_int(instr, HLO_ATTR_INDEX);
   spmd_local_t **from = lower->values[instr->operands[0]->id];
-  for (int64_t i = 0; i < index; i++) from += hlo_shape_leaf_count(tuple->elements[i]);
+  from += hlo_shape_leaf_start(tuple, index);
   for (int i = 0; i < hlo_shape_leaf_count(instr->shape); i++) {
     to[i] = from[i];
     if (to[i] && to[i]->uses < lower->uses[instr->id]) to[i]->uses = lower->uses[instr->id];

@@ -50,9 +50,7 @@ static hr_status_t entry_shardings(const spmd_program_t *program,
                                    const spmd_sharding_t ***out_params,
                                    const spmd_sharding_t ***out_results) {
   const hlo_computation_t *entry = program->module->entry;
-  int count = 0;
-  for (size_t k = 0; k < entry->params.count; k++)
-    count += hlo_shape_leaf_count(entry->params.data[k]->shape);
+  int count = hlo_computation_param_leaf_count(entry);
   HR_TRY(HR_NEW_ARRAY(program->arena, count + 1, out_params));
   HR_TRY(HR_NEW_ARRAY(program->arena, hlo_shape_leaf_count(entry->root->shape) + 1, out_results));
   count = 0;

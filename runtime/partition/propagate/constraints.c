@@ -52,7 +52,7 @@ prop_use_t prop_use_of(const prop_graph_t *graph, const hlo_instr_t *value, int 
     if (value->op == HLO_PARAMETER) next = argument_of(graph, value);
     if (value->op != HLO_GET_TUPLE_ELEMENT) continue;
     next = value->operands[0];
-    leaf += prop_first_leaf(next->shape, hlo_attr_int(value, HLO_ATTR_INDEX));
+    leaf += hlo_shape_leaf_start(next->shape, hlo_attr_int(value, HLO_ATTR_INDEX));
   }
   return (prop_use_t){value, leaf, block, user ? user->id : UINT32_MAX};
 }

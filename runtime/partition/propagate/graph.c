@@ -97,12 +97,6 @@ static hr_status_t add_edge(prop_graph_t *graph, const hlo_instr_t *instr, int s
 static hr_status_t build_body(prop_graph_t *graph, const hlo_instr_t *caller, int number,
                               const int *const *args);
 
-int prop_first_leaf(const hlo_shape_t *tuple, int64_t index) {
-  int leaf = 0;
-  for (int64_t i = 0; i < index; i++) leaf += hlo_shape_leaf_count(tuple->elements[i]);
-  return leaf;
-}
-
 /* The leaves of a tuple are those of its operands, in order. */
 static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
   int *nodes = prop_nodes_of(graph, instr), next = 0;
@@ -116,7 +110,7 @@ static void alias_tuple(prop_graph_t *graph, const hlo_instr_t *instr) {
 /* The leaves of an element are those of the tuple from the element's first leaf on. */
 static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
   const hlo_instr_t *tuple = instr->operands[0];
-  int first = prop_first_leaf(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
+  int first = hlo_shape_leaf_start(tuple->shape, hlo_attr_int(instr, HLO_ATTR_INDEX));
   memcpy(prop_nodes_of(graph, instr), prop_nodes_of(graph, tuple) + first,
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
 }

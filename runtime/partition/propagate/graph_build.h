@@ -7,8 +7,6 @@
 /* Values and nodes of an instruction, by leaf. */
 spmd_value_t *prop_values_of(const prop_graph_t *graph, const hlo_instr_t *instr);
 int *prop_nodes_of(const prop_graph_t *graph, const hlo_instr_t *instr);
-/* Leaf at which element `index` of a tuple begins. */
-int prop_first_leaf(const hlo_shape_t *tuple, int64_t index);
 /* Errors of all: NO_MEMORY. */
 hr_status_t prop_add_op(prop_graph_t *graph, prop_op_t op);
 /* New nodes for all leaves of the instruction. */

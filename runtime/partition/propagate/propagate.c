@@ -314,9 +314,8 @@ static hr_status_t store_entry(prop_graph_t *graph) {
   spmd_program_t *program = graph->program;
   const hlo_computation_t *entry = program->module->entry;
   const spmd_sharding_t **params, **results;
-  int count = 0, leaves = hlo_shape_leaf_count(entry->root->shape);
-  for (size_t k = 0; k < entry->params.count; k++)
-    count += hlo_shape_leaf_count(entry->params.data[k]->shape);
+  int leaves = hlo_shape_leaf_count(entry->root->shape);
+  int count = hlo_computation_param_leaf_count(entry);
   HR_TRY(HR_NEW_ARRAY(graph->arena, count + 1, &params));
   HR_TRY(HR_NEW_ARRAY(graph->arena, leaves + 1, &results));
   spmd_value_t **values = program->computations[entry->id].values;

@@ -44,13 +44,6 @@ static int64_t leaf_bytes(const hlo_shape_t *shape) {
   return st ? 0 : count * (int64_t)hr_dtype_bytes(shape->dtype);
 }
 
-/* Number of the first leaf of operand k of a tuple, or of element k. */
-static int leaf_start(const hlo_shape_t *tuple, int64_t k) {
-  int start = 0;
-  for (int64_t i = 0; i < k; i++) start += hlo_shape_leaf_count(tuple->elements[i]);
-  return start;
-}
-
 static hr_status_t follow(finder_t *finder, const hlo_instr_t *instr, int leaf);
 
 /* Follows leaf `leaf` of `instr` into one of its users. */
@@ -58,13 +51,14 @@ static hr_status_t follow_user(finder_t *finder, const hlo_instr_t *instr, int l
                                const hlo_instr_t *user) {
   if (user->op == HLO_GET_TUPLE_ELEMENT) {
     int64_t index = hlo_attr_int(user, HLO_ATTR_INDEX);
-    int start = leaf_start(instr->shape, index), count = hlo_shape_leaf_count(user->shape);
+    int start = hlo_shape_leaf_start(instr->shape, index),
+        count = hlo_shape_leaf_count(user->shape);
     return leaf >= start && leaf < start + count ? follow(finder, user, leaf - start) : NULL;
   }
   if (user->op == HLO_TUPLE) {
     for (int k = 0; k < user->operand_count; k++)
       if (user->operands[k] == instr)
-        HR_TRY(follow(finder, user, leaf_start(user->shape, k) + leaf));
+        HR_TRY(follow(finder, user, hlo_shape_leaf_start(user->shape, k) + leaf));
     return NULL;
   }
   if (order_is_view(user)) return user->operands[0] == instr ? follow(finder, user, leaf) : NULL;

@@ -155,9 +155,7 @@ void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count) {
 /* Adds a block argument for each leaf of the parameters. */
 static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block,
                                      const hlo_computation_t *computation) {
-  int count = 0, at = 0;
-  for (size_t p = 0; p < computation->params.count; p++)
-    count += hlo_shape_leaf_count(computation->params.data[p]->shape);
+  int count = hlo_computation_param_leaf_count(computation), at = 0;
   block->args = export_alloc(exporter, (size_t)count, sizeof *block->args);
   mlir_value_t **items = export_alloc(exporter, (size_t)count, sizeof *items);
   for (size_t p = 0; p < computation->params.count; p++) {
@@ -231,7 +229,7 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   for (int64_t i = 0; i < index.count; i++) {
     if (!hlo_shape_is_tuple(shape) || index.data[i] < 0 || index.data[i] >= shape->element_count)
       return -1;
-    for (int64_t e = 0; e < index.data[i]; e++) leaf += hlo_shape_leaf_count(shape->elements[e]);
+    leaf += hlo_shape_leaf_start(shape, index.data[i]);
     shape = shape->elements[index.data[i]];
   }
   return leaf;

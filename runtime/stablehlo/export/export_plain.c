@@ -24,16 +24,15 @@ void export_get_tuple_element(export_frame_t *frame, const hlo_instr_t *instr,
   const hlo_shape_t *tuple = instr->operands[0]->shape;
   export_values_t leaves = export_leaves(frame, instr, 0);
   int64_t index = hlo_attr_int(instr, HLO_ATTR_INDEX);
-  int at = 0;
   if (export_failed(frame)) return;
   if (leaves.count != hlo_shape_leaf_count(tuple)) {
     export_error(frame, instr, "it takes %s apart, which only its done may",
                  hlo_op_name(instr->operands[0]->op));
     return;
   }
-  for (int64_t i = 0; i < index; i++) at += hlo_shape_leaf_count(tuple->elements[i]);
   export_set(frame, instr,
-             (export_values_t){hlo_shape_leaf_count(instr->shape), leaves.items + at});
+             (export_values_t){hlo_shape_leaf_count(instr->shape),
+                               leaves.items + hlo_shape_leaf_start(tuple, index)});
 }
 
 /* The instruction is replaced by its first operand. */
