@@ -308,8 +308,8 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
   for (int f = 0; f < chooser->rule->factor_count; f++)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
       cost += fetch_cost(chooser, trial, r, f);
-  return cost + share * spmd_reshard_cost(hlo_shape_leaf(chooser->instr->shape, r), sharding,
-                                          wanted_result(chooser, r));
+  return cost + share * spmd_move_us(chooser->lower, hlo_shape_leaf(chooser->instr->shape, r),
+                                     sharding, wanted_result(chooser, r));
 }
 
 /* Cost of reducing partial results at once: all of them are gathered together. */

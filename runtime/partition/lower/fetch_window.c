@@ -169,6 +169,7 @@ static hr_status_t plan_moves(spmd_lower_t *lower, const spmd_window_t *w, int64
                           .width = w->width,
                           .starts = w->starts,
                           .ends = w->ends,
+                          .copies = w->copies,
                           .round_elements = row_bytes > 0 ? round_bytes / row_bytes : 0,
                           .wrap = w->wrap};
   return spmd_range_moves(lower->arena, &ranges, out_moves);
@@ -199,10 +200,12 @@ static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes)
   return spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, parts);
 }
 
-/* True if a gather costs less than the rounds; never for windows that wrap around. */
+/* True if a gather costs less than the rounds; never for windows that wrap around, and for chunks
+ * with copies, which a resharding gathers better. */
 static bool gathers(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
                     double row_bytes) {
-  return !w->wrap && gather_us(w, chunk, row_bytes) < moves_us(moves, chunk, row_bytes);
+  return !w->wrap && w->copies <= 1 &&
+         gather_us(w, chunk, row_bytes) < moves_us(moves, chunk, row_bytes);
 }
 
 double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,

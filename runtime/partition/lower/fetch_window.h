@@ -20,6 +20,7 @@ typedef struct spmd_window {
   int64_t dilation;    /* distance of elements; 1: dense */
   hlo_instr_t *fill;   /* scalar for places without an element; NULL: undefined contents */
   bool wrap;           /* the elements repeat with period `size` */
+  int64_t copies;      /* partitions, consecutive along the axes, that have one chunk; 0 means 1 */
 } spmd_window_t;
 
 /* The elements of an operand's dimension that a result's elements read: element i reads `footprint`

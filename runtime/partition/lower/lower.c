@@ -282,6 +282,20 @@ static hr_status_t check_sizes(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return NULL;
 }
 
+/* An array without elements that no effect comes with. */
+static bool is_empty(const hlo_instr_t *instr) {
+  return hlo_shape_is_array(instr->shape) && !hlo_shape_elements(instr->shape) &&
+         pass_is_pure(instr) && !spmd_is_marker(instr);
+}
+
+/* An array without elements needs no operands. */
+static void lower_empty(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  hlo_builder_t *b = &lower->emit.b;
+  hlo_instr_t *x = hlo_build_broadcast(b, hlo_build_number(b, 0, instr->shape->dtype), instr->shape,
+                                       (hr_ints_t){NULL, 0});
+  spmd_define(lower, instr, 0, x, spmd_replicated(lower, instr->shape->rank));
+}
+
 static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   HR_TRY(check_sizes(lower, instr));
   switch (instr->op) {
@@ -327,6 +341,10 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   }
   if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
   if (is_dynamic(instr)) return lower_operation(lower, instr);
+  if (is_empty(instr)) {
+    lower_empty(lower, instr);
+    return NULL;
+  }
   if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (value) value->recipe = instr;

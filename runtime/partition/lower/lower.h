@@ -72,6 +72,9 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Cost of spmd_use in microseconds. */
 double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value, const spmd_sharding_t *wanted);
+/* Cost of moving an array from one sharding to another, in microseconds. */
+double spmd_move_us(spmd_lower_t *lower, const hlo_shape_t *shape, const spmd_sharding_t *from,
+                    const spmd_sharding_t *to);
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value);
 const spmd_sharding_t *spmd_replicated(spmd_lower_t *lower, int rank);
 const hlo_shape_t *spmd_shape_in(spmd_lower_t *lower, const hlo_shape_t *shape,

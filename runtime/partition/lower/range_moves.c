@@ -75,6 +75,14 @@ static hr_status_t colour(hr_arena_t *arena, int64_t parts, transfers_t *all) {
   return NULL;
 }
 
+/* The part that sends chunk s to part j: j itself if it has the chunk, else one of the copies in
+ * turn. */
+static int64_t source_of(const spmd_ranges_t *ranges, int64_t s, int64_t j) {
+  int64_t copies = ranges->copies > 1 ? ranges->copies : 1;
+  int64_t chunks = ranges->parts / copies, own = s - floor_div(s, chunks) * chunks;
+  return j / copies == own ? j : own * copies + j % copies;
+}
+
 /* Chunk 3, window [2, 7) of part 1: chunks 0, 1, 2 give 1, 3 and 1 elements, to places 0, 1 and 4.
  */
 static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges,
@@ -94,12 +102,13 @@ static hr_status_t find_transfers(hr_arena_t *arena, const spmd_ranges_t *ranges
       int64_t high = smallest(end, (s + 1) * ranges->chunk);
       if (!ranges->wrap) high = smallest(high, ranges->size);
       out->items[out->count++] =
-          (transfer_t){.source = s - floor_div(s, ranges->parts) * ranges->parts,
+          (transfer_t){.source = source_of(ranges, s, j),
                        .target = j,
                        .from = low - s * ranges->chunk,
                        .length = high - low,
                        .place = low - begin,
-                       .keys = {s - j, s - floor_div(begin, ranges->chunk)}};
+                       .keys = {ranges->copies > 1 ? source_of(ranges, s, j) - j : s - j,
+                                s - floor_div(begin, ranges->chunk)}};
     }
   }
   return colour(arena, ranges->parts, out);

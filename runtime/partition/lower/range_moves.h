@@ -15,11 +15,13 @@
 
 typedef struct spmd_ranges {
   int64_t size;  /* elements; no part holds those outside 0 .. size - 1 */
-  int64_t chunk; /* elements of a part: part j holds [j * chunk, (j + 1) * chunk) */
+  int64_t chunk; /* elements of a part: part j holds [j * chunk, (j + 1) * chunk), if there are no
+                    copies */
   int64_t parts;
   int64_t width;         /* elements of every window */
   const int64_t *starts; /* by part: first element of the window; may be negative */
   const int64_t *ends;   /* by part: end of the needed elements; NULL: all are needed */
+  int64_t copies;        /* parts that hold one chunk: part j holds chunk j / copies; 0 means 1 */
   double round_elements; /* cost of a round in elements sent */
   bool wrap; /* elements repeat with period `size` == chunk * parts; a window and a chunk together
                 have at most `size` elements */

@@ -7,6 +7,7 @@
 
 #include "ops/rules/verify.h"
 #include "partition/lower/lower.h"
+#include "partition/lower/recut.h"
 #include "passes/lib/pass_rewrite.h"
 
 /* NULL after a failure. */
@@ -216,15 +217,21 @@ static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
   return made;
 }
 
+double spmd_move_us(spmd_lower_t *lower, const hlo_shape_t *shape, const spmd_sharding_t *from,
+                    const spmd_sharding_t *to) {
+  double plan = spmd_reshard_cost(shape, from, to);
+  return plan > 0 ? fmin(plan, spmd_recut_us(lower, shape, from, to)) : plan;
+}
+
 /* The form with the cheapest resharding, the first of equals. Tentative forms are not free, as they
  * may never be computed. */
-static const spmd_form_t *cheapest_form(const spmd_local_t *value, const spmd_sharding_t *wanted,
-                                        double *out_cost) {
+static const spmd_form_t *cheapest_form(spmd_lower_t *lower, const spmd_local_t *value,
+                                        const spmd_sharding_t *wanted, double *out_cost) {
   const spmd_form_t *best = NULL;
   *out_cost = 0;
   for (const spmd_form_t *form = value->forms; form; form = form->next) {
     if (form->is_tentative) continue;
-    double cost = spmd_reshard_cost(value->shape, form->sharding, wanted);
+    double cost = spmd_move_us(lower, value->shape, form->sharding, wanted);
     if (best && *out_cost <= cost) continue;
     best = form;
     *out_cost = cost;
@@ -260,6 +267,8 @@ static hlo_instr_t *move_form(spmd_lower_t *lower, const spmd_local_t *value,
     const hlo_shape_t *shape = spmd_shape_in(lower, value->shape, wanted);
     return shape ? make_again(lower, value->broadcast, wanted, shape) : NULL;
   }
+  if (cost > 0 && cost < spmd_reshard_cost(value->shape, form->sharding, wanted))
+    return spmd_emit_recut(lower, form->instr, value->shape, form->sharding, wanted);
   return spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding, wanted,
                            value->reducer);
 }
@@ -280,7 +289,7 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
       add_form(lower, value, make_recipe(lower, value->recipe, plain), plain);
   }
   reduce_once(lower, value, wanted);
-  const spmd_form_t *form = cheapest_form(value, wanted, &cost);
+  const spmd_form_t *form = cheapest_form(lower, value, wanted, &cost);
   if (!form) return NULL;
   if (spmd_sharding_same_layout(form->sharding, wanted)) return form->instr;
   hlo_instr_t *x = move_form(lower, value, form, cost, wanted);
@@ -292,7 +301,8 @@ hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_shard
 double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value,
                      const spmd_sharding_t *wanted) {
   double cost = 0;
-  if (!value->recipe && hlo_shape_is_array(value->shape)) cheapest_form(value, wanted, &cost);
+  if (!value->recipe && hlo_shape_is_array(value->shape))
+    cheapest_form(lower, value, wanted, &cost);
   return cost > 0 ? fmin(cost, broadcast_cost(lower, value, wanted)) : cost;
 }
 

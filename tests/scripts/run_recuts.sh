@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Arrays whose parts do not divide one another: rows over a part of an axis, then over all of it, and back, for many numbers of
+# rows; and arrays without elements, which need no collective.
+set -u
+. "$(dirname "$0")/common.sh"
+
+# recuts PARTS COLUMNS FROM TO: values of 1 to 20 rows on a mesh of PARTS, which go from one sharding of rows to another and back.
+recuts() {
+  local n args="" results="" types="" body="" returned=""
+  for n in {1..20}; do
+    local type="tensor<${n}x$2xf32>"
+    args+="${args:+, }%x$n: $type {sdy.sharding = #sdy.sharding<@mesh, [{$3}, {}]>}"
+    results+="${results:+, }$type {sdy.sharding = #sdy.sharding<@mesh, [{$3}, {}]>}"
+    body+="    %a$n = sdy.sharding_constraint %x$n <@mesh, [{$4}, {}]> : $type
+    %b$n = stablehlo.negate %a$n : $type
+    %c$n = sdy.sharding_constraint %b$n <@mesh, [{$4}, {}]> : $type
+"
+    returned+="${returned:+, }%c$n"
+    types+="${types:+, }$type"
+  done
+  cat <<PROGRAM
+module @recuts {
+  sdy.mesh @mesh = <["d"=$1, "m"=2]>
+  func.func @main($args) -> ($results) {
+$body    return $returned : $types
+  }
+}
+PROGRAM
+}
+
+while read -r parts columns from to; do
+  name="$columns columns from $from to $to of $parts"
+  recuts "$parts" "$columns" "$from" "$to" >"$work/recuts.mlir"
+  expect_exit "$name on one process" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/recuts.mlir"
+  for engine in reference compiled; do
+    expect_exit "$name, $engine" 0 "$hlorun" -n $((2 * parts)) --engine $engine --random-inputs --quiet --ulp 0 \
+      --expect "$work/one.npz" "$work/recuts.mlir"
+  done
+done <<'CUTS'
+4 3 "d":(1)2 "d"
+4 4096 "d":(1)2 "d"
+4 4096 "d" "d":(1)2
+6 3 "d":(1)2 "d"
+6 3 "d":(1)3 "d"
+6 8192 "d" "d":(1)3
+3 3 "d" "d","m"
+3 5000 "d","m" "d"
+4 3 "m" "m","d":(1)2
+4 3 "m","d" "d"
+CUTS
+
+# 12 rows of 4 pairs of partitions become those of 8: each gets what it lacks from one other, and nothing is gathered.
+cat >"$work/twelve.mlir" <<'PROGRAM'
+module @twelve {
+  sdy.mesh @mesh = <["d"=8]>
+  func.func @main(%x: tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d":(1)4}, {}]>})
+      -> (tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) {
+    %a = sdy.sharding_constraint %x <@mesh, [{"d"}, {}]> : tensor<12x7xf32>
+    %b = stablehlo.negate %a : tensor<12x7xf32>
+    return %b : tensor<12x7xf32>
+  }
+}
+PROGRAM
+"$hlorun" --stop-after passes "$work/twelve.mlir" >"$work/out" 2>&1
+grep -q collective-permute "$work/out" && ! grep -q all-gather "$work/out" && pass || fail "12 rows over 8 are not gathered" "$work/out"
+
+# Products, sums and pieces without elements.
+cat >"$work/empty.mlir" <<'PROGRAM'
+module @empty {
+  sdy.mesh @mesh = <["d"=4]>
+  func.func @main(%x: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}, %w: tensor<4x0xf32>)
+      -> (tensor<16x0xf32>, tensor<0x4xf32>, tensor<0x4xcomplex<f32>>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x4xf32>, tensor<4x0xf32>) -> tensor<16x0xf32>
+    %1 = stablehlo.slice %x [5:5, 0:4] : (tensor<16x4xf32>) -> tensor<0x4xf32>
+    %2 = stablehlo.complex %1, %1 : tensor<0x4xcomplex<f32>>
+    return %0, %1, %2 : tensor<16x0xf32>, tensor<0x4xf32>, tensor<0x4xcomplex<f32>>
+  }
+}
+PROGRAM
+expect_exit "arrays without elements are explained" 0 "$hlorun" --explain-sharding "$work/empty.mlir"
+expect_text "arrays without elements are explained" "0 collectives"
+for engine in reference compiled; do
+  expect_exit "arrays without elements, $engine" 0 "$hlorun" --engine $engine --random-inputs "$work/empty.mlir"
+  expect_text "arrays without elements, $engine" "out0 = f32[16,0]"
+done
+finish
