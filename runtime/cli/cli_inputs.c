@@ -168,16 +168,8 @@ static hr_status_t keep_part(const cli_signature_t *signature, int k, int rank,
   return st;
 }
 
-/* What an --input of one parameter names. */
-typedef struct given {
-  const char *text; /* all of the option */
-  const char *rest; /* its value, behind the '=' */
-  int param;        /* -1: the text is a file's path */
-  int rank;         /* of the process that it is for; -1: all */
-} given_t;
-
 /* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL. */
-static hr_status_t take_single(const given_t *given, const cli_signature_t *signature, int rank,
+static hr_status_t take_single(const cli_given_t *given, const cli_signature_t *signature, int rank,
                                hlo_value_t **values) {
   int k = given->param;
   bool is_part = given->rank >= 0;
@@ -204,16 +196,14 @@ static hr_status_t take_single(const given_t *given, const cli_signature_t *sign
   return NULL;
 }
 
-/* "3=...", "in3=..." or, for one process, "3@RANK=...". False: another form. A RANK that is no
- * number is read as -2. */
-static bool read_number(const char *text, given_t *out_given) {
+bool cli_given_number(const char *text, cli_given_t *out_given) {
   const char *digits = strncmp(text, "in", 2) ? text : text + 2;
   size_t size = strspn(digits, "0123456789");
   const char *end = strchr(digits, '=');
   if (!size || size >= 10 || !end || (digits + size != end && digits[size] != '@')) return false;
   int rank = digits + size == end ? -1 : cli_array_rank(digits + size + 1, end);
   bool is_wrong = digits + size != end && rank < 0;
-  *out_given = (given_t){text, end + 1, (int)strtol(digits, NULL, 10), is_wrong ? -2 : rank};
+  *out_given = (cli_given_t){text, end + 1, (int)strtol(digits, NULL, 10), is_wrong ? -2 : rank};
   return true;
 }
 
@@ -240,7 +230,7 @@ static hr_status_t no_parameter(const char *text, const cli_signature_t *signatu
   return st;
 }
 
-static hr_status_t check_number(const given_t *given, const cli_signature_t *signature) {
+static hr_status_t check_number(const cli_given_t *given, const cli_signature_t *signature) {
   hr_str_t name = {given->text, (size_t)(given->rest - given->text - 1)};
   if (given->rank < -1 || (given->rank >= 0 && given->rank >= signature->world))
     return cli_array_error_rank(signature, "--input", name);
@@ -252,15 +242,15 @@ static hr_status_t check_number(const given_t *given, const cli_signature_t *sig
 
 /* A file of this path is preferred to a name, and a parameter of this name to its number. */
 static hr_status_t find_param(const char *text, const cli_signature_t *signature,
-                              given_t *out_given) {
-  *out_given = (given_t){.text = text, .param = -1, .rank = -1};
+                              cli_given_t *out_given) {
+  *out_given = (cli_given_t){.text = text, .param = -1, .rank = -1};
   if (!strchr(text, '=')) return NULL;
   bool is_digit = *text >= '0' && *text <= '9';
-  if (is_digit && read_number(text, out_given)) return check_number(out_given, signature);
+  if (is_digit && cli_given_number(text, out_given)) return check_number(out_given, signature);
   if (access(text, F_OK) == 0) return NULL;
   out_given->param = find_named(text, signature, &out_given->rest);
   if (out_given->param >= 0) return NULL;
-  if (read_number(text, out_given)) return check_number(out_given, signature);
+  if (cli_given_number(text, out_given)) return check_number(out_given, signature);
   return no_parameter(text, signature);
 }
 
@@ -270,7 +260,7 @@ static hr_status_t take_given(const hr_options_t *options, const cli_signature_t
   size_t from = 0;
   for (const hr_option_given_t *option;
        (option = hr_option_next(options, HR_OPTION_INPUT, &from));) {
-    given_t given;
+    cli_given_t given;
     HR_TRY(find_param(option->text, signature, &given));
     if (given.param >= 0 && (given.rank < 0 || given.rank == rank))
       HR_TRY(take_single(&given, signature, rank, values));

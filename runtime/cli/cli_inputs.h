@@ -23,6 +23,17 @@ hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, con
 /* Errors: USAGE if a parameter that is an array has no value and is not fed. */
 hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed,
                              hlo_value_t *const *values);
+/* What an --input of one parameter names. */
+typedef struct cli_given {
+  const char *text; /* all of the option */
+  const char *rest; /* its value, behind the '=' */
+  int param;        /* -1: the text is a file's path */
+  int rank;         /* of the process that it is for; -1: all */
+} cli_given_t;
+
+/* Reads the text of an option --input "3=...", "in3=..." or, for one process, "3@RANK=...". False:
+ * another form. A RANK that is no number is read as -2. */
+bool cli_given_number(const char *text, cli_given_t *out_given);
 void cli_values_release(hlo_value_t **values, int count);
 
 #endif

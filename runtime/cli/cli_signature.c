@@ -114,13 +114,15 @@ static bool names_match(hr_str_t a, hr_str_t b) {
   return true;
 }
 
+bool cli_param_is_named(hr_str_t param, hr_str_t name) {
+  return name.size && (names_match(name, param) || names_match(bare_name(name), bare_name(param)));
+}
+
 /* A name that matches two parameters matches none. */
 int cli_param_find(const cli_signature_t *signature, hr_str_t name) {
   int found = -1, count = 0;
-  if (!name.size) return -1;
   for (int k = 0; k < signature->param_count; k++) {
-    hr_str_t param = hr_str_from(signature->param_names[k]);
-    if (!names_match(name, param) && !names_match(bare_name(name), bare_name(param))) continue;
+    if (!cli_param_is_named(hr_str_from(signature->param_names[k]), name)) continue;
     found = k;
     count++;
   }

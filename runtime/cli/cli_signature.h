@@ -38,9 +38,11 @@ hr_status_t cli_signature_find_wholes(cli_signature_t *signature);
 /* The shape that "f32[2,<=3]" names. */
 hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape_t **out_shape);
 
-/* The parameter of this name, as the program spells it or as JAX's tree paths do: letters and
+/* Is `name` that of the parameter, as the program spells it or as JAX's tree paths do? Letters and
  * digits must agree, a number after the last dot may be missing ("params['w']" is params__w__.1).
- * -1: there is none, or several. */
+ */
+bool cli_param_is_named(hr_str_t param, hr_str_t name);
+/* The parameter of this name; -1: there is none, or several. */
 int cli_param_find(const cli_signature_t *signature, hr_str_t name);
 
 /* FILE.npy, or FILE.npz:NAME (FILE.safetensors:NAME); the first colon after the ending separates.

@@ -5,6 +5,7 @@
 #include <ctype.h>
 
 #include "base/vec.h"
+#include "cli/cli_tf_sizes.h"
 #include "read/read.h"
 #include "tf/tf_read.h"
 #include "transport/core/transport.h"
@@ -51,7 +52,9 @@ hr_status_t cli_tf_choose(const hr_options_t *options) {
                           .signature = hr_option_text(options, HR_OPTION_SIGNATURE),
                           .config = hr_option_text(options, HR_OPTION_CONFIG),
                           .data_parallel = hr_option_text(options, HR_OPTION_DATA_PARALLEL),
-                          .processes = processes};
+                          .processes = processes,
+                          .find_sizes = cli_tf_find_sizes,
+                          .sizes_context = options};
   read_set_graph_options(&chosen.options);
   return NULL;
 }

@@ -10,16 +10,23 @@
 /* Whether the bytes are one of these. Cost: the first node. Errors: NO_MEMORY. */
 hr_status_t tf_find_graph(hr_str_t bytes, bool *out_found);
 
+/* Finds the sizes of the array that feed `number` gets, to fill in what the graph leaves open.
+ * *out_rank -1: there is no such array, or its sizes are not known. */
+typedef hr_status_t (*tf_find_sizes_fn)(const void *context, int number, hr_str_t name,
+                                        int *out_rank, int64_t dims[HLO_MAX_RANK]);
+
 typedef struct tf_read_options {
   int feed_count;
   const char *const *feeds; /* "name", "name:k" or "name:k=f32[2,3]", in the order of parameters */
   int fetch_count;
-  const char *const *fetches; /* "name" or "name:k", in the order of results */
-  const char *signature;      /* name in a SavedModel; NULL: serving_default, or the only one */
-  const char *config;         /* path of a tf2xla Config that says what is fed and fetched */
-  const char *data_parallel;  /* result whose mean over the replicas is minimised; NULL: none */
-  int64_t processes;          /* replicas of data_parallel; 0: not known */
-  bool structure;             /* large constants stay in the source, at any alignment */
+  const char *const *fetches;  /* "name" or "name:k", in the order of results */
+  const char *signature;       /* name in a SavedModel; NULL: serving_default, or the only one */
+  const char *config;          /* path of a tf2xla Config that says what is fed and fetched */
+  const char *data_parallel;   /* result whose mean over the replicas is minimised; NULL: none */
+  int64_t processes;           /* replicas of data_parallel; 0: not known */
+  tf_find_sizes_fn find_sizes; /* NULL: feeds without a shape must have static sizes */
+  const void *sizes_context;
+  bool structure; /* large constants stay in the source, at any alignment */
 } tf_read_options_t;
 
 /* Reader of StableHLO programs inside graphs, see tf_import_fn of xla_compiler.h. */

@@ -26,6 +26,10 @@ static hr_status_t resolve_name(const selection_t *s, hr_str_t name, tf_input_t 
   return hr_error(HR_USAGE, "%.*s is a control input", HR_STR_ARGS(name));
 }
 
+static hr_status_t no_shape(const char *text) {
+  return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]; --input takes arrays", text);
+}
+
 /* The text behind '=' in --feed, such as "f32[2,3]". */
 static hr_status_t parse_shape(const selection_t *s, const char *text,
                                const hlo_shape_t **out_shape) {
@@ -34,16 +38,15 @@ static hr_status_t parse_shape(const selection_t *s, const char *text,
   hr_dtype_t dtype;
   const char *open = strchr(text, '[');
   if (!open || !hr_dtype_from_name((hr_str_t){text, (size_t)(open - text)}, &dtype))
-    return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
+    return no_shape(text);
   const char *at = open + 1;
   while (*at && *at != ']' && rank < HLO_MAX_RANK) {
     char *stop;
     dims[rank++] = strtoll(at, &stop, 10);
-    if (stop == at || dims[rank - 1] < 0)
-      return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
+    if (stop == at || dims[rank - 1] < 0) return no_shape(text);
     at = *stop == ',' ? stop + 1 : stop;
   }
-  if (strcmp(at, "]")) return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]", text);
+  if (strcmp(at, "]")) return no_shape(text);
   return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
 }
 
@@ -86,13 +89,63 @@ static hr_status_t unknown_shape(hr_str_t name, hr_dtype_t dtype, int rank, cons
   return st;
 }
 
-/* The shape, if rank, type and sizes are known; otherwise the failure names the tensor `name`. */
-static hr_status_t known_shape(const selection_t *s, hr_str_t name, hr_dtype_t dtype, int rank,
-                               const int64_t *dims, const hlo_shape_t **out_shape) {
-  bool known = rank >= 0 && dtype != HR_TUPLE;
+/* Whether a shape of this rank, -1 if it is unknown, leaves the first size open. */
+static bool is_open(int rank, const int64_t *dims) { return rank < 0 || (rank && dims[0] < 0); }
+
+static bool has_all_sizes(int rank, const int64_t *dims) {
+  bool known = rank >= 0;
   for (int d = 0; d < rank; d++) known &= dims[d] >= 0;
-  if (known) return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
-  return unknown_shape(name, dtype, rank, dims);
+  return known;
+}
+
+/* Whether an array of these sizes can be fed where the graph leaves sizes open. */
+static bool sizes_fit(int rank, const int64_t *dims, int array_rank, const int64_t *array_dims) {
+  bool fits = rank < 0 || rank == array_rank;
+  for (int d = 0; fits && d < rank; d++) fits = dims[d] < 0 || dims[d] == array_dims[d];
+  return fits;
+}
+
+/* Adds the sizes of an array that does not fit to the failure. */
+static hr_status_t note_array(hr_status_t st, int rank, const int64_t *dims) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  add_shape(&text, HR_F32, rank, dims, "");
+  hr_status_t ended = hr_strbuf_finish(&text);
+  if (!ended)
+    st = hr_status_note(st, "its array in --input has the sizes %s", strchr(text.data, '['));
+  hr_status_release(ended);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
+/* Fills in open sizes of a feed from the array that it gets, whose sizes are returned, too. */
+static hr_status_t take_array_sizes(const selection_t *s, int number, int *rank, int64_t *dims,
+                                    int *out_rank, int64_t out_dims[HLO_MAX_RANK]) {
+  const tf_read_options_t *options = s->options;
+  if (!options || !options->find_sizes) return NULL;
+  HR_TRY(options->find_sizes(options->sizes_context, number, s->arguments[number].name, out_rank,
+                             out_dims));
+  if (*out_rank < 0 || !sizes_fit(*rank, dims, *out_rank, out_dims)) return NULL;
+  s->is_open[number] = is_open(*rank, dims);
+  memcpy(dims, out_dims, (size_t)*out_rank * sizeof *dims);
+  *rank = *out_rank;
+  return NULL;
+}
+
+/* The shape of feed `number` without an option, -1: of a variable. Sizes that the graph leaves open
+ * are those of the array that the feed gets. If they are not known, the failure names the tensor.
+ */
+static hr_status_t find_shape(const selection_t *s, int number, hr_str_t name, hr_dtype_t dtype,
+                              int rank, const int64_t *declared, const hlo_shape_t **out_shape) {
+  int64_t dims[HLO_MAX_RANK], array_dims[HLO_MAX_RANK];
+  int array_rank = -1;
+  if (rank > 0) memcpy(dims, declared, (size_t)rank * sizeof *dims);
+  if (number >= 0 && dtype != HR_TUPLE && !has_all_sizes(rank, dims))
+    HR_TRY(take_array_sizes(s, number, &rank, dims, &array_rank, array_dims));
+  if (dtype != HR_TUPLE && has_all_sizes(rank, dims))
+    return hlo_shape_array(s->arena, dtype, rank, dims, out_shape);
+  hr_status_t st = unknown_shape(name, dtype, rank, dims);
+  return array_rank < 0 ? st : note_array(st, array_rank, array_dims);
 }
 
 static bool is_argument(const tf_node_t *node) { return hr_str_is(node->op, "_Arg"); }
@@ -112,10 +165,8 @@ static hr_status_t declared_sizes(const selection_t *s, const tf_node_t *node,
   return tf_attr_shape_at(s->arena, node, "_output_shapes", 0, out_rank, dims);
 }
 
-/* Whether a shape of this rank, -1 if it is unknown, leaves the first size open. */
-static bool is_open(int rank, const int64_t *dims) { return rank < 0 || (rank && dims[0] < 0); }
-
-static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
+/* The shape of feed `number` by the attributes of its node; -1: of a variable. */
+static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node, int number,
                                   const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];
   const char *name;
@@ -123,7 +174,7 @@ static hr_status_t declared_shape(const selection_t *s, const tf_node_t *node,
   hr_dtype_t dtype;
   HR_TRY(declared_sizes(s, node, &dtype, &rank, dims));
   HR_TRY(hr_arena_printf(s->arena, &name, "%.*s:0", HR_STR_ARGS(node->name)));
-  return known_shape(s, hr_str_from(name), dtype, rank, dims, out_shape);
+  return find_shape(s, number, hr_str_from(name), dtype, rank, dims, out_shape);
 }
 
 /* Adds a feed and its argument, which have the same number. The caller sets the shape. */
@@ -170,8 +221,8 @@ static hr_status_t check_feed(const tf_named_tensor_t *input, const char *option
   return st;
 }
 
-/* The shape is that of the option; without one it is that of the signature, whose type, if it has
- * none, is the node's. */
+/* The shape is that of the option; without one it is that of the signature, and the type, if the
+ * signature has none, is the node's. */
 static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input,
                                   const tf_read_options_t *options) {
   tf_input_t feed;
@@ -187,7 +238,8 @@ static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input
     return check_feed(input, option, argument->shape);
   }
   if (dtype == HR_TUPLE) HR_TRY(tf_attr_dtype(s->arena, node, "dtype", &dtype));
-  return known_shape(s, input->key, dtype, input->rank, input->dims, &argument->shape);
+  return find_shape(s, s->signature.feed_count - 1, input->key, dtype, input->rank, input->dims,
+                    &argument->shape);
 }
 
 /* Refuses options that name no input of the signature. */
@@ -299,10 +351,11 @@ static hr_status_t set_fed_shape(const selection_t *s, const tf_node_t *node, co
   if (is_argument(node)) HR_TRY(tf_attr_dtype(s->arena, node, "T", &dtype));
   if (dtype == HR_TUPLE) argument->kind = XLA_ARGUMENT_RESOURCE;
   argument->initialized = dtype == HR_TUPLE;
-  if (!shape) return declared_shape(s, node, &argument->shape);
+  int number = (int)(argument - s->arguments);
+  if (!shape) return declared_shape(s, node, number, &argument->shape);
   if (is_argument(node) || is_placeholder(node)) {
     HR_TRY(declared_sizes(s, node, &dtype, &rank, dims));
-    s->is_open[argument - s->arguments] = is_open(rank, dims);
+    s->is_open[number] = is_open(rank, dims);
   }
   return parse_shape(s, shape, &argument->shape);
 }
@@ -336,7 +389,7 @@ static hr_status_t feed_placeholders(selection_t *s) {
   for (int i = 0; i < body->node_count; i++) {
     if (!needed[i] || !is_placeholder(&body->nodes[i]) || is_fed(s, i)) continue;
     xla_argument_t *argument = add_feed(s, (tf_input_t){i, 0}, body->nodes[i].name);
-    HR_TRY(declared_shape(s, &body->nodes[i], &argument->shape));
+    HR_TRY(declared_shape(s, &body->nodes[i], s->argument_count - 1, &argument->shape));
   }
   return NULL;
 }
@@ -380,7 +433,7 @@ hr_status_t tf_select_begin(hr_arena_t *arena, const tf_graph_t *graph,
   tf_selection_t *s = out_selection;
   const char *signature = options ? options->signature : NULL;
   bool found = false;
-  *s = (tf_selection_t){.arena = arena, .graph = graph, .meta = meta};
+  *s = (tf_selection_t){.arena = arena, .graph = graph, .meta = meta, .options = options};
   if (options && options->config) {
     HR_TRY(tf_config_read(arena, options->config, &named));
     return select_named(s, &named, options);
@@ -426,7 +479,7 @@ hr_status_t tf_select_variables(tf_selection_t *s) {
     hr_str_t name;
     if (!needed[i] || !is_variable(node)) continue;
     HR_TRY(tf_attr_str(s->arena, node, "shared_name", "", &name));
-    HR_TRY(declared_shape(s, node, &shape));
+    HR_TRY(declared_shape(s, node, -1, &shape));
     HR_TRY(tf_select_variable(s, name.size ? name : node->name, shape));
   }
   return NULL;

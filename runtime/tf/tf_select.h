@@ -13,6 +13,7 @@ typedef struct tf_selection {
   hr_arena_t *arena;
   const tf_graph_t *graph;
   const tf_meta_graph_proto_t *meta; /* NULL: a graph alone */
+  const tf_read_options_t *options;  /* may be NULL */
   xla_graph_signature_t signature;
   tf_input_t *feeds;
   tf_input_t *fetches;

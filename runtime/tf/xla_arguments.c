@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "ir/name.h"
 #include "ir/sharding.h"
 #include "tf/xla_compilation.h"
 
@@ -169,6 +170,19 @@ static hr_status_t make_tuple_parameter(xla_compilation_t *c, const hlo_shape_t 
   return hlo_builder_finish(&c->builder);
 }
 
+/* Names a parameter like its argument, with the suffix that makes names of instructions unique. */
+static hr_status_t name_parameter(xla_compilation_t *c, hlo_instr_t *param,
+                                  const xla_argument_t *argument) {
+  hr_arena_t *arena = &param->parent->module->arena;
+  hr_str_t base;
+  const char *name;
+  if (!argument->name.size) return NULL;
+  HR_TRY(hlo_name_make_valid(c->compiler.arena, argument->name, &base));
+  HR_TRY(hr_arena_printf(arena, &name, "%.*s.%u", HR_STR_ARGS(base), param->id));
+  param->name = hr_str_from(name);
+  return NULL;
+}
+
 /* One parameter each, or elements of one tuple parameter, which has the same order. */
 static hr_status_t make_parameters(xla_compilation_t *c, expr_t *out_params) {
   int count = c->result.parameter_count;
@@ -179,10 +193,11 @@ static hr_status_t make_parameters(xla_compilation_t *c, expr_t *out_params) {
     HR_TRY(parameter_shape(c, &c->arguments[c->result.input_mapping[p]], &shapes[p]));
   if (c->options->use_tuple_arg) return make_tuple_parameter(c, shapes, out_params);
   for (int p = 0; p < count; p++) {
-    int core = core_of(&c->arguments[c->result.input_mapping[p]]);
-    HR_TRY(
-        xla_extra(c->compiler.arena, core, (hr_str_t){0}, HR_STR("XLA_Args"), &c->builder.extra));
+    const xla_argument_t *argument = &c->arguments[c->result.input_mapping[p]];
+    HR_TRY(xla_extra(c->compiler.arena, core_of(argument), (hr_str_t){0}, HR_STR("XLA_Args"),
+                     &c->builder.extra));
     out_params[p] = hlo_build_parameter(&c->builder, p, shapes[p]);
+    if (out_params[p]) HR_TRY(name_parameter(c, out_params[p], argument));
   }
   c->builder.extra = NULL;
   return hlo_builder_finish(&c->builder);

@@ -57,6 +57,37 @@ code=$?
 if [ $code -eq 2 ] && grep -q 'is not known: f32\[?,4\]; give it as --feed .*=f32\[1,4\]' "$work/out"; then pass
 else fail "a batch of any size: exit code $code" "$work/out"; fi
 
+# Sizes that the graph leaves open are those of the arrays of --input, in all its forms, by number or by name.
+python3 - "$work" <<'PROGRAM' || fail "no NumPy-like files" /dev/null
+import struct, sys, zipfile
+
+def npy(shape, values):
+    head = str({"descr": "<f4", "fortran_order": False, "shape": shape}).encode()
+    head += b" " * ((-len(head) - 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + struct.pack(f"<{len(values)}f", *values)
+
+rows, folder = npy((3, 4), range(12)), sys.argv[1]
+with open(folder + "/rows.npy", "wb") as file:
+    file.write(rows)
+with open(folder + "/narrow.npy", "wb") as file:
+    file.write(npy((3, 2), range(6)))
+for name in ("in0", "x", "arr_0"):
+    with zipfile.ZipFile(f"{folder}/{name}.npz", "w") as file:
+        file.writestr(name + ".npy", rows)
+PROGRAM
+literal='f32[3,4]{{0,1,2,3},{4,5,6,7},{8,9,10,11}}'
+"$hlorun" --feed x='f32[3,4]' --input 0="$work/rows.npy" "$cases/adam" >"$work/want" 2>&1
+for input in "$work/rows.npy" 0="$work/rows.npy" x="$work/rows.npy" x="$work/x.npz:x" "$work/in0.npz" "$work/x.npz" \
+  "$work/arr_0.npz" 0="$literal" x="$literal"; do
+  "$hlorun" --input "$input" "$cases/adam" >"$work/out" 2>&1
+  if grep -q 'f32\[3,3\]' "$work/out" && cmp -s "$work/out" "$work/want"; then pass
+  else fail "the sizes of --input $input" "$work/out"; fi
+done
+expect_exit "an array that does not fit" 2 "$hlorun" --input "$work/narrow.npy" "$cases/adam"
+expect_text "an array that does not fit" 'its array in --input has the sizes [3,2]'
+expect_exit "an array that is not there" 5 "$hlorun" --input x="$work/none.npy" "$cases/adam"
+expect_text "an array that is not there" 'none.npy'
+
 "$hlorun" convert --feed 'x=f32[2]' --fetch y "$work/step.pbtxt" >"$work/out" 2>&1
 if grep -q 'multiply' "$work/out"; then pass; else fail "convert" "$work/out"; fi
 

@@ -2,12 +2,12 @@
  * attributes and StableHLO's own rules are checked before the row's function runs, so that the
  * functions need not check them; afterwards the declared result types are compared with the shapes
  * inferred by HLO. A block's instructions go to the builder of its scope (import_scope_t). */
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/nearest_name.h"
 #include "base/options.h"
+#include "ir/name.h"
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/mlir_mhlo.h"
 #include "stablehlo/import/import_quant.h"
@@ -161,16 +161,10 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
                     "a region does not end with a return");
 }
 
-/* A name valid in HLO text: other characters become '_', and a number is appended if it is
- * taken. */
+/* A name valid in HLO text; a number is appended if it is taken. */
 static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
   hr_str_t clean;
-  HR_TRY(hr_arena_str(importer->arena, wanted.size ? wanted : HR_STR("_"), &clean));
-  for (size_t i = 0; i < clean.size; i++) {
-    unsigned char c = (unsigned char)clean.data[i];
-    bool fits = isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
-    if (!fits) ((char *)clean.data)[i] = '_';
-  }
+  HR_TRY(hlo_name_make_valid(importer->arena, wanted, &clean));
   *out_name = clean;
   for (int i = 1; hr_map_get(&importer->names, *out_name); i++) {
     const char *numbered;
