@@ -65,7 +65,8 @@ static hr_status_t build_module(compile_job_t *job, int index, const kir_target_
 /* *out_object is NULL if the back end lacks something. */
 static hr_status_t compile_by_x64(compile_job_t *job, int index, hr_buffer_t **out_object) {
   jit_code_t code = {0};
-  hr_status_t st = build_module(job, index, &x64_kir_target, &code);
+  const kir_target_t *target = x64_kir_target(job->options->target);
+  hr_status_t st = build_module(job, index, target, &code);
   if (!st) st = x64_compile(code.module, out_object);
   jit_code_deinit(&code);
   return st;

@@ -17,7 +17,7 @@ typedef void (*x64_kernel_fn)(void *out, const void *in, int64_t count);
 /* Is the code for this processor? Where it is not, the test says that it was left out. */
 static inline bool x64_kernel_can_run(void) {
   if (x64_is_supported(jit_target_host())) return true;
-  SKIP(CU_get_current_test()->pName, "there is no AVX-512");
+  SKIP(CU_get_current_test()->pName, "there is neither AVX-512 nor AVX2");
   return false;
 }
 
@@ -30,7 +30,8 @@ typedef struct x64_kernel {
 } x64_kernel_t;
 
 static inline void x64_kernel_begin(x64_kernel_t *test) {
-  CU_ASSERT_PTR_NULL_FATAL(jit_code_init(&test->code, jit_target_host(), &x64_kir_target, "test"));
+  CU_ASSERT_PTR_NULL_FATAL(
+      jit_code_init(&test->code, jit_target_host(), x64_kir_target(jit_target_host()), "test"));
   kir_module_t *c = test->code.module;
   kir_type_t *pointer = kir_pointer_type(c);
   test->i64 = kir_int_type(c, 64);

@@ -2,7 +2,7 @@
  * at a builder's insertion point. Instructions on constants are folded. No function fails: running
  * out of memory sets the module's status, which lowering reports.
  *
- *   kir_module_create(&x64_kir_target, "kernels", &module);
+ *   kir_module_create(&kir_generic_target, "kernels", &module);
  *   kir_value_t *function = kir_add_function(module, "add1", kir_function_type(i64, &i64, 1));
  *   kir_position_at_end(b, kir_append_block(function, ""));
  *   kir_ret(b, kir_add(b, kir_param(function, 0), kir_const_int(i64, 1))); */

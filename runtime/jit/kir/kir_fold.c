@@ -118,7 +118,7 @@ static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, un
     case KIR_SREM:
       return fold_division(op, a, b, bits, out);
     case KIR_ICMP:
-      *out = compare_integers(predicate, a, b, bits);
+      *out = compare_integers(predicate, a, b, bits) ? UINT64_MAX : 0;
       return true;
     case KIR_SMIN:
     case KIR_SMAX:
@@ -216,12 +216,13 @@ static bool compare_floats(int predicate, uint64_t a, uint64_t b, unsigned bits)
   return predicate & (x > y ? 2 : 4);
 }
 
-/* Comparisons of floats have i1 results, so the operands' type decides. */
+/* Comparisons of floats have i1 results, so the operands' type decides. A true lane is all ones:
+ * kir_constant cuts it to the result's width, which some targets widen. */
 static bool fold_binary(kir_op_t op, int predicate, const kir_type_t *type, uint64_t a, uint64_t b,
                         uint64_t *out) {
   if (!kir_is_float(type)) return fold_integers(op, predicate, a, b, type->bits, out);
   if (op != KIR_FCMP) return fold_floats(op, a, b, type->bits, out);
-  *out = compare_floats(predicate, a, b, type->bits);
+  *out = compare_floats(predicate, a, b, type->bits) ? UINT64_MAX : 0;
   return true;
 }
 

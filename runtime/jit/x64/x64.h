@@ -1,7 +1,7 @@
-/* Machine code for x86-64 with AVX-512 from the kernel IR, within a fraction of a millisecond per
- * kernel. A module with unsupported operations is left to LLVM, which is no error.
+/* Machine code for x86-64 with AVX-512 or AVX2 from the kernel IR, within a fraction of a
+ * millisecond per kernel. A module with unsupported operations is left to LLVM, which is no error.
  *
- *   kir_module_create(&x64_kir_target, "kernels", &module);  ... build ...
+ *   kir_module_create(x64_kir_target(jit_target), "kernels", &module);  ... build ...
  *   x64_compile(module, &object);
  *
  * Thread: any, one module per thread. */
@@ -12,13 +12,12 @@
 #include "jit/kir/kir.h"
 #include "jit/target.h"
 
-/* Expands operations that AVX-512 lacks into operations that it has (x64_expand.c). */
-extern const kir_target_t x64_kir_target;
+/* Expands operations that the processor lacks into operations that it has (x64_expand.c); NULL: the
+ * back end does not support the processor. */
+const kir_target_t *x64_kir_target(const jit_target_t *target);
 
 /* Does the back end support this processor? */
 bool x64_is_supported(const jit_target_t *target);
-/* Does the processor have instructions that count the set bits of vector elements? */
-bool x64_counts_bits(void);
 
 /* Compiles a module for x64_kir_target to an ELF relocatable object, which object_loader.h links.
  * NULL: unsupported, LLVM must compile it.

@@ -1,6 +1,7 @@
 /* A function of the kernel IR during compilation to machine code: the state shared by the phases.
  *
  *   x64_prepare              order of blocks, CSE, LICM, dead code, operand folding
+ *     x64_remove_masks       AVX2: vectors of integers instead of vectors of i1
  *     x64_legalize           vectors of register size
  *   x64_find_liveness        live intervals
  *   x64_allocate_registers   a register or a stack slot for each interval
@@ -17,6 +18,22 @@
 
 /* Classes of registers. */
 typedef enum x64_class { X64_GPR, X64_VECTOR, X64_MASK, X64_CLASS_COUNT } x64_class_t;
+
+/* What instructions of the processor differ in: AVX-512, or AVX2 with FMA and F16C. */
+typedef struct x64_isa {
+  bool has_evex;       /* AVX-512: EVEX encoding and mask registers; else VEX, and vectors of i1 are
+                          vectors of integers whose lanes are all ones or zeros (x64_masks.c) */
+  int vector_bits;     /* width of a register */
+  int full_width;      /* vector length of a whole register: 1 or 2 (x86_vector_t.width) */
+  int scratch_vector;  /* first of the three scratch registers, which are the last ones */
+  int hoisted_max;     /* most hoisted vectors that loops keep in registers besides their own */
+  double spilled_max;  /* largest spilled part of the weight of vectors (x64_regalloc.c) */
+  bool permutes_bytes; /* AVX512_VBMI */
+  bool counts_bits;    /* AVX512_VPOPCNTDQ and AVX512_BITALG */
+} x64_isa_t;
+
+/* The instructions of the module's target. */
+const x64_isa_t *x64_isa(const kir_module_t *module);
 
 /* Live range [from, to] of a value and its location. Instruction i reads at position 2i and writes
  * at 2i + 1. */
@@ -62,6 +79,7 @@ typedef struct x64_function {
 
 typedef struct x64_code {
   hr_arena_t *arena;
+  const x64_isa_t *isa;
   x86_t x;
   kir_function_t *function;
   x64_function_t *functions; /* functions of the module, by index */
@@ -105,22 +123,20 @@ static inline bool x64_preserves_vectors(const kir_function_t *function) {
   return function->type->element->kind != KIR_TYPE_VOID;
 }
 
-/* Scratch registers of x64_select, which are never allocated; nor are ax, cx and dx. */
-#define X64_SCRATCH_VECTOR 29 /* 29, 30 and 31 */
+/* Scratch mask register of x64_select, which is never allocated; nor are ax, cx and dx, nor the
+ * vector registers from x64_isa_t.scratch_vector on. */
 #define X64_SCRATCH_MASK 7
 
-#define X64_VECTOR_BITS 512 /* width of a register */
 #define X64_SLOT_BYTES 64   /* size of a spilled value */
 #define X64_ARGUMENTS_MAX 8 /* arguments of a call, including its target */
 
 hr_status_t x64_prepare(x64_code_t *code);
+hr_status_t x64_remove_masks(x64_code_t *code);
 hr_status_t x64_legalize(x64_code_t *code);
 hr_status_t x64_find_liveness(x64_code_t *code);
 hr_status_t x64_allocate_registers(x64_code_t *code);
 hr_status_t x64_select(x64_code_t *code);
 
-/* Does the host have AVX512_VBMI, which permutes bytes? */
-bool x64_permutes_bytes(void);
 /* Can the shuffle of x and y be selected without expansion? */
 bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask);
 
@@ -140,6 +156,8 @@ void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each,
 
 /* Is the select equivalent to VMIN or VMAX? */
 bool x64_is_min_max(const kir_value_t *select);
+/* Is the comparison of integers made from the complement (AVX2)? */
+bool x64_compares_inverted(const kir_value_t *compare);
 /* Is it x << a | x >> (bits - a), a rotation? */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either);
 /* The vector constant that the instruction reads as argument k; NULL: none. */

@@ -7,8 +7,9 @@
  *
  * Functions are compiled in order of creation, callees first, so that callers know which registers
  * they clobber. Any phase may find an unsupported operation (code->unsupported); the whole module
- * is then left to LLVM. It requires AVX-512 with 32 vector and 8 mask registers. Compile time is
- * linear in the instructions but for the data-flow iterations of liveness. */
+ * is then left to LLVM. It requires AVX-512 with 32 vector and 8 mask registers, or AVX2 with 16
+ * vector registers. Compile time is linear in the instructions but for the data-flow iterations of
+ * liveness. */
 #include "jit/x64/x64.h"
 
 #include <elf.h>
@@ -16,31 +17,6 @@
 
 #include "base/log.h"
 #include "jit/x64/x64_code.h"
-
-bool x64_is_supported(const jit_target_t *target) {
-#if defined(__x86_64__)
-  return target->has_masks && target->vector_bytes == 64;
-#else
-  (void)target;
-  return false;
-#endif
-}
-
-bool x64_permutes_bytes(void) {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vbmi");
-#else
-  return false;
-#endif
-}
-
-bool x64_counts_bits(void) {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512bitalg");
-#else
-  return false;
-#endif
-}
 
 /* --- the object: code, names of functions, names of sections ---------------------------------- */
 
@@ -190,7 +166,11 @@ static hr_status_t compile_function(compilation_t *c, kir_function_t *function) 
   x64_function_t *compiled = &c->functions[function->index];
   if (!function->first || compiled->is_compiled || c->module->unsupported) return NULL;
   HR_TRY(compile_callees(c, function));
-  x64_code_t code = {.arena = &c->module->arena, .function = function, .functions = c->functions};
+  x64_code_t code = {.arena = &c->module->arena,
+                     .isa = x64_isa(c->module),
+                     .function = function,
+                     .functions = c->functions};
+  code.x.has_evex = code.isa->has_evex;
   hr_status_t st = run_phases(&code);
   if (!st && !code.unsupported) st = append_code(&c->object, compiled, &code.x);
   for (int kind = 0; kind < X64_CLASS_COUNT; kind++)

@@ -3,12 +3,13 @@
  *     general   [66|F3|F2] [REX] opcode ModRM [SIB] [disp8|disp32] [imm]
  *     masks     VEX
  *     vectors   EVEX (62 P0 P1 P2) opcode ModRM [SIB] [disp8 * N|disp32] [imm8]
+ *               VEX (x64_vex.c)    opcode ModRM [SIB] [disp8|disp32] [imm8]
  *
- * Vectors always use EVEX, which reaches 32 registers, masks, zeroing and broadcasts at any
- * width, so that one path encodes all of them. Short displacements of EVEX count in units of the
- * memory operand. Jumps have 32-bit distances, filled in by x86_finish, which also appends the
- * constant pool and resolves RIP-relative references to it. Source: Intel SDM volume 2, chapters
- * 2 and 2.7. */
+ * With AVX-512 vectors always use EVEX, which reaches 32 registers, masks, zeroing and broadcasts
+ * at any width, so that one path encodes all of them; else VEX. Short displacements of EVEX count
+ * in units of the memory operand. Jumps have 32-bit distances, filled in by x86_finish, which also
+ * appends the constant pool and resolves RIP-relative references to it. Source: Intel SDM volume 2,
+ * chapters 2 and 2.7. */
 #include "jit/x64/x64_encode.h"
 
 #include <string.h>
@@ -296,40 +297,51 @@ void x86_clear_uppers(x86_t *x) { x86_byte(x, 0xc5), x86_byte(x, 0xf8), x86_byte
 
 static int bit(int reg, int b) { return reg != X86_NONE && reg >> b & 1; }
 
-/* x_bit, b_bit: the high bits of the last operand, not inverted (the prefix has them inverted). */
-static void evex(x86_t *x, const x86_vector_t *how, int x_bit, int b_bit, int v_high,
-                 bool broadcast) {
-  int map = how->opcode >> 12 & 15, prefix = how->opcode >> 16 & 3, wide = how->opcode >> 8 & 1;
+/* The prefix and the opcode's byte. x_bit, b_bit: the high bits of the last operand, not inverted
+ * (the prefix has them inverted). */
+static void prefix(x86_t *x, const x86_vector_t *how, int x_bit, int b_bit, int v_high,
+                   bool broadcast) {
+  if (!x->has_evex) {
+    x->is_illegal |= v_high || broadcast;
+    x86_vex(x, how, x_bit, b_bit);
+    return;
+  }
+  int map = how->opcode >> 12 & 15, pp = how->opcode >> 16 & 3, wide = how->opcode >> 8 & 1;
   int from = how->from == X86_NONE ? 0 : how->from;
   x86_byte(x, 0x62);
   x86_byte(x, (unsigned)(!bit(how->to, 3) << 7 | !x_bit << 6 | !b_bit << 5 | !bit(how->to, 4) << 4 |
                          map));
-  x86_byte(x, (unsigned)(wide << 7 | (~from & 15) << 3 | 1 << 2 | prefix));
+  x86_byte(x, (unsigned)(wide << 7 | (~from & 15) << 3 | 1 << 2 | pp));
   x86_byte(x, (unsigned)(how->zeroes << 7 | how->width << 5 | broadcast << 4 | !v_high << 3 |
                          how->mask));
   x86_byte(x, how->opcode & 255);
 }
 
+/* Unit of short displacements, which VEX counts in bytes. */
+static int unit_of(const x86_t *x, int unit) { return x->has_evex ? unit : 1; }
+
 void x86_vector(x86_t *x, x86_vector_t how, int last) {
-  evex(x, &how, bit(last, 4), bit(last, 3), bit(how.from, 4), false);
+  x->is_illegal |= !x->has_evex && last > 15;
+  prefix(x, &how, bit(last, 4), bit(last, 3), bit(how.from, 4), false);
   modrm(x, 3, how.to, last);
 }
 
 void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last) {
   int index = last.is_pool ? X86_NONE : last.index;
   int base = last.is_pool ? X86_NONE : last.base;
-  evex(x, &how, high(index), high(base), bit(how.from, 4), last.broadcast != 0);
-  memory(x, how.to, last, last.broadcast ? last.broadcast : how.unit);
+  prefix(x, &how, high(index), high(base), bit(how.from, 4), last.broadcast != 0);
+  memory(x, how.to, last, unit_of(x, last.broadcast ? last.broadcast : how.unit));
 }
 
 void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
-  evex(x, &how, bit(from.index, 3), bit(from.base, 3), bit(from.index, 4), false);
-  memory(x, how.to, from, how.unit);
+  prefix(x, &how, bit(from.index, 3), bit(from.base, 3), bit(from.index, 4), false);
+  memory(x, how.to, from, unit_of(x, how.unit));
 }
 
 /* The VEX form of three bytes: c4, then ~R 1 ~B map, then W ~vvvv L pp. L marks instructions with
  * two sources; a missing first source is written as 1111. */
 void x86_mask(x86_t *x, x86_mask_op_t op, int to, int from, int last) {
+  x->is_illegal |= !x->has_evex;
   x86_byte(x, 0xc4);
   x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | op.map));
   x86_byte(x, (unsigned)(op.is_wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 |

@@ -1,5 +1,5 @@
-/* Assembler for x86-64 with AVX-512. All vector instructions use the EVEX form, which supports
- * all widths, masks and 32 registers.
+/* Assembler for x86-64 with AVX-512 or AVX2. All vector instructions use the EVEX form, which
+ * supports all widths, masks and 32 registers, or all use the VEX form of AVX2.
  * Errors:  NO_MEMORY is kept in x86_t.status until x86_finish.
  * Thread:  one at a time. */
 #ifndef JIT_X64_ENCODE_H
@@ -33,6 +33,8 @@ typedef struct x86_fix {
 
 typedef struct x86 {
   hr_status_t status; /* first failure */
+  bool has_evex;      /* AVX-512; else AVX2 */
+  bool is_illegal;    /* an instruction was written that AVX2 lacks */
   HR_VEC(unsigned char) code;
   HR_VEC(unsigned char) pool;
   HR_VEC(x86_fix_t) fixes;
@@ -55,7 +57,20 @@ hr_status_t x86_finish(x86_t *x);
 enum x86_alu { X86_ADD = 0, X86_OR = 1, X86_AND = 4, X86_SUB = 5, X86_XOR = 6, X86_CMP = 7 };
 enum x86_shift { X86_SHL = 4, X86_SHR = 5, X86_SAR = 7 };
 /* Condition codes of jcc, setcc and cmovcc. */
-enum { X86_B = 2, X86_AE, X86_E, X86_NE, X86_BE, X86_A, X86_L = 12, X86_GE, X86_LE, X86_G };
+enum {
+  X86_B = 2,
+  X86_AE,
+  X86_E,
+  X86_NE,
+  X86_BE,
+  X86_A,
+  X86_P = 10,
+  X86_NP,
+  X86_L,
+  X86_GE,
+  X86_LE,
+  X86_G
+};
 
 void x86_byte(x86_t *x, unsigned byte);
 void x86_mov(x86_t *x, int to, int from);                       /* 64 bits */
@@ -98,7 +113,8 @@ void x86_clear_uppers(
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/* An EVEX opcode: byte, map (0F: 1, 0F38: 2, 0F3A: 3), prefix (none, 66, F3, F2: 0 to 3), bit W. */
+/* A vector opcode: byte, map (0F: 1, 0F38: 2, 0F3A: 3), prefix (none, 66, F3, F2: 0 to 3), bit W.
+ */
 typedef uint32_t x86_opcode_t;
 #define X86_OP(prefix, map, wide, byte) \
   ((x86_opcode_t)((prefix) << 16 | (map) << 12 | (wide) << 8 | (byte)))
@@ -112,6 +128,9 @@ typedef struct x86_vector {
   int unit;     /* scale N of disp8 * N in bytes; 0: always disp32 */
 } x86_vector_t;
 
+/* Writes a VEX prefix and the opcode's byte; x_bit, b_bit: the high bits of the last operand
+ * (x64_vex.c). */
+void x86_vex(x86_t *x, const x86_vector_t *how, bool x_bit, bool b_bit);
 /* The last operand is in a register, or in memory. The caller appends immediate operands. */
 void x86_vector(x86_t *x, x86_vector_t how, int last);
 void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last);

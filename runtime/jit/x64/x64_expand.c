@@ -7,7 +7,7 @@
  * instructions. */
 #include "jit/x64/x64_expand.h"
 
-#include "jit/x64/x64.h"
+#include "jit/x64/x64_code.h"
 
 static kir_type_t *int_like(const kir_type_t *like, unsigned bits) {
   return kir_type_like(like, kir_int_type(like->module, bits));
@@ -22,8 +22,8 @@ static bool is_i1_vector(const kir_type_t *type) { return kir_is_vector(type) &&
 static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
   if (x->op != KIR_ZEXT || !kir_is_i1(x->args[0]->type) || !kir_is_constant(y)) return NULL;
   kir_value_t *one = kir_splat_constant(x->type, 1), *zero = kir_splat_constant(x->type, 0);
-  one = kir_fold(op, x->type, 0, (kir_value_t *[]){one, y}, 2, &x64_kir_target);
-  zero = kir_fold(op, x->type, 0, (kir_value_t *[]){zero, y}, 2, &x64_kir_target);
+  one = kir_fold(op, x->type, 0, (kir_value_t *[]){one, y}, 2, b->module->target);
+  zero = kir_fold(op, x->type, 0, (kir_value_t *[]){zero, y}, 2, b->module->target);
   if (!one || !zero) return NULL;
   return kir_build(b, KIR_SELECT, x->type, 0, (kir_value_t *[]){x->args[0], one, zero}, 3);
 }
@@ -37,7 +37,7 @@ static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type
   kir_type_t *wide = int_like(type, 16);
   x = op == KIR_ASHR ? kir_sext(b, x, wide) : kir_zext(b, x, wide);
   y = kir_zext(b, y, wide);
-  return kir_trunc(b, kir_build(b, op, wide, 0, (kir_value_t *[]){x, y}, 2), type);
+  return kir_trunc(b, kir_expand_or_build(b, op, wide, 0, (kir_value_t *[]){x, y}, 2), type);
 }
 
 /* --- bits ------------------------------------------------------------------------------------- */
@@ -83,14 +83,17 @@ static kir_value_t *expand_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *
     x = op == KIR_SITOFP ? kir_sext(b, x, i32) : kir_zext(b, x, i32);
     op = KIR_SITOFP;
   }
-  if (type->bits == 16) return kir_fptrunc(b, kir_build(b, op, f32, 0, &x, 1), type);
+  if (type->bits == 16) return kir_fptrunc(b, kir_expand_or_build(b, op, f32, 0, &x, 1), type);
   return kir_build(b, op, type, 0, &x, 1);
 }
 
 static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t *x,
                                       kir_type_t *type) {
   kir_type_t *f32 = kir_type_like(type, kir_float_type(type->module));
-  if (x->type->bits == 16) x = kir_fpext(b, x, f32);
+  if (x->type->bits == 16) {
+    x = kir_fpext(b, x, f32);
+    return kir_expand_or_build(b, op, type, 0, &x, 1);
+  }
   if (type->bits >= 32) return kir_build(b, op, type, 0, &x, 1);
   return kir_trunc(b, kir_build(b, KIR_FPTOSI, int_like(type, 32), 0, &x, 1), type);
 }
@@ -126,15 +129,15 @@ static kir_value_t *expand_leading_zeros(kir_builder_t *b, kir_value_t *x) {
 static kir_value_t *expand_count(kir_builder_t *b, kir_value_t *x) {
   kir_type_t *type = x->type, *wide = int_like(type, 32);
   bool is_whole = kir_is_vector(type) && kir_width(type) % 32 == 0;
-  if (is_whole && !x64_counts_bits()) return count_by_halves(b, x);
+  if (is_whole && !x64_isa(b->module)->counts_bits) return count_by_halves(b, x);
   if (type->bits >= 32 || is_whole) return kir_build(b, KIR_CTPOP, type, 0, &x, 1);
   return kir_trunc(b, expand_count(b, kir_zext(b, x, wide)), type);
 }
 
 /* --- dispatch --------------------------------------------------------------------------------- */
 
-static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
-                           kir_value_t *const *args, int count) {
+kir_value_t *x64_expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
+                        kir_value_t *const *args, int count) {
   (void)count;
   switch (op) {
     case KIR_UDIV:
@@ -165,5 +168,3 @@ static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int 
       return x64_expand_memory(b, op, type, args);
   }
 }
-
-const kir_target_t x64_kir_target = {.simplifies = true, .expand = expand};

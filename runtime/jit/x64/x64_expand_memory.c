@@ -74,6 +74,7 @@ static kir_value_t *place_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y
 static kir_value_t *shuffle_bytes(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
                                   const kir_value_t *mask) {
   unsigned from = x->type->lanes, to = mask->type->lanes;
+  if (!x64_isa(b->module)->has_evex) return NULL; /* the selector permutes bytes */
   bool is_legal = is_power_of_two(from) && is_power_of_two(to) && from <= 64 && to <= 64;
   if (!is_legal || x64_has_shuffle(x, y, mask)) return NULL;
   kir_type_t *words = kir_vector_type(kir_int_type(mask->type->module, 16), from / 2);
@@ -152,7 +153,9 @@ static kir_value_t *expand_gather(kir_builder_t *b, kir_type_t *type, kir_value_
 /* Masked-off lanes are written to memory that is never read. */
 static kir_value_t *expand_scatter(kir_builder_t *b, kir_value_t *const *args) {
   kir_value_t *values = args[0], *pointers = args[1], *mask = args[3], *store = NULL;
-  if (has_instruction(values->type, pointers)) return NULL;
+  bool has_scatter = x64_isa(b->module)->has_evex || pointers->op != KIR_GEP ||
+                     pointers->args[1]->type->lanes != values->type->lanes;
+  if (has_scatter && has_instruction(values->type, pointers)) return NULL;
   const kir_type_t *element = values->type->element, *index = pointers->args[1]->type->element;
   kir_value_t *from = spill_lanes(b, values), *indices = spill_lanes(b, pointers->args[1]);
   kir_value_t *unread = kir_alloca(b, values->type);

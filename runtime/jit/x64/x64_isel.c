@@ -188,7 +188,7 @@ static void select_return(x64_code_t *code, kir_value_t *instr) {
   x64_class_t kind = instr->arg_count ? x64_class_of(instr->args[0]->type) : X64_GPR;
   if (kind == X64_MASK) x64_unsupported(code, "bits as a result");
   if (kind == X64_VECTOR)
-    x64_move_vector(code, 0, x64_vector(code, instr->args[0], X64_SCRATCH_VECTOR));
+    x64_move_vector(code, 0, x64_vector(code, instr->args[0], SCRATCH));
   else if (instr->arg_count)
     x86_mov(&code->x, X86_AX, x64_gpr(code, instr->args[0], X86_AX));
   write_epilogue(code, !x64_preserves_vectors(code->function));
@@ -238,5 +238,6 @@ hr_status_t x64_select(x64_code_t *code) {
     code->x.status = NULL;
     return st;
   }
+  if (code->x.is_illegal) x64_unsupported(code, "an instruction of AVX-512");
   return code->unsupported ? NULL : x86_finish(&code->x);
 }

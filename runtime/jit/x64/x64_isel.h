@@ -6,6 +6,9 @@
 
 #include "jit/x64/x64_code.h"
 
+/* Scratch vector registers: SCRATCH, SCRATCH + 1 and SCRATCH + 2. */
+#define SCRATCH (code->isa->scratch_vector)
+
 /* --- operands (x64_operands.c) ---------------------------------------------------------------- */
 
 /* Register of a value; `scratch` if the value must be loaded. */
@@ -17,7 +20,7 @@ int x64_destination(x64_code_t *code, const kir_value_t *instr, int scratch);
 void x64_define(x64_code_t *code, const kir_value_t *instr, int reg);
 /* Memory operand for a pointer, folded addresses included. Clobbers ax and cx. */
 x86_mem_t x64_address(x64_code_t *code, kir_value_t *pointer);
-/* EVEX vector length of a type: 0, 1, 2 for 128, 256, 512 bits. Wider types are unsupported. */
+/* Vector length of a type: 0, 1, 2 for 128, 256, 512 bits. Wider types are unsupported. */
 int x64_vector_length(x64_code_t *code, const kir_type_t *type);
 void x64_unsupported(x64_code_t *code, const char *what);
 
@@ -35,7 +38,7 @@ void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *
                        int from, kir_value_t *last, int scratch, int behind);
 /* Entry of a constant that has a register throughout the function; NULL: none. */
 pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value);
-/* Register form. width: EVEX vector length; from: X86_NONE for unary instructions. */
+/* Register form. width: vector length; from: X86_NONE for unary instructions. */
 void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to, int from,
                         int last);
 void x64_emit_masked(x64_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes,
@@ -68,17 +71,35 @@ void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count);
 
 /* --- instructions; false: another file selects the operation ---------------------------------- */
 
-void x64_select_gpr(x64_code_t *code, kir_value_t *instr);     /* results in general registers */
-void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* all other results */
-bool x64_select_memory(x64_code_t *code, kir_value_t *instr);  /* x64_isel_memory.c */
-void x64_select_gather(x64_code_t *code, kir_value_t *instr);  /* x64_isel_gather.c */
+void x64_select_gpr(x64_code_t *code, kir_value_t *instr);    /* results in general registers */
+void x64_select_vector(x64_code_t *code, kir_value_t *instr); /* all other results */
+bool x64_select_memory(x64_code_t *code, kir_value_t *instr); /* x64_isel_memory.c */
+void x64_select_gather(x64_code_t *code, kir_value_t *instr); /* x64_isel_gather.c */
 void x64_select_scatter(x64_code_t *code, kir_value_t *instr);
 bool x64_select_cast(x64_code_t *code, kir_value_t *instr);    /* x64_isel_cast.c */
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuffle.c */
 /* Sets the flags by a condition: a folded comparison or a value. Returns the condition code for
  * jcc, setcc and cmovcc. Clobbers cx and dx. */
 int x64_set_flags(x64_code_t *code, kir_value_t *condition);
-/* Compares into mask register `to`. */
+/* Compares into mask register `to`; with AVX2 into vector register `to`. */
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to);
+/* The opcode of an operation on floats, by its byte, and the immediate operand of VCMP. */
+x86_opcode_t x64_float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte);
+int x64_float_condition(int predicate);
+
+/* --- AVX2 (x64_isel_avx2.c, x64_permute_avx2.c) ----------------------------------------------- */
+
+void x64_compare_to_vector(x64_code_t *code, kir_value_t *compare, int to);
+/* Set the flags by a comparison of scalar floats, or by whether any lane of a mask is set. Return
+ * the condition code. Clobber cx. */
+int x64_float_flags(x64_code_t *code, kir_value_t *compare);
+int x64_any_flags(x64_code_t *code, kir_value_t *mask);
+void x64_select_choice(x64_code_t *code, kir_value_t *instr);
+/* `sign`: a constant of the sign bits. */
+void x64_copy_sign(x64_code_t *code, kir_value_t *instr, kir_value_t *sign);
+void x64_load_under_mask(x64_code_t *code, kir_value_t *instr);
+void x64_store_under_mask(x64_code_t *code, kir_value_t *instr);
+void x64_permute(x64_code_t *code, kir_value_t *instr);
+void x64_narrow(x64_code_t *code, kir_value_t *instr);
 
 #endif

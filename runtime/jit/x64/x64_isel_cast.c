@@ -5,8 +5,6 @@
  * rewritten before, in x64_expand.c. A bitcast within one class is at most a move. */
 #include "jit/x64/x64_isel.h"
 
-#define SCRATCH X64_SCRATCH_VECTOR
-
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
 
 /* --- between vectors of integers -------------------------------------------------------------- */
@@ -34,6 +32,10 @@ static void select_widening(x64_code_t *code, kir_value_t *instr) {
 }
 
 static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
+  if (!code->isa->has_evex) {
+    x64_narrow(code, instr);
+    return;
+  }
   const kir_type_t *from_type = instr->args[0]->type;
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
@@ -86,7 +88,7 @@ static void select_conversion(x64_code_t *code, kir_value_t *instr, bool is_sign
   const kir_type_t *from_type = instr->args[0]->type,
                    *integer = into_float ? from_type : instr->type;
   const kir_type_t *real = into_float ? instr->type : from_type;
-  if (integer->bits < 32 || real->bits < 32) {
+  if (integer->bits < 32 || real->bits < 32 || (integer->bits == 64 && !code->isa->has_evex)) {
     x64_unsupported(code, "such a conversion");
     return;
   }

@@ -5,28 +5,31 @@
  * become part of the load addresses. Other indices go through the frame to general registers. */
 #include "jit/x64/x64_isel.h"
 
-#define SCRATCH X64_SCRATCH_VECTOR
-
 static bool has_gather(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
   return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 &&
          address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
 }
 
-/* The instruction clears its mask register, so the mask is copied. */
+/* The instruction clears its mask register, so the mask is copied: to SCRATCH + 1 if it is a
+ * vector. */
 static void gather_by_instruction(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *address = instr->args[0];
   const kir_type_t *index = address->args[1]->type;
   bool is_far = index->bits == 64, is_wide = instr->type->bits == 64;
   int to = SCRATCH + 2, width = x64_vector_length(
                             code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
-  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
-  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 2, to, to, to);
+  bool has_evex = code->isa->has_evex;
+  if (has_evex)
+    x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
+  else
+    x64_move_vector(code, SCRATCH + 1, x64_vector(code, instr->args[2], SCRATCH + 1));
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), code->isa->full_width, to, to, to);
   x86_gather(&code->x,
              (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far),
                             .width = width,
                             .to = to,
-                            .from = X86_NONE,
-                            .mask = X64_SCRATCH_MASK},
+                            .from = has_evex ? X86_NONE : SCRATCH + 1,
+                            .mask = has_evex ? X64_SCRATCH_MASK : 0},
              x64_address(code, instr->args[0]));
   x64_define(code, instr, to);
 }
@@ -168,7 +171,7 @@ void x64_select_gather(x64_code_t *code, kir_value_t *instr) {
 void x64_select_scatter(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *address = instr->args[1];
   const kir_type_t *type = instr->args[0]->type;
-  if (!has_gather(code, address, type)) {
+  if (!has_gather(code, address, type) || !code->isa->has_evex) {
     x64_unsupported(code, "such a scatter");
     return;
   }

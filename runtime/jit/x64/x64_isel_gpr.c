@@ -88,6 +88,7 @@ static int integer_flags(x64_code_t *code, kir_value_t *compare) {
 
 /* Tests whether any lane's bit is set. The test has forms for 8, 16, 32 and 64 lanes. */
 static int any_flags(x64_code_t *code, kir_value_t *any) {
+  if (!code->isa->has_evex) return x64_any_flags(code, any->args[0]);
   unsigned lanes = any->args[0]->type->lanes;
   int mask = x64_mask(code, any->args[0], X64_SCRATCH_MASK);
   x86_mask_op_t test = X86_KORTEST;
@@ -102,7 +103,9 @@ static int any_flags(x64_code_t *code, kir_value_t *any) {
 int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
   if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded)
     return integer_flags(code, condition);
-  if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded) {
+  bool is_float = condition->op == KIR_FCMP && x64_node(code, condition)->is_folded;
+  if (is_float && !code->isa->has_evex) return x64_float_flags(code, condition);
+  if (is_float) {
     x64_compare(code, condition, X64_SCRATCH_MASK);
     x86_mask(&code->x, X86_KORTEST, X64_SCRATCH_MASK, X86_NONE, X64_SCRATCH_MASK);
     return X86_NE;
@@ -119,6 +122,8 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   if (instr->op == KIR_ICMP) {
     x86_set(&code->x, integer_flags(code, instr), to);
+  } else if (!code->isa->has_evex) {
+    x86_set(&code->x, x64_float_flags(code, instr), to);
   } else {
     x64_compare(code, instr, X64_SCRATCH_MASK);
     x86_mask(&code->x, X86_KMOV_TO_GPR, to, X86_NONE, X64_SCRATCH_MASK);
@@ -408,9 +413,14 @@ static void select_alloca(x64_code_t *code, kir_value_t *instr) {
 /* Or of a mask's lanes: KMOV to ax, bits above the lanes shifted out, compared with 0. */
 static void select_reduce_or(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->args[0]->type;
-  int to = x64_destination(code, instr, X86_AX),
-      from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
-  if (!kir_is_i1(type)) x64_unsupported(code, "an or of integers");
+  int to = x64_destination(code, instr, X86_AX);
+  if (!kir_is_i1(instr->type)) x64_unsupported(code, "an or of integers");
+  if (!code->isa->has_evex) {
+    x86_set(&code->x, x64_any_flags(code, instr->args[0]), to);
+    x64_define(code, instr, to);
+    return;
+  }
+  int from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
   x86_mask(&code->x, X86_KMOV_TO_GPR, X86_AX, X86_NONE, from);
   if (type->lanes < 64)
     x86_shift_constant(&code->x, X86_SHL, true, X86_AX, (int)(64 - type->lanes));

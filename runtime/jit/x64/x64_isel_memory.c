@@ -7,7 +7,6 @@
  * nothing on aligned data. */
 #include "jit/x64/x64_isel.h"
 
-#define SCRATCH X64_SCRATCH_VECTOR
 #define NONE 0
 
 static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
@@ -92,6 +91,10 @@ static int mask_of_lanes(x64_code_t *code, kir_value_t *value, const kir_type_t 
 }
 
 static void select_masked_load(x64_code_t *code, kir_value_t *instr) {
+  if (!code->isa->has_evex) {
+    x64_load_under_mask(code, instr);
+    return;
+  }
   int to = x64_destination(code, instr, SCRATCH + 2),
       mask = mask_of_lanes(code, instr->args[2], instr->type);
   x86_mem_t from = x64_address(code, instr->args[0]);
@@ -107,6 +110,10 @@ static void select_masked_load(x64_code_t *code, kir_value_t *instr) {
 }
 
 static void select_masked_store(x64_code_t *code, kir_value_t *instr) {
+  if (!code->isa->has_evex) {
+    x64_store_under_mask(code, instr);
+    return;
+  }
   const kir_type_t *type = instr->args[0]->type;
   int from = x64_vector(code, instr->args[0], SCRATCH),
       mask = mask_of_lanes(code, instr->args[3], type);

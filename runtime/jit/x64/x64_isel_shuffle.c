@@ -7,8 +7,6 @@
  * lanes match anything. */
 #include "jit/x64/x64_isel.h"
 
-#define SCRATCH X64_SCRATCH_VECTOR
-
 static bool is_general(const kir_type_t *type) { return x64_class_of(type) == X64_GPR; }
 
 /* Rotates lanes down by `by`: lanes of at least 32 bits, or a multiple of 32 bits. */
@@ -27,7 +25,14 @@ static void shift_lanes(x64_code_t *code, const kir_type_t *type, int to, int fr
 /* Moves lanes `by` and up to lane 0; the lanes above are unspecified. */
 static void move_lanes_down(x64_code_t *code, const kir_type_t *type, int to, int from,
                             unsigned by) {
-  if (kir_width(type) <= 128)
+  unsigned per_part = 128 / type->bits;
+  if (!code->isa->has_evex && by >= per_part) { /* VEXTRACTI128 */
+    x64_emit_registers(code, X86_OP(1, 3, 0, 0x39), 1, from, X86_NONE, to);
+    x86_byte(&code->x, 1);
+    if (by > per_part) shift_lanes(code, type, to, to, by - per_part);
+    return;
+  }
+  if (kir_width(type) <= 128 || !code->isa->has_evex)
     shift_lanes(code, type, to, from, by);
   else if (by * type->bits % 32 == 0)
     rotate_lanes(code, type, to, from, by);
@@ -146,7 +151,8 @@ static unsigned lanes_together(const kir_value_t *shuffle) {
 /* Can one instruction do the permutation? For bits there is none. */
 static bool has_permute(const kir_value_t *shuffle) {
   if (shuffle->type->bits < 8) return false;
-  return shuffle->type->bits > 8 || lanes_together(shuffle) > 1 || x64_permutes_bytes();
+  return shuffle->type->bits > 8 || lanes_together(shuffle) > 1 ||
+         x64_isa(shuffle->type->module)->permutes_bytes;
 }
 
 /* Lanes of the index vector: those of the longer of operand and result, at least those of the
@@ -222,6 +228,10 @@ static void select_permute_in_one(x64_code_t *code, kir_value_t *instr, const ki
 }
 
 static void select_permute(x64_code_t *code, kir_value_t *instr) {
+  if (!code->isa->has_evex) {
+    x64_permute(code, instr);
+    return;
+  }
   const kir_type_t *type =
       instr->args[0]->type->lanes > instr->type->lanes ? instr->args[0]->type : instr->type;
   bool is_one = has_permute(instr);
@@ -334,6 +344,7 @@ static bool can_move_down(const kir_value_t *instr) {
   uint64_t first = instr->lanes[0];
   bool wraps = first + instr->type->lanes > from->lanes;
   if (!first || kir_is_i1(from) || (kir_width(from) <= 128 && !wraps)) return true;
+  if (!x64_isa(from->module)->has_evex) return first * from->bits == 128 && !wraps;
   return kir_width(from) >= 128 && first * from->bits % 32 == 0;
 }
 
@@ -347,7 +358,7 @@ static shuffle_t kind_of(const kir_value_t *instr) {
   if (lanes == 2 * from->lanes && is_sequence(instr, 0, lanes)) return IS_CONCAT;
   if (kir_is_i1(from)) return IS_PERMUTE;
   if (is_unpack(instr)) return IS_UNPACK;
-  return is_shuffle_128(instr) ? IS_SHUFFLE_128 : IS_PERMUTE;
+  return x64_isa(from->module)->has_evex && is_shuffle_128(instr) ? IS_SHUFFLE_128 : IS_PERMUTE;
 }
 
 bool x64_has_shuffle(kir_value_t *x, kir_value_t *y, const kir_value_t *mask) {
@@ -437,14 +448,17 @@ static void select_shuffle(x64_code_t *code, kir_value_t *instr) {
 kir_value_t *x64_constant_operand(const kir_value_t *instr, int k) {
   kir_value_t *value = instr->args[k];
   if (instr->op == KIR_SHUFFLE && k == 2)
-    return kind_of(instr) == IS_PERMUTE && has_permute(instr) ? permute_indices(instr) : NULL;
+    return x64_isa(value->type->module)->has_evex && kind_of(instr) == IS_PERMUTE &&
+                   has_permute(instr)
+               ? permute_indices(instr)
+               : NULL;
   if (!kir_is_constant(value) || value->is_poison || x64_class_of(value->type) != X64_VECTOR)
     return NULL;
   bool is_filler = (instr->op == KIR_MASKED_LOAD || instr->op == KIR_GATHER) && k == 3;
   bool is_rest = (instr->op >= KIR_RANGE_PS && instr->op <= KIR_SCALEF_PD && k > 1) ||
                  (instr->op >= KIR_RSQRT14_PS && k > 0);
   return instr->op == KIR_PHI || instr->op == KIR_CALL || is_filler || is_rest ||
-                 kir_width(value->type) > 512
+                 kir_width(value->type) > (unsigned)x64_isa(value->type->module)->vector_bits
              ? NULL
              : value;
 }

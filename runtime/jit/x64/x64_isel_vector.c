@@ -6,9 +6,8 @@
  * constant or a load that was folded (x64_prepare.c), so operands are swapped where the operation
  * commutes. Floats have the EVEX encoding too, with the scalar form of the opcode. f16 arithmetic,
  * i8 products and shifts are not selected: x64_expand.c rewrites them. */
+#include "jit/x64/x64_expand.h"
 #include "jit/x64/x64_isel.h"
-
-#define SCRATCH X64_SCRATCH_VECTOR
 
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
 /* --- arithmetic ------------------------------------------------------------------------------- */
@@ -46,7 +45,7 @@ static const unsigned char float_opcodes[KIR_OP_COUNT] = {
     [KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c, [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
 
 /* Packed floats have no prefix or 66, scalar floats F3 or F2. */
-static x86_opcode_t float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
+x86_opcode_t x64_float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
   bool wide = type->bits == 64;
   if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
@@ -77,7 +76,7 @@ static bool is_shift(const x64_code_t *code, const kir_value_t *value, kir_op_t 
 
 /* (a << n) | (a >> bits - n) is VPROL with n, for the element sizes that have it. */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either) {
-  if (either->op != KIR_OR) return false;
+  if (either->op != KIR_OR || !code->isa->has_evex) return false;
   const kir_value_t *up = either->args[0], *down = either->args[1];
   const kir_type_t *type = either->type;
   if (up->op == KIR_LSHR) {
@@ -122,7 +121,7 @@ static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
 static void select_sqrt(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
-  x86_opcode_t opcode = float_opcode(code, instr->type, float_opcodes[KIR_SQRT]);
+  x86_opcode_t opcode = x64_float_opcode(code, instr->type, float_opcodes[KIR_SQRT]);
   x64_emit_registers(code, opcode, x64_vector_length(code, instr->type), to,
                      is_scalar(instr->type) ? from : X86_NONE, from);
   x64_define(code, instr, to);
@@ -212,6 +211,10 @@ static void select_copysign(x64_code_t *code, kir_value_t *instr) {
   int to = SCRATCH + 2, from = x64_vector(code, instr->args[0], SCRATCH);
   kir_value_t *sign = sign_mask(type, false);
   if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  if (!code->isa->has_evex) {
+    x64_copy_sign(code, instr, sign);
+    return;
+  }
   x64_move_vector(code, to, x64_vector(code, instr->args[1], to));
   if (is_scalar(type))
     x64_emit_registers(code, ternary_logic, 0, to, from, x64_vector(code, sign, SCRATCH + 1));
@@ -270,7 +273,7 @@ static void select_range(x64_code_t *code, kir_value_t *instr) {
 
 /* --- comparisons and choices ------------------------------------------------------------------ */
 
-static int float_condition(int predicate) {
+int x64_float_condition(int predicate) {
   static const unsigned char conditions[16] = {0x0b, 0x00, 0x1e, 0x1d, 0x11, 0x12, 0x0c, 0x07,
                                                0x03, 0x08, 0x16, 0x15, 0x19, 0x1a, 0x04, 0x0f};
   return conditions[predicate & 15];
@@ -297,9 +300,13 @@ static int integer_condition(int predicate) {
 }
 
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
+  if (!code->isa->has_evex) {
+    x64_compare_to_vector(code, compare, to);
+    return;
+  }
   const kir_type_t *type = compare->args[0]->type;
   int index = x64_log_bytes(type), a = x64_vector(code, compare->args[0], SCRATCH);
-  x86_opcode_t opcode = compare->op == KIR_FCMP ? float_opcode(code, type, 0xc2) : 0;
+  x86_opcode_t opcode = compare->op == KIR_FCMP ? x64_float_opcode(code, type, 0xc2) : 0;
   if (compare->op == KIR_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* the opcode of the unsigned comparison is one less */
     if (compare->detail >= KIR_ICMP_UGT && compare->detail <= KIR_ICMP_ULE) byte--;
@@ -312,11 +319,12 @@ void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
     x64_emit_registers(code, opcode, x64_vector_length(code, type), to, a,
                        x64_vector(code, compare->args[1], SCRATCH + 1));
   x86_byte(&code->x, (unsigned)(compare->op == KIR_ICMP ? integer_condition(compare->detail)
-                                                        : float_condition(compare->detail)));
+                                                        : x64_float_condition(compare->detail)));
 }
 
 static void select_compare(x64_code_t *code, kir_value_t *instr) {
-  int to = x64_destination(code, instr, X64_SCRATCH_MASK);
+  int scratch = code->isa->has_evex ? X64_SCRATCH_MASK : SCRATCH + 2;
+  int to = x64_destination(code, instr, scratch);
   x64_compare(code, instr, to);
   x64_define(code, instr, to);
 }
@@ -352,7 +360,7 @@ static void select_min_max(x64_code_t *code, kir_value_t *instr) {
   bool is_most = (compare->detail == KIR_FCMP_OGT) == (compare->args[0] == instr->args[1]);
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[1], SCRATCH);
-  x64_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from,
+  x64_emit(code, x64_float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from,
            instr->args[2], SCRATCH + 1);
   x64_define(code, instr, to);
 }
@@ -360,6 +368,10 @@ static void select_min_max(x64_code_t *code, kir_value_t *instr) {
 static void select_select(x64_code_t *code, kir_value_t *instr) {
   if (x64_node(code, instr->args[0])->is_folded && x64_is_min_max(instr)) {
     select_min_max(code, instr);
+    return;
+  }
+  if (!code->isa->has_evex) {
+    x64_select_choice(code, instr);
     return;
   }
   static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66),
@@ -374,28 +386,50 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
 
 /* --- dispatch --------------------------------------------------------------------------------- */
 
-/* Are the upper 32 bits of the 64-bit lanes known to be 0? */
-static bool is_low_half(const kir_value_t *value) {
+bool x64_is_low_half(const kir_value_t *value) {
   if (kir_is_constant(value)) {
     for (unsigned i = 0; i < value->type->lanes; i++)
       if (value->lanes[i] >> 32) return false;
     return true;
   }
   if (value->op == KIR_ZEXT) return value->args[0]->type->bits <= 32;
-  if (value->op == KIR_AND) return is_low_half(value->args[0]) || is_low_half(value->args[1]);
+  if (value->op == KIR_AND)
+    return x64_is_low_half(value->args[0]) || x64_is_low_half(value->args[1]);
   return value->op == KIR_LSHR && kir_is_constant(value->args[1]) && kir_is_splat(value->args[1]) &&
          value->args[1]->lanes[0] >= 32;
 }
 
 /* VPMULUDQ, which multiplies lower halves, is three times as fast as VPMULLQ. */
 static bool is_product_of_halves(const kir_value_t *instr) {
-  return instr->op == KIR_MUL && instr->type->bits == 64 && is_low_half(instr->args[0]) &&
-         is_low_half(instr->args[1]);
+  return instr->op == KIR_MUL && instr->type->bits == 64 && x64_is_low_half(instr->args[0]) &&
+         x64_is_low_half(instr->args[1]);
+}
+
+/* All lanes are shifted by one constant: an immediate needs no register. */
+static bool is_shift_by_immediate(const x64_code_t *code, const kir_value_t *instr) {
+  bool shifts = instr->op == KIR_SHL || instr->op == KIR_LSHR || instr->op == KIR_ASHR;
+  return shifts && !code->isa->has_evex && kir_is_constant(instr->args[1]) &&
+         kir_is_splat(instr->args[1]);
+}
+
+static void select_shift_by_immediate(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->type;
+  int to = x64_destination(code, instr, SCRATCH + 2), extension = instr->op == KIR_SHL ? 6 : 2;
+  if (instr->op == KIR_ASHR) extension = 4;
+  if (type->bits < 16 || (type->bits == 64 && instr->op == KIR_ASHR))
+    x64_unsupported(code, "such a shift");
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0x70 + x64_log_bytes(type)),
+                     x64_vector_length(code, type), extension, to,
+                     x64_vector(code, instr->args[0], SCRATCH));
+  x86_byte(&code->x, (unsigned)instr->args[1]->lanes[0]);
+  x64_define(code, instr, to);
 }
 
 static void select_integers(x64_code_t *code, kir_value_t *instr) {
   if (kir_is_i1(instr->type))
     select_mask_binary(code, instr);
+  else if (is_shift_by_immediate(code, instr))
+    select_shift_by_immediate(code, instr);
   else if (is_product_of_halves(instr))
     select_binary(code, instr, X86_OP(1, 1, 1, 0xf4));
   else if (x64_node(code, instr->args[0])->is_folded && x64_is_rotate(code, instr))
@@ -405,7 +439,7 @@ static void select_integers(x64_code_t *code, kir_value_t *instr) {
 }
 
 static void select_float_binary(x64_code_t *code, kir_value_t *instr) {
-  select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
+  select_binary(code, instr, x64_float_opcode(code, instr->type, float_opcodes[instr->op]));
 }
 
 typedef void (*select_fn)(x64_code_t *code, kir_value_t *instr);

@@ -38,7 +38,7 @@ static bool is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VE
 
 /* Lanes that fit a register; a mask register holds 64 in any case. */
 static unsigned lanes_max(const kir_type_t *type) {
-  return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits;
+  return kir_is_i1(type) ? 64 : (unsigned)x64_isa(type->module)->vector_bits / type->bits;
 }
 
 static bool is_no_power_of_two(const kir_type_t *type) {
@@ -180,23 +180,27 @@ static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distan
   return distance ? kir_gep(s->builder, kir_int_type(s->module, 8), pointer, index) : pointer;
 }
 
-static kir_value_t *mask_of_first(split_t *s, unsigned lanes, unsigned first_lanes) {
+/* `element`: element type of the mask. */
+static kir_value_t *mask_of_first(kir_type_t *element, unsigned lanes, unsigned first_lanes) {
   uint64_t bits[64] = {0};
-  for (unsigned i = 0; i < first_lanes; i++) bits[i] = 1;
-  return kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
+  for (unsigned i = 0; i < first_lanes; i++) bits[i] = UINT64_MAX;
+  return kir_constant(kir_vector_type(element, lanes), bits);
 }
 
 /* Clears the mask bits of lanes beyond the first `lanes` of a masked access. */
 static void mask_first_lanes(split_t *s, kir_op_t op, kir_value_t **args, unsigned lanes,
                              unsigned first_lanes) {
   int mask = op == KIR_MASKED_LOAD || op == KIR_GATHER ? 2 : 3;
-  args[mask] = kir_and(s->builder, args[mask], mask_of_first(s, lanes, first_lanes));
+  kir_type_t *element = args[mask]->type->element;
+  args[mask] = kir_and(s->builder, args[mask], mask_of_first(element, lanes, first_lanes));
 }
 
 /* A load or store of only the first lanes: the masked form, with alignment 1. */
 static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
                                       unsigned lanes, unsigned first_lanes) {
-  kir_value_t *mask = mask_of_first(s, lanes, first_lanes);
+  const kir_type_t *moved = op == KIR_LOAD ? type : args[0]->type;
+  kir_type_t *element = kir_int_type(s->module, s->code->isa->has_evex ? 1 : moved->bits);
+  kir_value_t *mask = mask_of_first(element, lanes, first_lanes);
   kir_value_t *align = kir_splat_constant(kir_int_type(s->module, 32), 1);
   if (op == KIR_LOAD) {
     kir_value_t *all[] = {args[0], align, mask, kir_poison(type)};

@@ -157,7 +157,6 @@ static hr_status_t create_intervals(x64_code_t *code) {
 /* Registers that external functions may clobber: all but bx and r12 to r15. Argument and scratch
  * registers are always clobbered. */
 #define EXTERNAL_GPRS 0x0fd7u
-#define SCRATCH_VECTORS (7u << X64_SCRATCH_VECTOR | 1u)
 
 /* The directly called function; NULL: called through a pointer. */
 static const x64_function_t *direct_callee(const x64_code_t *code, const kir_value_t *call) {
@@ -174,7 +173,8 @@ static uint32_t call_clobbers(const x64_code_t *code, const kir_value_t *call, x
   if (kind == X64_GPR) return EXTERNAL_GPRS;
   if (x64_calls_external(code, call)) return ~0u;
   uint32_t clobbered = direct_callee(code, call)->clobbered[kind];
-  if (kind == X64_VECTOR) clobbered |= SCRATCH_VECTORS | ((1u << call->arg_count) - 1);
+  if (kind == X64_VECTOR)
+    clobbered |= 7u << code->isa->scratch_vector | 1u | ((1u << call->arg_count) - 1);
   return clobbered;
 }
 

@@ -18,7 +18,7 @@ void x64_unsupported(x64_code_t *code, const char *what) {
 
 int x64_vector_length(x64_code_t *code, const kir_type_t *type) {
   unsigned bits = kir_width(type);
-  if (bits > 512 || (type->lanes & (type->lanes - 1)))
+  if (bits > (unsigned)code->isa->vector_bits || (type->lanes & (type->lanes - 1)))
     x64_unsupported(code, "vectors of odd sizes");
   if (bits > 256) return 2;
   return bits > 128;
@@ -48,7 +48,7 @@ void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to
 }
 
 void x64_move_vector(x64_code_t *code, int to, int from) {
-  if (to != from) x64_emit_registers(code, load_opcode, 2, to, X86_NONE, from);
+  if (to != from) x64_emit_registers(code, load_opcode, code->isa->full_width, to, X86_NONE, from);
 }
 
 static void mask_from_gpr(x64_code_t *code, int to, int from) {
@@ -73,10 +73,13 @@ static void load_interval(x64_code_t *code, const live_interval_t *interval, int
   if (interval->kind == X64_GPR) {
     x86_load(&code->x, to, slot, 64);
   } else if (interval->kind == X64_VECTOR) {
-    x86_vector_memory(
-        &code->x,
-        (x86_vector_t){.opcode = load_opcode, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
-        slot);
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = load_opcode,
+                                     .width = code->isa->full_width,
+                                     .to = to,
+                                     .from = X86_NONE,
+                                     .unit = code->isa->vector_bits / 8},
+                      slot);
   } else {
     x86_load(&code->x, X86_CX, slot, 64);
     mask_from_gpr(code, to, X86_CX);
@@ -88,11 +91,13 @@ static void store_interval(x64_code_t *code, const live_interval_t *interval, in
   if (interval->kind == X64_GPR) {
     x86_store(&code->x, slot, from, 64);
   } else if (interval->kind == X64_VECTOR) {
-    x86_vector_memory(
-        &code->x,
-        (x86_vector_t){
-            .opcode = store_opcode, .width = 2, .to = from, .from = X86_NONE, .unit = 64},
-        slot);
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = store_opcode,
+                                     .width = code->isa->full_width,
+                                     .to = from,
+                                     .from = X86_NONE,
+                                     .unit = code->isa->vector_bits / 8},
+                      slot);
   } else {
     gpr_from_mask(code, X86_CX, from);
     x86_store(&code->x, slot, X86_CX, 64);
@@ -114,8 +119,8 @@ static live_interval_t scratch_interval(const x64_code_t *code, x64_class_t kind
 static void move_unallocated(x64_code_t *code,
                              void (*move)(x64_code_t *, const live_interval_t *, int)) {
   for (x64_class_t kind = X64_VECTOR; kind < X64_CLASS_COUNT && code->preserves_all; kind++)
-    for (int reg = kind == X64_MASK;
-         reg < (kind == X64_VECTOR ? X64_SCRATCH_VECTOR : X64_SCRATCH_MASK); reg++) {
+    for (int reg = kind == X64_MASK; reg < (kind == X64_VECTOR ? SCRATCH : X64_SCRATCH_MASK);
+         reg++) {
       live_interval_t interval = scratch_interval(code, kind, reg);
       if (!(code->used[kind] >> reg & 1)) move(code, &interval, reg);
     }
@@ -180,7 +185,7 @@ static x86_mem_t constant_memory(x64_code_t *code, const kir_value_t *value, boo
   size_t size = is_one || broadcast      ? type->bits / 8
                 : kir_width(type) <= 128 ? 16
                                          : kir_width(type) / 8;
-  if (kir_width(type) > 512 || type->bits > 64) {
+  if (kir_width(type) > (unsigned)code->isa->vector_bits || type->bits > 64) {
     x64_unsupported(code, "wide constants");
     return (x86_mem_t){.is_pool = true};
   }
@@ -267,7 +272,7 @@ void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *
     x64_emit_registers(code, opcode, width, to, from, reg);
     return;
   }
-  x86_mem_t memory = constant_memory(code, last, true);
+  x86_mem_t memory = constant_memory(code, last, code->isa->has_evex);
   memory.behind = behind;
   x86_vector_memory(
       &code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
@@ -286,8 +291,8 @@ static void add_index(x64_code_t *code, kir_value_t *gep, x86_mem_t *address) {
     address->disp += kir_sign_extend(index->lanes[0], index->type->bits) * gep->detail;
     return;
   }
-  address->index = index->type->lanes > 1 ? x64_vector(code, index, X64_SCRATCH_VECTOR)
-                                          : x64_gpr(code, index, X86_CX);
+  address->index =
+      index->type->lanes > 1 ? x64_vector(code, index, SCRATCH) : x64_gpr(code, index, X86_CX);
   address->scale = gep->detail;
 }
 
@@ -329,7 +334,7 @@ static void move_one(x64_code_t *code, const parallel_move_t *move) {
   } else if (interval->kind == X64_GPR) {
     reg = x64_gpr(code, move->value, interval->reg == X86_NONE ? X86_DX : interval->reg);
   } else if (interval->kind == X64_VECTOR) {
-    reg = x64_vector(code, move->value, X64_SCRATCH_VECTOR);
+    reg = x64_vector(code, move->value, SCRATCH);
   } else {
     reg = x64_mask(code, move->value, X64_SCRATCH_MASK);
   }
@@ -346,7 +351,7 @@ static bool is_read(const x64_code_t *code, const parallel_move_t *moves, int co
 /* Breaks a cycle of moves: saves the first destination's value in a scratch register, from which it
  * is then read. */
 static void break_cycle(x64_code_t *code, parallel_move_t *moves, int count) {
-  static const int spares[] = {X86_AX, X64_SCRATCH_VECTOR + 2, 0};
+  const int spares[] = {X86_AX, SCRATCH + 2, 0};
   const live_interval_t *interval = &code->intervals[moves[0].to];
   int location = location_of(code, moves[0].to), spare = spares[interval->kind];
   if (interval->reg == X86_NONE)

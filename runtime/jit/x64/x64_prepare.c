@@ -64,8 +64,12 @@ static bool is_fused_condition(const x64_code_t *code, const kir_value_t *compar
       user->args[0] != compare)
     return false;
   if (user->op == KIR_SELECT && x64_is_min_max(user)) return true;
-  if (compare->type->kind == KIR_TYPE_VECTOR) return false;
-  if (compare->op == KIR_REDUCE_OR && (compare->args[0]->type->lanes < 8 || user->op != KIR_CONDBR))
+  if (compare->type->kind == KIR_TYPE_VECTOR)
+    return !code->isa->has_evex && user->op == KIR_SELECT && x64_compares_inverted(compare) &&
+           user->args[1] != compare && user->args[2] != compare;
+  unsigned least_lanes = code->isa->has_evex ? 8 : 1;
+  if (compare->op == KIR_REDUCE_OR &&
+      (compare->args[0]->type->lanes < least_lanes || user->op != KIR_CONDBR))
     return false;
   return user->op == KIR_CONDBR ||
          (user->op == KIR_SELECT && user->args[1] != compare && user->args[2] != compare);
@@ -194,14 +198,18 @@ static void fold(x64_code_t *code) {
 static int class_number(const kir_type_t *type) { return (int)x64_class_of(type); }
 
 /* Most hoisted values that loops keep in registers besides their own. */
-static const int hoisted_max[X64_CLASS_COUNT] = {[X64_GPR] = 16, [X64_VECTOR] = 10, [X64_MASK] = 5};
+#define HOISTED_GPRS_MAX 16
+#define HOISTED_MASKS_MAX 5
 
 hr_status_t x64_prepare(x64_code_t *code) {
+  const int hoisted_max[X64_CLASS_COUNT] = {HOISTED_GPRS_MAX, code->isa->hoisted_max,
+                                            HOISTED_MASKS_MAX};
   const kir_register_classes_t classes = {
       .class_of = class_number, .hoisted_max = hoisted_max, .sunk_class = X64_GPR};
   HR_TRY(kir_cfg_find(code->arena, code->function, &code->cfg));
   HR_TRY(HR_NEW_ARRAY(code->arena, code->cfg.block_count + 1, &code->labels));
   if (code->cfg.is_malformed) code->unsupported = "a block without a terminator";
+  if (!code->unsupported && !code->isa->has_evex) HR_TRY(x64_remove_masks(code));
   if (!code->unsupported) HR_TRY(x64_legalize(code));
   if (code->unsupported) return NULL;
   HR_TRY(kir_cse_licm(&code->cfg, &classes));

@@ -21,10 +21,10 @@ typedef struct scan {
   live_interval_t *owner[X64_CLASS_COUNT][32]; /* last interval of each register */
 } scan_t;
 
-/* Vector registers from X64_SCRATCH_VECTOR on, and masks k0 and X64_SCRATCH_MASK, are scratch. */
-static int register_count(x64_class_t kind) {
+/* Vector registers from scratch_vector on, and masks k0 and X64_SCRATCH_MASK, are scratch. */
+static int register_count(const x64_isa_t *isa, x64_class_t kind) {
   return kind == X64_GPR      ? ALLOCATABLE_GPRS
-         : kind == X64_VECTOR ? X64_SCRATCH_VECTOR
+         : kind == X64_VECTOR ? isa->scratch_vector
                               : X64_SCRATCH_MASK - 1;
 }
 
@@ -83,14 +83,15 @@ static int preferred_register(const scan_t *scan, const live_interval_t *interva
 static void allocate_register(scan_t *scan, live_interval_t *interval) {
   live_interval_t *lightest = interval;
   int reg = preferred_register(scan, interval);
-  for (int i = 0; i < register_count(interval->kind) && reg == X86_NONE; i++)
+  int count = register_count(scan->code->isa, interval->kind);
+  for (int i = 0; i < count && reg == X86_NONE; i++)
     if (is_free(scan, interval, register_at(interval->kind, i)))
       reg = register_at(interval->kind, i);
   if (reg != X86_NONE) {
     assign_register(scan, interval, reg);
     return;
   }
-  for (int i = 0; i < register_count(interval->kind); i++) {
+  for (int i = 0; i < count; i++) {
     live_interval_t *owner = scan->owner[interval->kind][register_at(interval->kind, i)];
     if (!is_forbidden(interval, register_at(interval->kind, i)) && owner->weight < lightest->weight)
       lightest = owner;
@@ -138,7 +139,7 @@ static int by_weight(const void *a, const void *b) {
  * Only those that are read in loops, or more than ten times, are worth it. */
 static hr_status_t pin_constants(x64_code_t *code) {
   uint32_t reserved = 0;
-  int most = 0, next = 0;
+  int most = 0, next = 0, end = code->isa->scratch_vector;
   for (int b = 0; b < code->cfg.block_count; b++)
     for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
       most += instr->arg_count;
@@ -146,10 +147,8 @@ static hr_status_t pin_constants(x64_code_t *code) {
   find_constants(code);
   qsort(code->pinned, (size_t)code->pinned_count, sizeof *code->pinned, by_weight);
   for (int i = 0; i < code->pinned_count && code->pinned[i].weight > 10; i++) {
-    while (next < X64_SCRATCH_VECTOR &&
-           (code->used[X64_VECTOR] | code->clobbered[X64_VECTOR]) >> next & 1)
-      next++;
-    if (next < X64_SCRATCH_VECTOR) {
+    while (next < end && (code->used[X64_VECTOR] | code->clobbered[X64_VECTOR]) >> next & 1) next++;
+    if (next < end) {
       reserved |= 1u << next;
       code->pinned[i].reg = next++;
     }
@@ -158,11 +157,12 @@ static hr_status_t pin_constants(x64_code_t *code) {
   return NULL;
 }
 
-/* Largest spilled part of the weight, by class, above which LLVM compiles the function: where loops
- * have more values than registers, LLVM splits live ranges better. Below these limits code is about
- * a tenth slower, in rare cases a half, but compiles a hundred times faster. */
-static const double spilled_max[X64_CLASS_COUNT] = {
-    [X64_GPR] = 0.3, [X64_VECTOR] = 0.3, [X64_MASK] = 0.15};
+/* Largest spilled part of the weight, by class (of vectors: x64_isa_t.spilled_max), above which
+ * LLVM compiles the function: where loops have more values than registers, LLVM splits live ranges
+ * better. Below these limits code is about a tenth slower, in rare cases a half, but compiles a
+ * hundred times faster. */
+#define SPILLED_GPRS_MAX 0.3
+#define SPILLED_MASKS_MAX 0.15
 #define WEIGHT_MIN 1000
 #define WEIGHT_MIN_OF_CALLEES 100 /* limit for functions that loops call */
 
@@ -171,6 +171,8 @@ static const double spilled_max[X64_CLASS_COUNT] = {
 
 /* Sums the weight of spilled intervals by class, relative to what the class may spill. */
 static bool has_high_pressure(const x64_code_t *code) {
+  const double spilled_max[X64_CLASS_COUNT] = {SPILLED_GPRS_MAX, code->isa->spilled_max,
+                                               SPILLED_MASKS_MAX};
   double all = 0, spilled = 0;
   for (int n = 0; n < code->interval_count; n++) {
     const live_interval_t *interval = &code->intervals[n];
