@@ -8,7 +8,6 @@
 #include "jit/compile_pool.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -89,9 +88,8 @@ static hr_status_t compile_by_llvm(compile_job_t *job, int index, int worker) {
 
 /* Only LLVM's modules are dumped: x64 may compile if no dump is wanted or LLVM is missing. */
 static bool may_use_x64(const jit_compile_options_t *options) {
-  const char *wanted = getenv("HLORUN_X64");
   bool wants_llvm = options->dump && llvm_is_built;
-  return !wants_llvm && x64_is_supported(options->target) && !(wanted && *wanted == '0');
+  return !wants_llvm && x64_is_supported(options->target) && !jit_target_wants_llvm();
 }
 
 /* A NULL object without a failure means that the x86-64 back end declined. */

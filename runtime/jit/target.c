@@ -104,7 +104,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
   target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
-  target->interleave_count = target->vector_bytes == 32 ? 4 : 1;
+  target->interleave_count = target->vector_bytes == 32 && jit_target_wants_llvm() ? 4 : 1;
 }
 
 #else
@@ -140,6 +140,11 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 }
 
 #endif
+
+bool jit_target_wants_llvm(void) {
+  const char *wanted = getenv("HLORUN_X64");
+  return wanted && *wanted == '0';
+}
 
 /* The width is part of the text because code depends on it. */
 jit_target_t jit_target_narrowed(int vector_bytes) {

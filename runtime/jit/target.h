@@ -9,7 +9,8 @@ typedef struct jit_target {
   int vector_bytes;     /* width of vectors: 64, 32 or 16 */
   int vector_count;     /* number of vector registers: 16 or 32 */
   int interleave_count; /* vectors for which elementary functions are computed together, as a chain
-                           of dependent instructions leaves the processor idle: 1 or 4 */
+                           of dependent instructions leaves the processor idle: 1, or 4 where LLVM
+                           orders them for 16 registers */
   bool has_fma;         /* a * b + c, rounded once, is one instruction */
   bool has_masks;       /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
@@ -19,6 +20,8 @@ typedef struct jit_target {
   char host[192]; /* processor and features, for cache keys: equal texts run each other's code */
 } jit_target_t;
 
+/* Is all code left to LLVM (HLORUN_X64=0)? */
+bool jit_target_wants_llvm(void);
 /* This machine; HLORUN_VECTOR=16|32|64 makes vectors narrower, with the features that go with them.
  * Thread: any. */
 const jit_target_t *jit_target_host(void);

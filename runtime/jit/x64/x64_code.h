@@ -133,6 +133,7 @@ static inline bool x64_preserves_vectors(const kir_function_t *function) {
 hr_status_t x64_prepare(x64_code_t *code);
 hr_status_t x64_remove_masks(x64_code_t *code);
 hr_status_t x64_legalize(x64_code_t *code);
+hr_status_t x64_schedule(x64_code_t *code);
 hr_status_t x64_find_liveness(x64_code_t *code);
 hr_status_t x64_allocate_registers(x64_code_t *code);
 hr_status_t x64_select(x64_code_t *code);

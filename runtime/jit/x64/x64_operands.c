@@ -118,7 +118,8 @@ static live_interval_t scratch_interval(const x64_code_t *code, x64_class_t kind
 
 static void move_unallocated(x64_code_t *code,
                              void (*move)(x64_code_t *, const live_interval_t *, int)) {
-  for (x64_class_t kind = X64_VECTOR; kind < X64_CLASS_COUNT && code->preserves_all; kind++)
+  x64_class_t end = code->isa->has_evex ? X64_CLASS_COUNT : X64_MASK;
+  for (x64_class_t kind = X64_VECTOR; kind < end && code->preserves_all; kind++)
     for (int reg = kind == X64_MASK; reg < (kind == X64_VECTOR ? SCRATCH : X64_SCRATCH_MASK);
          reg++) {
       live_interval_t interval = scratch_interval(code, kind, reg);

@@ -215,6 +215,7 @@ hr_status_t x64_prepare(x64_code_t *code) {
   HR_TRY(kir_cse_licm(&code->cfg, &classes));
   HR_TRY(kir_find_uses(&code->cfg, &code->uses));
   HR_TRY(kir_sink(&code->cfg, &classes, code->uses));
+  if (!code->isa->has_evex) HR_TRY(x64_schedule(code));
   HR_TRY(HR_NEW_ARRAY(code->arena, code->function->value_count + 1, &code->nodes));
   fold(code);
   return number_values(code);
