@@ -17,7 +17,7 @@
 static kir_value_t *all(kir_type_t *type, uint64_t lane) { return kir_splat_constant(type, lane); }
 
 static kir_value_t *build(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
-  return kir_build(b, op, x->type, 0, (kir_value_t *[]){x, y}, 2);
+  return kir_expand_or_build(b, op, x->type, 0, (kir_value_t *[]){x, y}, 2);
 }
 
 /* --- by a constant ---------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* Expansion of arithmetic that AVX-512 has no instructions for, as the kernel IR is built:
- * products and shifts of bytes, comparisons and selects of i1, divisions of vectors, conversions
- * of narrow integers and floats.
+/* Expansion of arithmetic that neither AVX-512 nor AVX2 has instructions for, as the kernel IR is
+ * built: products and shifts of bytes, comparisons and selects of i1, divisions of vectors,
+ * conversions of narrow integers and floats.
  *
  * Expanding while building (kir_target_t.expand) lets constants fold and common subexpressions
  * merge like any other code; the selector then sees only operations that are one or two
@@ -122,7 +122,7 @@ static kir_value_t *expand_leading_zeros(kir_builder_t *b, kir_value_t *x) {
   if (type->bits >= 32) return kir_build(b, KIR_CTLZ, type, 0, &x, 1);
   x = kir_zext(b, x, wide);
   kir_value_t *more = kir_splat_constant(wide, 32 - type->bits);
-  return kir_trunc(b, kir_sub(b, kir_build(b, KIR_CTLZ, wide, 0, &x, 1), more), type);
+  return kir_trunc(b, kir_sub(b, kir_expand_or_build(b, KIR_CTLZ, wide, 0, &x, 1), more), type);
 }
 
 /* Number of set bits: of vectors in any width, of scalars in 32 and 64 bits. */

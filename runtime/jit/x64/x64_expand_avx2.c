@@ -159,8 +159,8 @@ static kir_value_t *expand_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *
 
 /* Values from half the range on are reduced by it, which is exact, and get the sign bit back. */
 static kir_value_t *to_unsigned(kir_builder_t *b, kir_value_t *x, kir_type_t *type) {
-  kir_value_t *limit = kir_const_real(x->type->element, type->bits == 64 ? 0x1p63 : 0x1p31);
-  limit = kir_splat_constant(x->type, limit->lanes[0]);
+  double half = type->bits == 64 ? 0x1p63 : 0x1p31;
+  kir_value_t *limit = kir_splat_constant(x->type, kir_encode_float(half, x->type->bits));
   kir_value_t *is_large = kir_fcmp(b, KIR_FCMP_OGE, x, limit);
   x = kir_select(b, is_large, kir_fsub(b, x, limit), x);
   kir_value_t *value = kir_fptosi(b, x, type);

@@ -1,4 +1,4 @@
-/* Expansion of operations on memory and lanes that AVX-512 has no instructions for, while the
+/* Expansion of operations on memory and lanes that the processor has no instructions for, while the
  * kernel IR is built: extract at a variable lane goes through memory, insert through a select,
  * gathers and scatters of 8- and 16-bit elements become gathers of 32 bits or one access per lane,
  * shuffles move within and across 128-bit lanes. */

@@ -1,7 +1,7 @@
 /* Instruction selection of casts: conversions between integer and float types, widening,
  * narrowing, and bitcasts, which move a value between register classes.
  *
- * Where AVX-512 has a conversion (VCVT*, VPMOV*), it is one instruction; narrow cases are
+ * Where the processor has a conversion (VCVT*, VPMOV*), it is one instruction; narrow cases are
  * rewritten before, in x64_expand.c. A bitcast within one class is at most a move. */
 #include "jit/x64/x64_isel.h"
 

@@ -4,7 +4,7 @@
  * Masked instructions do not fault on lanes whose mask bit is 0; the emitters rely on that. Gathers
  * and scatters clear their mask register as they proceed, so it is copied to the scratch mask
  * first. Nontemporal stores need aligned addresses; others use the unaligned form, which costs
- * nothing on aligned data. */
+ * nothing on aligned data. Masked accesses of AVX2 are in x64_isel_avx2.c. */
 #include "jit/x64/x64_isel.h"
 
 #define NONE 0

@@ -4,7 +4,8 @@
  * The mask of a shuffle is constant, so the cheapest instruction that implements it is chosen: a
  * move, a broadcast, an unpack, shuffles within 128-bit lanes, VALIGN for rotations, a blend under
  * a constant mask, and last VPERM or VPERMT2 with the indices from the constant pool. Unspecified
- * lanes match anything. */
+ * lanes match anything. Of these AVX2 has broadcasts and unpacks; what it has for permutations is
+ * in x64_permute_avx2.c. */
 #include "jit/x64/x64_isel.h"
 
 static bool is_general(const kir_type_t *type) { return x64_class_of(type) == X64_GPR; }

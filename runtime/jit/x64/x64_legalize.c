@@ -95,9 +95,12 @@ static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsign
   return shuffle(s, a, b, order, lanes);
 }
 
-/* The same for a constant; lanes beyond its end are 0. */
+/* The same for a constant; lanes beyond its end are 0, or for AVX2 like the others if those are
+ * equal, as an immediate operand is. */
 static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, unsigned lanes) {
   uint64_t part[1024] = {0};
+  bool stays_splat = !x64_isa(value->type->module)->has_evex && kir_is_splat(value);
+  for (unsigned i = 0; i < lanes && stays_splat; i++) part[i] = value->lanes[0];
   for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++)
     part[i] = value->lanes[first + i];
   kir_type_t *type = kir_vector_type(value->type->element, lanes);
