@@ -31,14 +31,18 @@ hr_status_t api_program_describe(hlorun_program_t *program) {
   program->result_count = hlo_shape_leaf_count(result);
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_leaves));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_instrs));
   HR_TRY(HR_NEW_ARRAY(arena, program->result_count, &program->result_shapes));
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->all_params));
   memset(program->all_params, true, (size_t)program->param_count);
   for (int p = 0; p < entry_params; p++) {
     const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
-      program->param_names[leaf] = module->entry->params.data[p]->name.data;
-      HR_TRY(shape_string(arena, hlo_shape_leaf(shape, i), &program->param_shapes[leaf]));
+      program->param_instrs[leaf] = module->entry->params.data[p];
+      program->param_leaves[leaf] = hlo_shape_leaf(shape, i);
+      program->param_names[leaf] = program->param_instrs[leaf]->name.data;
+      HR_TRY(shape_string(arena, program->param_leaves[leaf], &program->param_shapes[leaf]));
     }
   }
   for (int r = 0; r < program->result_count; r++)
@@ -87,20 +91,18 @@ static const hlo_sharding_t *sharding_of_root(const hlo_module_t *module, int in
 
 /* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). In programs of one
  * partition without manual computations, shardings describe how XLA cut arrays that are local. */
-static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
+static const hlo_shape_t *find_leaf(const hlorun_program_t *program, bool is_result, int index,
                                     const hlo_sharding_t **out_sharding) {
+  const hlo_module_t *module = program->compiled.module;
   bool is_manual = module->result_shardings != NULL, is_cut = module->num_partitions > 1;
   if (is_result) {
     const hlo_sharding_t *at_root = is_cut ? sharding_of_root(module, index) : NULL;
     *out_sharding = is_manual ? module->result_shardings[index] : at_root;
     return hlo_shape_leaf(hlo_entry_result_shape(module), index);
   }
-  int p = 0;
-  for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++)
-    index -= leaves;
-  const hlo_extra_t *extra = module->entry->params.data[p]->extra;
+  const hlo_extra_t *extra = program->param_instrs[index]->extra;
   *out_sharding = (is_manual || is_cut) && extra ? extra->sharding : NULL;
-  return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
+  return program->param_leaves[index];
 }
 
 /* False if the leaf is not cut, or if its parts have other sizes than the program's. */
@@ -109,7 +111,7 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   const hlo_sharding_t *sharding;
   if (!(is_result ? has_result(program, index) : has_param(program, index))) return false;
   if (rank < 0 || (rank && (!dims || !out_starts))) return false;
-  const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
+  const hlo_shape_t *shape = find_leaf(program, is_result, index, &sharding);
   int64_t sizes[HLO_MAX_RANK],
       device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
   if (!sharding || shape->rank != rank) return false;
@@ -128,7 +130,7 @@ bool hlorun_program_part(const hlorun_program_t *program, bool is_result, int in
   if (!(is_result ? has_result(program, index) : has_param(program, index))) return false;
   if (!program->compiled.module->was_global) return false;
   if (process < 0 || !out_dims || !out_starts) return false;
-  const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
+  const hlo_shape_t *shape = find_leaf(program, is_result, index, &sharding);
   if (!hlo_shape_is_array(shape)) return false;
   if (!sharding) sharding = &whole;
   for (int d = 0; d < shape->rank; d++) out_dims[d] = shape->dims[d] * hlo_shard_parts(sharding, d);
@@ -209,7 +211,7 @@ static void count_cuts(const hlorun_program_t *program, hlorun_program_figures_t
   for (int is_result = 0; is_result < 2; is_result++)
     for (int k = 0; k < (is_result ? program->result_count : program->param_count); k++) {
       const hlo_sharding_t *sharding;
-      const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, k, &sharding);
+      const hlo_shape_t *shape = find_leaf(program, is_result, k, &sharding);
       *(is_result ? &figures->cut_results : &figures->cut_params) += cuts(sharding, shape);
       if (is_result) figures->unknown_results += is_unknown(program->compiled.module, k);
     }

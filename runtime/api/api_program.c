@@ -315,6 +315,8 @@ static hr_status_t share_compiled(hlorun_program_t *program, hlorun_program_t *o
   program->param_count = owner->param_count;
   program->result_count = owner->result_count;
   program->param_shapes = owner->param_shapes;
+  program->param_leaves = owner->param_leaves;
+  program->param_instrs = owner->param_instrs;
   program->result_shapes = owner->result_shapes;
   program->param_names = owner->param_names;
   program->all_params = owner->all_params;

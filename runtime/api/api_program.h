@@ -28,7 +28,9 @@ struct hlorun_program {
   exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
-  bool *all_params; /* true per parameter: donates all */
+  const hlo_shape_t **param_leaves; /* shape of each parameter */
+  const hlo_instr_t **param_instrs; /* the parameter of the entry that each is a part of */
+  bool *all_params;                 /* true per parameter: donates all */
 };
 
 /* Fills in names and shapes of the flattened parameters and results, in the plan's arena. Errors:

@@ -60,6 +60,19 @@ hr_status_t hlo_shape_array(hr_arena_t *arena, hr_dtype_t dtype, int rank, const
 }
 
 /* The list is copied, the element shapes are shared. */
+#define SHORT_TUPLE 8
+
+/* With these numbers a leaf of a long tuple is found without a walk over those before it. */
+static hr_status_t start_leaves(hr_arena_t *arena, hlo_shape_t *shape) {
+  int *starts, count = shape->element_count;
+  if (count <= SHORT_TUPLE) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, (size_t)count + 1, &starts));
+  for (int i = 0; i < count; i++)
+    starts[i + 1] = starts[i] + hlo_shape_leaf_count(shape->elements[i]);
+  shape->leaf_starts = starts;
+  return NULL;
+}
+
 hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *const *elements,
                             const hlo_shape_t **out_shape) {
   hlo_shape_t *shape;
@@ -68,7 +81,7 @@ hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *con
   HR_TRY(hr_arena_copy(arena, elements, (size_t)count * sizeof *elements, &copy));
   *shape = (hlo_shape_t){.dtype = HR_TUPLE, .element_count = count, .elements = copy};
   *out_shape = shape;
-  return NULL;
+  return start_leaves(arena, shape);
 }
 
 /* A shallow copy: dimensions, elements and layout stay shared. */
@@ -236,6 +249,7 @@ hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes) {
 /* Arrays, tokens and opaques count one each, an empty tuple none. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape) {
   if (!hlo_shape_is_tuple(shape)) return 1;
+  if (shape->leaf_starts) return shape->leaf_starts[shape->element_count];
   int count = 0;
   for (int i = 0; i < shape->element_count; i++) count += hlo_shape_leaf_count(shape->elements[i]);
   return count;
@@ -243,17 +257,27 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape) {
 
 int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element) {
   int start = 0;
+  if (tuple->leaf_starts) return tuple->leaf_starts[element];
   for (int64_t i = 0; i < element; i++) start += hlo_shape_leaf_count(tuple->elements[i]);
   return start;
+}
+
+/* The last element that starts at the leaf or before it. */
+int hlo_shape_element_of_leaf(const hlo_shape_t *tuple, int leaf) {
+  int low = 0, high = tuple->element_count;
+  while (high - low > 1) {
+    int middle = low + (high - low) / 2;
+    *(hlo_shape_leaf_start(tuple, middle) <= leaf ? &low : &high) = middle;
+  }
+  return low;
 }
 
 /* Descends into the tuple element whose range of leaves holds the index. */
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   while (hlo_shape_is_tuple(shape)) {
-    int i = 0;
-    for (int leaves; index >= (leaves = hlo_shape_leaf_count(shape->elements[i])); i++)
-      index -= leaves;
-    shape = shape->elements[i];
+    int element = hlo_shape_element_of_leaf(shape, index);
+    index -= hlo_shape_leaf_start(shape, element);
+    shape = shape->elements[element];
   }
   return shape;
 }

@@ -48,6 +48,7 @@ struct hlo_shape {
   const hlo_layout_t *layout; /* NULL: default */
   int element_count;          /* tuple elements; 1 for HR_BUFFER */
   const hlo_shape_t *const *elements;
+  const int *leaf_starts; /* long tuples: leaves before each element, and all; NULL: not counted */
 };
 
 static inline bool hlo_shape_is_array(const hlo_shape_t *shape) {
@@ -109,6 +110,8 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
 /* Number of the first leaf of a tuple's element. */
 int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element);
+/* The element of a tuple that has the leaf. */
+int hlo_shape_element_of_leaf(const hlo_shape_t *tuple, int leaf);
 /* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
 const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path);
 

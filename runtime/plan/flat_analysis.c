@@ -55,9 +55,12 @@ static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t 
   } else if (at->op == HLO_WHILE) {
     const flat_analysis_t *body = &analysis[at->called[1]->id];
     if (!body->passed_leaves || body->passed_leaves[from] != from) return false;
-  } else if (at->op == HLO_CALL || at->op == HLO_TUPLE) {
-    if (at->op == HLO_CALL && !analysis[at->called[0]->id].passed_leaves) return false;
-    if (at->op == HLO_CALL) from = analysis[at->called[0]->id].passed_leaves[from];
+  } else if (at->op == HLO_TUPLE) {
+    k = hlo_shape_element_of_leaf(at->shape, from);
+    from -= hlo_shape_leaf_start(at->shape, k);
+  } else if (at->op == HLO_CALL) {
+    if (!analysis[at->called[0]->id].passed_leaves) return false;
+    from = analysis[at->called[0]->id].passed_leaves[from];
     if (from < 0) return false;
     for (int count; from >= (count = hlo_shape_leaf_count(at->operands[k]->shape)); k++)
       from -= count;

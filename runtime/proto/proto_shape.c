@@ -237,9 +237,10 @@ static hr_status_t read_elements(proto_reader_t *p, const proto_shape_t *in, hr_
   p->depth--;
   if (dtype == HR_BUFFER && (elements.count != 1 || !hlo_shape_is_array(elements.shapes[0])))
     return PROTO_ERROR("a buffer of something else than one array");
+  if (dtype == HR_TUPLE)
+    return hlo_shape_tuple(p->arena, elements.count, elements.shapes, out_shape);
   HR_TRY(HR_NEW(p->arena, &shape));
-  *shape =
-      (hlo_shape_t){.dtype = dtype, .element_count = elements.count, .elements = elements.shapes};
+  *shape = (hlo_shape_t){.dtype = dtype, .element_count = 1, .elements = elements.shapes};
   *out_shape = shape;
   return NULL;
 }

@@ -182,6 +182,26 @@ expect_exit "--max-time of another host's process" 0 env HLORUN_TIME_END=elsewhe
   --input '0=f32[3]{1,2,3}' twice.hlo
 expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
 
+# Time grows with the number of parameters, results and branches, not with its square.
+many() { awk -v text="$1" 'BEGIN { for (i = 0; i < 200000; i++) printf "%s%s", i ? ", " : "", text }'; }
+{
+  echo 'HloModule many ENTRY main {'
+  awk 'BEGIN { for (i = 0; i < 200000; i++) printf "p%d = f32[] parameter(%d)\n", i, i }'
+  echo 'ROOT y = f32[] add(p0, p199999) }'
+} >parameters.hlo
+{
+  echo 'HloModule many ENTRY main { p = f32[] parameter(0)'
+  echo "ROOT y = ($(many 'f32[]')) tuple($(many p)) }"
+} >results.hlo
+{
+  echo 'HloModule many b { ROOT p = f32[] parameter(0) } ENTRY main { i = s32[] parameter(0) p = f32[] parameter(1)'
+  echo "ROOT y = f32[] conditional(i, $(many p)), branch_computations={$(many b)} }"
+} >branches.hlo
+for program in parameters results branches; do
+  expect_exit "200000 $program" 0 timeout -k 5 20 "$hlorun" --random-inputs --cache none -o many.npz "$program.hlo"
+  expect_exit "200000 $program, check" 0 timeout -k 5 20 "$hlorun" check "$program.hlo"
+done
+
 # Names of files are no commands for a terminal.
 strange=$(printf 'a\033[31m\302\2331m\177')
 expect_exit "a name with escapes" 5 "$hlorun" "$strange.hlo"

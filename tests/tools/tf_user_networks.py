@@ -33,7 +33,7 @@ def logits(name, size):
 
 
 for name, size in (("DenseNet169", 64), ("DenseNet201", 48), ("InceptionResNetV2", 80), ("EfficientNetB1", 64), ("ConvNeXtSmall", 48),
-                   ("ResNet101V2", 48), ("EfficientNetV2S", 48), ("NASNetMobile", 64)):
+                   ("ResNet101V2", 48), ("MobileNetV3Large", 64), ("NASNetMobile", 64)):
     MODELS[name.lower() + "_logits"] = logits(name, size)
 
 
@@ -74,33 +74,33 @@ def chosen_layer_train():
     return training(net, keras.optimizers.RMSprop(1e-2, momentum=0.5), squares, floats(4, 5), floats(4, 2))
 
 
-class Highway(layers.RNN):
-    """A recurrent layer of a cell of the user's own."""
-
-    class Cell(layers.Layer):
-        def __init__(self, units, **more):
-            super().__init__(**more)
-            self.units = self.state_size = units
-
-        def build(self, shape):
-            self.gate, self.value = layers.Dense(self.units, activation="sigmoid"), layers.Dense(self.units, activation="tanh")
-            for part in (self.gate, self.value):
-                part.build((None, shape[-1] + self.units))
-
-        def call(self, x, states):
-            both = tf.concat([x, states[0]], 1)
-            gate = self.gate(both)
-            h = gate * self.value(both) + (1 - gate) * states[0]
-            return h, [h]
+@keras.saving.register_keras_serializable("check_tf_models")
+class HighwayCell(layers.Layer):
+    """A recurrent cell of the user's own."""
 
     def __init__(self, units, **more):
-        super().__init__(self.Cell(units), **more)
+        super().__init__(**more)
+        self.units = self.state_size = units
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
+
+    def build(self, shape):
+        self.gate, self.value = layers.Dense(self.units, activation="sigmoid"), layers.Dense(self.units, activation="tanh")
+        for part in (self.gate, self.value):
+            part.build((None, shape[-1] + self.units))
+
+    def call(self, x, states):
+        both = tf.concat([x, states[0]], 1)
+        gate = self.gate(both)
+        h = gate * self.value(both) + (1 - gate) * states[0]
+        return h, [h]
 
 
 @model
 def own_cell_train():
-    net = net_of((6, 3), lambda x: layers.Dense(2)(layers.Bidirectional(Highway(4, return_sequences=True), backward_layer=Highway(
-        4, return_sequences=True, go_backwards=True))(x)))
+    recurrence = layers.Bidirectional(layers.RNN(HighwayCell(4), return_sequences=True))
+    net = net_of((6, 3), lambda x: layers.Dense(2)(recurrence(x)))
     return training(net, keras.optimizers.Adamax(1e-2), squares, floats(4, 6, 3), floats(4, 6, 2))
 
 

@@ -166,10 +166,10 @@ static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t m
   if (instr->op == HLO_ASYNC_START && mask) mask = CHECK_NEED_ALL;
   for (int c = 0; c < instr->called_count; c++) {
     if (mask) add_need(needs, instr->called[c]->root, mask);
-    for (int k = 0; k < instr->operand_count - is_conditional; k++)
-      if (!is_conditional || k == c)
-        need_argument(needs, instr->called[c], is_conditional ? 0 : (size_t)k,
-                      instr->operands[k + is_conditional]);
+    if (is_conditional && c + 1 < instr->operand_count)
+      need_argument(needs, instr->called[c], 0, instr->operands[c + 1]);
+    for (int k = 0; k < instr->operand_count && !is_conditional; k++)
+      need_argument(needs, instr->called[c], (size_t)k, instr->operands[k]);
   }
   if (is_conditional && (mask || check_communicates(needs->analysis, instr)))
     add_need(needs, instr->operands[0], CHECK_NEED_ALL);
