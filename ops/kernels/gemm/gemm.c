@@ -31,6 +31,7 @@
 #define SHORT_DEPTH 64        /* most terms for which C is most of the traffic */
 #define UNIT_PANELS 4         /* most panels in a finish_unit */
 #define CONFLICT_BYTES 4096   /* bytes between rows that share the sets of the first-level cache */
+#define PLACE_ROWS 128        /* most rows of A for which B is read in place */
 #define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
 #define PACKED_COLUMNS 256    /* least columns of C for which A with dense rows is packed */
