@@ -112,12 +112,12 @@ static void test_random_concatenations(void) {
     bool possible = false, once = true;
     concatenation_t c = random_concatenation();
     hr_arena_init(&arena);
-    CHECK_OK(
-        spmd_piece_moves(&arena, c.count, c.pieces, c.parts, c.width, c.total, &possible, &plan));
+    spmd_pieces_t pieces = {c.count, c.pieces, c.parts, c.width, c.total};
+    CHECK_OK(spmd_piece_moves(&arena, &pieces, &possible, &plan));
     for (int r = 1; possible && r < plan.moves.count; r++)
       once &= sends_once(&c, &plan.moves.rounds[r]);
     right += possible && once && is_right(&c, &plan);
-    CHECK_OK(spmd_piece_exchange(&arena, c.count, c.pieces, c.parts, c.width, c.total, &plan));
+    CHECK_OK(spmd_piece_exchange(&arena, &pieces, &plan));
     exchanged += is_right(&c, &plan);
     hr_arena_deinit(&arena);
   }

@@ -206,21 +206,26 @@ static bool is_added(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
   return place_in(axes, first) < 0 && place_in(axes, second) >= 0;
 }
 
+typedef bool (*order_fn)(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second);
+
+/* Exchanges atoms of which the first belongs behind the second in this list of axes. */
+static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belongs_behind, int count,
+                     int *order) {
+  for (int i = 0; i < count; i++)
+    for (int k = i + 1; k < count; k++) {
+      int first = order[i], second = order[k];
+      if (!belongs_behind(axes, chooser->atoms[first], chooser->atoms[second])) continue;
+      order[i] = second;
+      order[k] = first;
+    }
+}
+
 /* Orders the atoms of factor f as the arrays have them; the largest array comes last and decides.
  */
-static void order_atoms(const chooser_t *chooser, int f,
-                        bool (*belongs_behind)(spmd_axes_t, spmd_axis_t, spmd_axis_t), int count,
+static void order_atoms(const chooser_t *chooser, int f, order_fn belongs_behind, int count,
                         int *order) {
   for (int s = chooser->source_count - 1; s >= 0; s--)
-    for (int i = 0; i < count; i++)
-      for (int k = i + 1; k < count; k++) {
-        int first = order[i], second = order[k];
-        if (!belongs_behind(chooser->sources[s].axes[f], chooser->atoms[first],
-                            chooser->atoms[second]))
-          continue;
-        order[i] = second;
-        order[k] = first;
-      }
+    order_as(chooser, chooser->sources[s].axes[f], belongs_behind, count, order);
 }
 
 /* The axes of factor f in the current trial, in the order in which the largest array has them. */

@@ -296,6 +296,20 @@ static void lower_empty(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_define(lower, instr, 0, x, spmd_replicated(lower, instr->shape->rank));
 }
 
+/* Lowers what no case of lower_instr takes: markers, arrays that are made anew, operations. */
+static hr_status_t lower_other(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
+  if (is_dynamic(instr)) return lower_operation(lower, instr);
+  if (is_empty(instr)) {
+    lower_empty(lower, instr);
+    return NULL;
+  }
+  if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
+  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+  if (value) value->recipe = instr;
+  return NULL;
+}
+
 static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
   HR_TRY(check_sizes(lower, instr));
   switch (instr->op) {
@@ -339,16 +353,7 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
     default:
       break;
   }
-  if (spmd_is_marker(instr)) return spmd_lower_marker(lower, instr);
-  if (is_dynamic(instr)) return lower_operation(lower, instr);
-  if (is_empty(instr)) {
-    lower_empty(lower, instr);
-    return NULL;
-  }
-  if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
-  spmd_local_t *value = spmd_local_new(lower, instr, 0);
-  if (value) value->recipe = instr;
-  return NULL;
+  return lower_other(lower, instr);
 }
 
 /* --- computations --- */

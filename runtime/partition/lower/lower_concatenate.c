@@ -95,59 +95,65 @@ static double together_us(const spmd_piece_moves_t *plan, int64_t parts, double 
   return cost;
 }
 
-/* Plans common rounds of all pieces, or one exchange if that costs less; the result has parts of
- * `width` elements along d. False: too many rounds. */
-static bool plan_jointly(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
-                         spmd_axes_t axes, int64_t width, double row_bytes,
-                         spmd_piece_moves_t *out_moves) {
+/* A concatenation along d whose result the axes cut. */
+typedef struct cut {
+  const piece_t *pieces;
+  int count, d;
+  spmd_axes_t axes;
+  int64_t width;    /* elements of a part of the result along d */
+  double row_bytes; /* of all elements that share one index of d */
+} cut_t;
+
+/* Elements of a part of piece k's source along d. */
+static int64_t chunk_of(const cut_t *cut, int k) {
+  return hr_div_ceil(cut->pieces[k].source->shape->dims[cut->d], spmd_axes_parts(cut->axes));
+}
+
+/* Plans common rounds of all pieces, or one exchange if that costs less. False: too many rounds. */
+static bool plan_jointly(spmd_lower_t *lower, const cut_t *cut, spmd_piece_moves_t *out_moves) {
   spmd_piece_t *plain;
   spmd_piece_moves_t exchange;
-  int64_t parts = spmd_axes_parts(axes), total = 0;
+  int64_t parts = spmd_axes_parts(cut->axes);
   bool possible;
-  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, count, &plain))) return false;
-  for (int k = 0; k < count; k++) {
-    int64_t chunk = (pieces[k].source->shape->dims[d] + parts - 1) / parts;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, cut->count, &plain))) return false;
+  spmd_pieces_t all = {cut->count, plain, parts, cut->width, 0};
+  for (int k = 0; k < cut->count; k++) {
+    const piece_t *piece = &cut->pieces[k];
+    int64_t chunk = chunk_of(cut, k);
     if (!chunk) return false;
-    plain[k] = (spmd_piece_t){pieces[k].from, pieces[k].size, pieces[k].at, chunk, total};
-    total += chunk;
+    plain[k] = (spmd_piece_t){piece->from, piece->size, piece->at, chunk, all.total};
+    all.total += chunk;
   }
-  if (spmd_emit_failed(&lower->emit, spmd_piece_moves(lower->arena, count, plain, parts, width,
-                                                      total, &possible, out_moves)))
+  if (spmd_emit_failed(&lower->emit, spmd_piece_moves(lower->arena, &all, &possible, out_moves)))
     return false;
   if (parts > MAX_EXCHANGED || (possible && out_moves->moves.count <= 4)) return possible;
-  if (spmd_emit_failed(&lower->emit, spmd_piece_exchange(lower->arena, count, plain, parts, width,
-                                                         total, &exchange)))
+  if (spmd_emit_failed(&lower->emit, spmd_piece_exchange(lower->arena, &all, &exchange)))
     return false;
-  if (possible &&
-      together_us(out_moves, parts, row_bytes) <= together_us(&exchange, parts, row_bytes))
+  if (possible && together_us(out_moves, parts, cut->row_bytes) <=
+                      together_us(&exchange, parts, cut->row_bytes))
     return true;
   *out_moves = exchange;
   return true;
 }
 
-/* Cost of gathering one piece. Several gathers become one instruction: only the first has latency.
- */
-static double gather_us(const piece_t *piece, int d, spmd_axes_t axes, double row_bytes,
-                        bool first) {
-  int64_t parts = spmd_axes_parts(axes);
-  int64_t chunk = (piece->source->shape->dims[d] + parts - 1) / parts;
-  double all = spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, (double)parts);
-  return first ? all : all - spmd_step_us(SPMD_ALL_GATHER, 0, (double)parts);
+/* Cost of gathering piece k. Several gathers become one instruction: only the first has latency. */
+static double gather_us(const cut_t *cut, int k, bool first) {
+  double parts = (double)spmd_axes_parts(cut->axes);
+  double all = spmd_step_us(SPMD_ALL_GATHER, (double)chunk_of(cut, k) * cut->row_bytes, parts);
+  return first ? all : all - spmd_step_us(SPMD_ALL_GATHER, 0, parts);
 }
 
 /* Cost of separate rounds for each piece, or of gathering a piece if that is cheaper and `gathers`
  * allows it. */
-static double apart_us(spmd_lower_t *lower, const piece_t *pieces, int count, int d,
-                       spmd_axes_t axes, int64_t width, double row_bytes, bool gathers) {
+static double apart_us(spmd_lower_t *lower, const cut_t *cut, bool gathers) {
   double cost = 0;
-  int64_t parts = spmd_axes_parts(axes);
   bool first = true;
-  for (int k = 0; k < count; k++) {
-    int64_t chunk = (pieces[k].source->shape->dims[d] + parts - 1) / parts;
-    spmd_window_t window = window_of_piece(lower, &pieces[k], d, axes, width, false);
-    double rounds = spmd_window_us(lower, &window, chunk, row_bytes);
-    bool gather = gathers && gather_us(&pieces[k], d, axes, row_bytes, true) < rounds;
-    cost += gather ? gather_us(&pieces[k], d, axes, row_bytes, first) : rounds;
+  for (int k = 0; k < cut->count; k++) {
+    spmd_window_t window =
+        window_of_piece(lower, &cut->pieces[k], cut->d, cut->axes, cut->width, false);
+    double rounds = spmd_window_us(lower, &window, chunk_of(cut, k), cut->row_bytes);
+    bool gather = gathers && gather_us(cut, k, true) < rounds;
+    cost += gather ? gather_us(cut, k, first) : rounds;
     first &= !gather;
   }
   return cost;
@@ -163,14 +169,13 @@ double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d,
   spmd_piece_moves_t moves;
   double cost = 0;
   if (!pieces) return 0;
+  cut_t cut = {pieces, count, d, axes, chunk, row_bytes};
   if (is_roll(pieces, count, d, parts, chunk)) {
     spmd_window_t window = window_of_piece(lower, &pieces[0], d, axes, chunk, true);
-    int64_t size = pieces[0].source->shape->dims[d];
-    cost = spmd_window_us(lower, &window, (size + parts - 1) / parts, row_bytes);
+    cost = spmd_window_us(lower, &window, chunk_of(&cut, 0), row_bytes);
   } else {
-    cost = apart_us(lower, pieces, count, d, axes, chunk, row_bytes, false);
-    if (plan_jointly(lower, pieces, count, d, axes, chunk, row_bytes, &moves))
-      cost = fmin(cost, together_us(&moves, parts, row_bytes));
+    cost = apart_us(lower, &cut, false);
+    if (plan_jointly(lower, &cut, &moves)) cost = fmin(cost, together_us(&moves, parts, row_bytes));
   }
   hr_arena_rewind(lower->arena, mark);
   return cost;
@@ -294,16 +299,17 @@ static hlo_instr_t *cut_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
                                const piece_t *pieces, int d) {
   const spmd_sharding_t *sharding = choice->tensors[0];
   const hlo_shape_t *shape = choice->instr->shape;
-  int count = choice->instr->operand_count;
-  int64_t width = own_width(choice, d);
-  double row = (double)hr_dtype_bytes(shape->dtype);
+  cut_t cut = {.pieces = pieces,
+               .count = choice->instr->operand_count,
+               .d = d,
+               .axes = sharding->dims[d].axes,
+               .width = own_width(choice, d),
+               .row_bytes = (double)hr_dtype_bytes(shape->dtype)};
   spmd_piece_moves_t moves;
   for (int i = 0; i < shape->rank; i++)
-    if (i != d) row *= (double)spmd_local_size(sharding, i, shape->dims[i]);
-  spmd_axes_t axes = sharding->dims[d].axes;
-  if (!plan_jointly(lower, pieces, count, d, axes, width, row, &moves) ||
-      apart_us(lower, pieces, count, d, axes, width, row, true) <=
-          together_us(&moves, spmd_axes_parts(axes), row))
+    if (i != d) cut.row_bytes *= (double)spmd_local_size(sharding, i, shape->dims[i]);
+  if (!plan_jointly(lower, &cut, &moves) ||
+      apart_us(lower, &cut, true) <= together_us(&moves, spmd_axes_parts(cut.axes), cut.row_bytes))
     return choose_pieces(lower, choice, pieces, d);
   return move_pieces(lower, choice, pieces, d, &moves);
 }

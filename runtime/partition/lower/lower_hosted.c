@@ -135,21 +135,23 @@ static hr_status_t link_module(hlo_module_t *module, hlo_module_t *part) {
   return NULL;
 }
 
+static hr_status_t renumber_channel(spmd_lower_t *lower, hlo_instr_t *instr) {
+  void *copy;
+  if (!hlo_attr_find(instr, HLO_ATTR_CHANNEL_ID)) return NULL;
+  HR_TRY(hr_arena_copy(lower->arena, instr->attrs, (size_t)instr->attr_count * sizeof *instr->attrs,
+                       &copy));
+  hlo_attr_t *attrs = copy;
+  instr->attrs = attrs;
+  for (int k = 0; k < instr->attr_count; k++)
+    if (attrs[k].key == HLO_ATTR_CHANNEL_ID) attrs[k].integer = lower->shared->emit.next_channel++;
+  return NULL;
+}
+
 /* Gives the collectives of the body new channels: the host numbers its channels from 1, too. */
 static hr_status_t renumber_channels(spmd_lower_t *lower, const hlo_module_t *body) {
   for (size_t c = 0; c < body->computations.count; c++)
-    for (size_t i = 0; i < body->computations.data[c]->instrs.count; i++) {
-      hlo_instr_t *instr = body->computations.data[c]->instrs.data[i];
-      void *copy;
-      if (!hlo_attr_find(instr, HLO_ATTR_CHANNEL_ID)) continue;
-      HR_TRY(hr_arena_copy(lower->arena, instr->attrs,
-                           (size_t)instr->attr_count * sizeof *instr->attrs, &copy));
-      hlo_attr_t *attrs = copy;
-      instr->attrs = attrs;
-      for (int k = 0; k < instr->attr_count; k++)
-        if (attrs[k].key == HLO_ATTR_CHANNEL_ID)
-          attrs[k].integer = lower->shared->emit.next_channel++;
-    }
+    for (size_t i = 0; i < body->computations.data[c]->instrs.count; i++)
+      HR_TRY(renumber_channel(lower, body->computations.data[c]->instrs.data[i]));
   return NULL;
 }
 

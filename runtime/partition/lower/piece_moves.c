@@ -126,16 +126,22 @@ static void fill_rounds(const plan_t *plan, int64_t total, spmd_piece_moves_t *o
   }
 }
 
-hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
-                             int64_t parts, int64_t width, int64_t total, bool *out_possible,
+static plan_t plan_of(const spmd_pieces_t *pieces) {
+  return (plan_t){.count = pieces->count,
+                  .pieces = pieces->items,
+                  .parts = pieces->parts,
+                  .width = pieces->width};
+}
+
+hr_status_t spmd_piece_moves(hr_arena_t *arena, const spmd_pieces_t *pieces, bool *out_possible,
                              spmd_piece_moves_t *out_moves) {
-  plan_t plan = {.count = count, .pieces = pieces, .parts = parts, .width = width};
+  plan_t plan = plan_of(pieces);
   HR_TRY(find_overlaps(arena, &plan));
   HR_TRY(colour(arena, &plan, out_possible));
   if (!*out_possible) return NULL;
   HR_TRY(new_rows(arena, &plan, out_moves));
   fill_places(&plan, out_moves);
-  fill_rounds(&plan, total, out_moves);
+  fill_rounds(&plan, pieces->total, out_moves);
   return NULL;
 }
 
@@ -172,14 +178,13 @@ static void fill_exchange(const plan_t *plan, int64_t total, spmd_piece_moves_t 
   out->moves.sent = (double)((plan->parts - 1) * out->slots * block);
 }
 
-hr_status_t spmd_piece_exchange(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
-                                int64_t parts, int64_t width, int64_t total,
+hr_status_t spmd_piece_exchange(hr_arena_t *arena, const spmd_pieces_t *pieces,
                                 spmd_piece_moves_t *out_moves) {
-  plan_t plan = {.count = count, .pieces = pieces, .parts = parts, .width = width};
+  plan_t plan = plan_of(pieces);
   int slots;
   HR_TRY(find_overlaps(arena, &plan));
   HR_TRY(number_slots(arena, &plan, &slots));
-  plan.rounds = 1 + (int)parts * slots;
+  plan.rounds = 1 + (int)pieces->parts * slots;
   for (int64_t i = 0; i < plan.overlap_count; i++) {
     overlap_t *overlap = &plan.overlaps[i];
     if (overlap->row >= 0) overlap->row = 1 + (int)overlap->source * slots + overlap->slot;
@@ -187,6 +192,6 @@ hr_status_t spmd_piece_exchange(hr_arena_t *arena, int count, const spmd_piece_t
   HR_TRY(new_rows(arena, &plan, out_moves));
   out_moves->slots = slots;
   fill_places(&plan, out_moves);
-  fill_exchange(&plan, total, out_moves);
+  fill_exchange(&plan, pieces->total, out_moves);
   return NULL;
 }

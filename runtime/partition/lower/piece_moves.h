@@ -15,6 +15,15 @@ typedef struct spmd_piece {
   int64_t base;       /* offset of that chunk in the concatenated chunks of a part */
 } spmd_piece_t;
 
+/* The pieces of one result. */
+typedef struct spmd_pieces {
+  int count;
+  const spmd_piece_t *items;
+  int64_t parts;
+  int64_t width; /* elements of each part of the result */
+  int64_t total; /* elements of the concatenated chunks of a part */
+} spmd_pieces_t;
+
 typedef struct spmd_piece_moves {
   spmd_moves_t moves; /* round 0 is empty; blocks are slices of a part's concatenated chunks */
   /* By round and target part: range of places of the result's part that the block fills. One row
@@ -26,14 +35,11 @@ typedef struct spmd_piece_moves {
   int slots;
 } spmd_piece_moves_t;
 
-/* Parts of the result have `width` elements; the chunks of a part have `total` together.
- * *out_possible: false if a part would send or get more than 63 blocks. Errors: NO_MEMORY. */
-hr_status_t spmd_piece_moves(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
-                             int64_t parts, int64_t width, int64_t total, bool *out_possible,
+/* *out_possible: false if a part would send or get more than 63 blocks. Errors: NO_MEMORY. */
+hr_status_t spmd_piece_moves(hr_arena_t *arena, const spmd_pieces_t *pieces, bool *out_possible,
                              spmd_piece_moves_t *out_moves);
 /* The same transfers in one all-to-all. Errors: NO_MEMORY. Cost: the square of `parts`. */
-hr_status_t spmd_piece_exchange(hr_arena_t *arena, int count, const spmd_piece_t *pieces,
-                                int64_t parts, int64_t width, int64_t total,
+hr_status_t spmd_piece_exchange(hr_arena_t *arena, const spmd_pieces_t *pieces,
                                 spmd_piece_moves_t *out_moves);
 
 #endif

@@ -67,10 +67,15 @@ static bool find_window(spmd_lower_t *lower, const hlo_shape_t *shape, const spm
 
 double spmd_recut_us(spmd_lower_t *lower, const hlo_shape_t *shape, const spmd_sharding_t *from,
                      const spmd_sharding_t *to) {
+  hr_arena_mark_t mark = hr_arena_mark(lower->arena);
   spmd_window_t window;
-  if (!find_window(lower, shape, from, to, &window)) return INFINITY;
-  int64_t chunk = spmd_local_size(from, window.d, shape->dims[window.d]);
-  return spmd_window_us(lower, &window, chunk, spmd_local_bytes(from, shape) / (double)chunk);
+  double cost = INFINITY;
+  if (find_window(lower, shape, from, to, &window)) {
+    int64_t chunk = spmd_local_size(from, window.d, shape->dims[window.d]);
+    cost = spmd_window_us(lower, &window, chunk, spmd_local_bytes(from, shape) / (double)chunk);
+  }
+  hr_arena_rewind(lower->arena, mark);
+  return cost;
 }
 
 hlo_instr_t *spmd_emit_recut(spmd_lower_t *lower, hlo_instr_t *x, const hlo_shape_t *shape,

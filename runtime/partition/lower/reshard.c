@@ -83,15 +83,19 @@ static bool cut_alike(sides_t *sides, spmd_axis_t a, spmd_axis_t b) {
   return add_cut(&sides->cuts[a.axis], a.pre * (a.size / b.size));
 }
 
+static bool cut_all_alike(sides_t *sides, spmd_axes_t a, spmd_axes_t b) {
+  for (int i = 0; i < a.count; i++)
+    for (int k = 0; k < b.count; k++)
+      if (!cut_alike(sides, a.items[i], b.items[k]) || !cut_alike(sides, b.items[k], a.items[i]))
+        return false;
+  return true;
+}
+
 static bool cut_differing(sides_t *sides) {
-  const spmd_sharding_t *from = sides->from, *to = sides->to;
   for (int d = 0; d < sides->shape->rank; d++) {
-    spmd_axes_t a = from->dims[d].axes, b = to->dims[d].axes;
+    spmd_axes_t a = sides->from->dims[d].axes, b = sides->to->dims[d].axes;
     if (spmd_axes_equal(a, b) || a.count + b.count > 4) continue;
-    for (int i = 0; i < a.count; i++)
-      for (int k = 0; k < b.count; k++)
-        if (!cut_alike(sides, a.items[i], b.items[k]) || !cut_alike(sides, b.items[k], a.items[i]))
-          return false;
+    if (!cut_all_alike(sides, a, b)) return false;
   }
   return true;
 }

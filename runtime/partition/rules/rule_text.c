@@ -194,15 +194,21 @@ static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const 
   return NULL;
 }
 
+/* The product of the sizes of a dimension's factors; INT64_MAX if it is larger. */
+static int64_t size_of_factors(const rule_builder_t *builder, const rule_dim_t *dim) {
+  int64_t size = 1;
+  for (int i = 0; i < dim->count; i++)
+    if (__builtin_mul_overflow(size, builder->factors[dim->factors[i]].size, &size))
+      return INT64_MAX;
+  return size;
+}
+
 /* Checks that the factors of each dimension multiply to its size, the last one rounded up. */
 static hr_status_t check_sizes(const rule_builder_t *builder) {
   for (int t = 0; t < rule_tensor_count(builder); t++)
     for (int d = 0; d < rule_rank(builder, t); d++) {
       const rule_dim_t *dim = &builder->dims[t][d];
-      int64_t size = 1, want = rule_size(builder, t, d);
-      for (int i = 0; i < dim->count; i++)
-        if (__builtin_mul_overflow(size, builder->factors[dim->factors[i]].size, &size))
-          size = INT64_MAX;
+      int64_t size = size_of_factors(builder, dim), want = rule_size(builder, t, d);
       if (dim->count && size < want)
         return hlo_error(builder->instr, NULL,
                          "its sharding rule makes dimension %d of value %d %ld, want %ld", d, t,

@@ -7,6 +7,7 @@
  * refused. */
 #include "passes/fuse/fuse_graph.h"
 
+#include "base/arith.h"
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
 
@@ -32,6 +33,18 @@ static bool is_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   }
 }
 
+/* Operands come before their users. */
+static hr_status_t find_awaited(fuse_graph_t *graph) {
+  HR_TRY(HR_NEW_ARRAY(graph->arena, graph->count, &graph->awaits));
+  for (uint32_t i = 0; i < graph->count; i++) {
+    const hlo_instr_t *instr = graph->rewrite->computation->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++)
+      graph->awaits[i] = hr_max(graph->awaits[i], graph->awaits[instr->operands[k]->id]);
+    if (hlo_op_is(instr->op, OP_COMM)) graph->awaits[i] = i + 1;
+  }
+  return NULL;
+}
+
 hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns) {
   hlo_computation_t *computation = rewrite->computation;
   uint32_t count = (uint32_t)computation->instrs.count;
@@ -43,6 +56,7 @@ hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->marks));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->inside));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->roles));
+  HR_TRY(find_awaited(graph));
   graph->budget = (int64_t)count * SEARCH_PER_INSTR + 100000;
   graph->copies_left = (int64_t)count + FUSE_FREE_COPIES;
   for (uint32_t i = 0; i < count; i++) {
@@ -132,8 +146,7 @@ static bool place_root(fuse_graph_t *graph, const fuse_member_t *member,
   uint8_t role = FUSION_FULL;
   if (space->kind != FUSION_LOOP) {
     bool is_update = op_codegens[instr->op] == CODEGEN_UPDATE;
-    if (!fusion_root_role(space, instr, &role) ||
-        (is_update && reads_over(member->cluster, instr)))
+    if (!fusion_root_role(space, instr, &role) || (is_update && reads_over(member->cluster, instr)))
       return false;
   }
   graph->roles[instr->id] |= role;

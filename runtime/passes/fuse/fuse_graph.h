@@ -63,6 +63,7 @@ typedef struct fuse_graph {
   uint32_t *marks;  /* by node: number of the last search that reached it */
   uint32_t *inside; /* by instruction: number of the last derivation with it as a member */
   uint8_t *roles;   /* by instruction: result of the last derivation */
+  uint32_t *awaits; /* by instruction: 1 + id of the last collective it depends on; 0: none */
   uint32_t search, derivation;
   int64_t budget; /* operands that searches may still visit, which bounds the pass to n log n */
   int64_t copies_left; /* instructions that may still be cloned into another function, which bounds

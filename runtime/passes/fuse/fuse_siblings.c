@@ -30,13 +30,39 @@ static fuse_cluster_t *earlier_of(const fuse_graph_t *graph, fuse_cluster_t *a, 
   return graph->nodes[a->id].position < graph->nodes[b->id].position ? a : b;
 }
 
+/* The last collective that some member depends on, as in fuse_graph_t. */
+static uint32_t awaited_by(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
+  uint32_t last = 0;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    if (graph->awaits[m->instr->id] > last) last = graph->awaits[m->instr->id];
+  return last;
+}
+
+/* Does anything but the computation's result use the cluster's roots? */
+static bool has_users(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
+  const hlo_instr_t *result = graph->rewrite->computation->root;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    for (uint32_t u = graph->users.first[m->instr->id];
+         m->root && u < graph->users.first[m->instr->id + 1]; u++)
+      if (graph->users.users[u] != result && !fuse_member_of(graph, graph->users.users[u], cluster))
+        return true;
+  return false;
+}
+
+/* Would a joint step make users of one cluster wait for a collective that only the other one
+ * needs? */
+static bool delays(const fuse_graph_t *graph, const fuse_cluster_t *a, const fuse_cluster_t *b) {
+  uint32_t of_a = awaited_by(graph, a), of_b = awaited_by(graph, b);
+  return of_a != of_b && has_users(graph, of_a < of_b ? a : b);
+}
+
 /* Merges the clusters if they have a common form over `space` and neither depends on the other.
  * *out_one: the merged cluster. */
 static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,
                         const fusion_space_t *space, fuse_cluster_t **out_one) {
   fuse_cluster_t *from = earlier_of(graph, a, b), *to = from == a ? b : a;
   *out_one = NULL;
-  if (clobbers(a, b) || clobbers(b, a)) return NULL;
+  if (clobbers(a, b) || clobbers(b, a) || delays(graph, a, b)) return NULL;
   if (!fuse_derive(graph, a, NULL, space) || !fuse_derive(graph, b, NULL, space)) return NULL;
   if (!fuse_move_adjacent(graph, from->id, to->id, false)) return NULL;
   fuse_cluster_merge(graph, from, to);
