@@ -134,6 +134,17 @@ static void large_blocks(void) {
   for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 700, t * 5 + 16);
 }
 
+/* Few rows, and columns that fill vectors of every width or do not: B is read in place, or packed.
+ */
+static void few_rows(void) {
+  static const int64_t rows[] = {1, 7, 8, 9, 33, 64, 128, 136}, columns[] = {64, 80, 256, 150};
+  static const int64_t terms[] = {3, 64, 400};
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 4; j++)
+      for (int t = 0; t < 4; t++)
+        check(NULL, types[t], rows[i], columns[j], terms[(i + j) % 3], (i + j + t) % 6 * 8);
+}
+
 static int64_t count_tasks(int64_t size, int workers) {
   gemm_job_t job = {.dtype = HR_F32, .m = size, .n = size, .k = size, .a_row = size, .a_col = 1};
   job.b_row = job.c_row = size;
@@ -190,6 +201,7 @@ static void no_pivot(void) {
 
 CU_TestInfo suite_gemm[] = {{"products", products},
                             {"large blocks", large_blocks},
+                            {"few rows", few_rows},
                             {"tasks", tasks},
                             {"space for fewer terms", fewer_terms},
                             {"a column without pivot", no_pivot},
