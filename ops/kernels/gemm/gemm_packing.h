@@ -1,0 +1,291 @@
+/* Packing of operands for gemm_loops.h, which includes this file once for each vector width and
+ * type.
+ *
+ * Layouts of packed operands:
+ *   A with dense columns   [row / BLOCK_ROWS][depth][BLOCK_ROWS]
+ *   A, otherwise           [row][depth]
+ *   B                      [column / WIDTH][depth][WIDTH] */
+
+/* --- packing of A --- */
+
+typedef struct SIMD_NAME(block) {
+  const SIMD_REAL *data;
+  int64_t rows, depth;
+  int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
+} SIMD_NAME(block_t);
+
+/* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. PANELS panels are packed at once,
+ * as neighbours share cache lines of A. */
+SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
+                                                int64_t depth, SIMD_REAL *to) {
+  enum { PANELS = 16 };
+  for (int64_t i = 0; i < rows; i += PANELS * BLOCK_ROWS)
+    for (int64_t p = 0; p < depth; p++)
+      for (int64_t at = i; at < i + PANELS * BLOCK_ROWS && at < rows; at += BLOCK_ROWS) {
+        const SIMD_REAL *from = a + at + p * col;
+        SIMD_REAL *panel = to + at / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
+        if (at + BLOCK_ROWS <= rows)
+          memcpy(panel, from, BLOCK_ROWS * sizeof *panel);
+        else
+          memcpy(panel, from, (size_t)(rows - at) * sizeof *panel);
+      }
+}
+
+/* Copies a row, and prefetches the second row after it: rows come from memory, and are too short
+ * for the hardware prefetcher. */
+SIMD_INLINE void SIMD_NAME(copy_row)(const SIMD_REAL *from, int64_t row, int64_t count,
+                                     SIMD_REAL *to) {
+  int64_t p = 0;
+  for (; p + LANES <= count; p += LANES) {
+    __builtin_prefetch(from + 2 * row + p);
+    *(SIMD_NAME(vec) *)(to + p) = *(const SIMD_NAME(vec) *)(from + p);
+  }
+  memcpy(to + p, from + p, (size_t)(count - p) * sizeof *to);
+}
+
+/* Packs rows of A one after the other. parts: reals per element. */
+SIMD_TARGET static void SIMD_NAME(pack_rows)(const gemm_job_t *job, int parts, const SIMD_REAL *a,
+                                             int64_t rows, int64_t depth, SIMD_REAL *to) {
+  for (int64_t i = 0; i < rows; i++, to += depth) {
+    const SIMD_REAL *from = a + i * job->a_row * parts;
+    if (job->a_col == 1) {
+      SIMD_NAME(copy_row)(from, job->a_row * parts, depth, to);
+    } else if (parts == 1) {
+      for (int64_t p = 0; p < depth; p++) to[p] = from[p * job->a_col];
+    } else {
+      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col) {
+        to[p] = from[0];
+        to[p + 1] = from[1];
+      }
+    }
+  }
+}
+
+/* Length of the contiguous run at the start of `offsets`. */
+SIMD_INLINE int64_t SIMD_NAME(run_length)(const int64_t *offsets, int64_t count) {
+  int64_t run = 1;
+  while (run < count && offsets[run] == offsets[0] + run) run++;
+  return run;
+}
+
+/* Packs rows of A that are given by row and column offsets. A run of adjacent columns is copied for
+ * all rows before the next run. */
+SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row,
+                                               int64_t rows, int64_t first, int64_t depth,
+                                               SIMD_REAL *to) {
+  enum { FEW = 8 };
+  const int64_t *columns = job->a_cols + first / parts;
+  int pair = parts - 1;
+  for (int64_t p = 0, run; p < depth; p += run) {
+    run = SIMD_NAME(run_length)(columns + p / parts, (depth - p) / parts) * parts;
+    bool scattered = run < FEW * parts;
+    if (scattered) run = hr_min(FEW * parts, depth - p);
+    for (int64_t i = 0; i < rows; i++) {
+      const SIMD_REAL *from = (const SIMD_REAL *)job->a + job->a_rows[row + i] * parts;
+      SIMD_REAL *line = to + i * depth + p;
+      if (!scattered)
+        memcpy(line, from + columns[p / parts] * parts, (size_t)run * sizeof *line);
+      else
+        for (int64_t q = 0; q < run; q++)
+          line[q] = from[columns[(p + q) >> pair] * parts + (q & pair)];
+    }
+  }
+}
+
+/* The block of A with rows and depth `now`, in place or packed into `space`. */
+SIMD_TARGET static SIMD_NAME(block_t)
+    SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed,
+                             const gemm_range_t *now, SIMD_REAL *space) {
+  const SIMD_REAL *a =
+      (const SIMD_REAL *)job->a + (now->row * job->a_row + now->first / parts * job->a_col) * parts;
+  int64_t row = job->a_row * parts, depth = now->depth;
+  if (!packed) return (SIMD_NAME(block_t)){a, now->rows, depth, row, job->a_col, row * BLOCK_ROWS};
+  if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
+    SIMD_NAME(pack_columns)(a, job->a_col, now->rows, depth, space);
+    return (SIMD_NAME(block_t)){space, now->rows, depth, 1, BLOCK_ROWS, PANEL(depth)};
+  }
+  if (job->fill)
+    job->fill(job->context, worker, now->row, now->rows, now->first, depth, space);
+  else if (job->a_rows)
+    SIMD_NAME(gather_rows)(job, parts, now->row, now->rows, now->first, depth, space);
+  else
+    SIMD_NAME(pack_rows)(job, parts, a, now->rows, depth, space);
+  return (SIMD_NAME(block_t)){space, now->rows, depth, depth, 1, BLOCK_ROWS * depth};
+}
+
+/* --- packing of B --- */
+
+/* Transposes a square of LANES x LANES reals: log2(LANES) rounds interleave the halves of rows.
+ * Prefetches the square below. */
+SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
+  typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
+  SIMD_NAME(acc) x[LANES], y[LANES];
+  mask_t low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / 2 + i % 2 * LANES;
+    high[i] = low[i] + LANES / 2;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) __builtin_prefetch(b + (LANES + i) * col);
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) x[i] = *(const SIMD_NAME(vec) *)(b + i * col);
+#pragma GCC unroll 4
+  for (int left = LANES; left > 1; left /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES / 2; i++) {
+      y[2 * i] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], low);
+      y[2 * i + 1] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) *(SIMD_NAME(vec) *)(to + i * WIDTH) = x[i];
+}
+
+/* Packs a panel of B with dense columns. Rows of the panel have WIDTH reals whatever `columns` is.
+ * The last squares end at the last row or column and overlap the squares before them. */
+SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t col, int64_t depth,
+                                                   int64_t columns, SIMD_REAL *to) {
+  if (columns < LANES || depth < LANES) {
+    for (int64_t j = 0; j < columns; j++)
+      for (int64_t p = 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
+    return;
+  }
+  for (int64_t j = 0; j < columns; j += LANES)
+    for (int64_t p = 0; p < depth; p += LANES) {
+      int64_t column = hr_min(j, columns - LANES), term = hr_min(p, depth - LANES);
+      SIMD_NAME(transpose)(b + column * col + term, col, to + term * WIDTH + column);
+    }
+}
+
+/* Packs a panel of B that is given by row and column offsets. */
+SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
+                                                int64_t column, int64_t columns, SIMD_REAL *to) {
+  const int64_t *offsets = job->b_cols + column;
+  const int64_t *rows = job->b_rows + first;
+  bool dense = SIMD_NAME(run_length)(offsets, columns) == columns;
+  for (int64_t p = 0; p < depth; p++, to += WIDTH) {
+    const SIMD_REAL *from = (const SIMD_REAL *)job->b + rows[p];
+    if (dense && columns == WIDTH)
+      memcpy(to, from + offsets[0], WIDTH * sizeof *to);
+    else
+      for (int64_t j = 0; j < columns; j++) to[j] = from[offsets[j]];
+  }
+}
+
+SIMD_TARGET static void SIMD_NAME(gather_complex)(const gemm_job_t *job, int64_t first,
+                                                  int64_t depth, int64_t column, int64_t columns,
+                                                  SIMD_REAL *to) {
+  const int64_t *offsets = job->b_cols + column / 2;
+  const int64_t *rows = job->b_rows + first / 2;
+  for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH)
+    for (int64_t j = 0; j < columns; j += 2) {
+      const SIMD_REAL *from = (const SIMD_REAL *)job->b + 2 * (rows[p / 2] + offsets[j / 2]);
+      to[j] = from[0];
+      to[j + 1] = from[1];
+      to[WIDTH + j] = -from[1];
+      to[WIDTH + j + 1] = from[0];
+    }
+}
+
+/* Packs complex B: each element b becomes the block ((br, bi), (-bi, br)). */
+SIMD_TARGET static void SIMD_NAME(pack_complex)(const gemm_job_t *job, const SIMD_REAL *b,
+                                                int64_t depth, int64_t columns, SIMD_REAL *to) {
+  for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
+    for (int64_t j = 0; j < columns; j += 2) {
+      SIMD_REAL re = b[j * job->b_col];
+      SIMD_REAL im = b[j * job->b_col + 1];
+      to[j] = re;
+      to[j + 1] = im;
+      to[WIDTH + j] = -im;
+      to[WIDTH + j + 1] = re;
+    }
+}
+
+/* Copies `vecs` vectors of one row. */
+SIMD_INLINE void SIMD_NAME(copy_vectors)(int vecs, const SIMD_REAL *from, SIMD_REAL *to) {
+#pragma GCC unroll 4
+  for (int v = 0; v < vecs; v++) ((SIMD_NAME(vec) *)to)[v] = ((const SIMD_NAME(vec) *)from)[v];
+}
+
+/* Packs whole panels of B with dense rows. All panels get a row before the next row, so that B is
+ * read in long runs. Prefetches the next row. */
+SIMD_TARGET static void SIMD_NAME(pack_plain)(const SIMD_REAL *b, int64_t row, int64_t depth,
+                                              int64_t panels, SIMD_REAL *to) {
+  for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
+    for (int64_t s = 0; s < panels; s++) {
+#pragma GCC unroll 4
+      for (int v = 0; v < WIDTH / LANES; v++) __builtin_prefetch(b + row + s * WIDTH + v * LANES);
+      SIMD_NAME(copy_vectors)(WIDTH / LANES, b + s * WIDTH, to + s * depth * WIDTH);
+    }
+}
+
+/* Packs the last panel of B with dense rows, of fewer than WIDTH columns. Whole vectors are copied
+ * as long as they do not reach past the end of B. Another worker may be writing the columns beyond
+ * the panel; lanes that were read from them are never stored to C. */
+__attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_narrow)(
+    const gemm_job_t *job, const SIMD_REAL *b, int64_t depth, int64_t columns, SIMD_REAL *to) {
+  int vecs = (int)hr_div_ceil(columns, LANES);
+  const SIMD_REAL *end = (const SIMD_REAL *)job->b + (job->k - 1) * job->b_row + job->n;
+  int64_t p = 0;
+  for (; job->b_row > 0 && p < depth && b <= end - vecs * LANES; p++, to += WIDTH, b += job->b_row)
+    for (int v = 0; v < vecs; v++) SIMD_NAME(copy_vectors)(1, b + v * LANES, to + v * LANES);
+  for (; p < depth; p++, to += WIDTH, b += job->b_row)
+    for (int64_t j = 0; j < columns; j++) to[j] = b[j];
+}
+
+/* Clears a panel if its last vector has surplus lanes. Surplus lanes are never stored to C, but
+ * must not be denormal numbers, for which processors take a hundred times as long: they are zeros,
+ * or other elements of B. */
+SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
+  if (columns % LANES) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+}
+
+/* Packs a panel of at most WIDTH columns. */
+SIMD_TARGET static void SIMD_NAME(pack_panel)(const gemm_job_t *job, int parts, const SIMD_REAL *b,
+                                              int64_t depth, int64_t columns, SIMD_REAL *to) {
+  SIMD_NAME(clear_surplus)(depth, columns, to);
+  if (parts == 2) {
+    SIMD_NAME(pack_complex)(job, b, depth, columns, to);
+  } else if (job->b_col == 1) {
+    SIMD_NAME(pack_narrow)(job, b, depth, columns, to);
+  } else if (job->b_row == 1) {
+    SIMD_NAME(pack_transposed)(b, job->b_col, depth, columns, to);
+  } else {
+    for (int64_t p = 0; p < depth; p++)
+      for (int64_t j = 0; j < columns; j++) to[p * WIDTH + j] = b[p * job->b_row + j * job->b_col];
+  }
+}
+
+SIMD_TARGET static void SIMD_NAME(gather_panels)(const gemm_job_t *job, int parts, int64_t first,
+                                                 int64_t depth, int64_t column, int64_t columns,
+                                                 SIMD_REAL *to) {
+  for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
+    int64_t count = hr_min(WIDTH, columns - j);
+    SIMD_NAME(clear_surplus)(depth, count, to);
+    (parts == 1 ? SIMD_NAME(gather_panel) : SIMD_NAME(gather_complex))(job, first, depth,
+                                                                       column + j, count, to);
+  }
+}
+
+SIMD_INLINE bool SIMD_NAME(has_dense_rows)(const gemm_job_t *job, int parts) {
+  return parts == 1 && job->b_col == 1 && !job->b_rows;
+}
+
+/* Packs rows [first, first + depth) and columns [column, column + columns) of B. */
+SIMD_TARGET static void SIMD_NAME(pack_panels)(const gemm_job_t *job, int parts, int64_t first,
+                                               int64_t depth, int64_t column, int64_t columns,
+                                               SIMD_REAL *to) {
+  if (job->b_rows) {
+    SIMD_NAME(gather_panels)(job, parts, first, depth, column, columns, to);
+    return;
+  }
+  int64_t whole = SIMD_NAME(has_dense_rows)(job, parts) ? columns / WIDTH * WIDTH : 0;
+  const SIMD_REAL *b = (const SIMD_REAL *)job->b +
+                       (first / parts * job->b_row + column / parts * job->b_col) * parts;
+  if (whole) SIMD_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
+  for (int64_t j = whole; j < columns; j += WIDTH) SIMD_NAME(pack_panel)
+  (job, parts, b + j * job->b_col, depth, hr_min(WIDTH, columns - j), to + j * depth);
+}
