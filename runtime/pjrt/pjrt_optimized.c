@@ -120,9 +120,10 @@ static bool text_has(hr_str_t text, const char *word) {
 
 /* Whether the program is shown as the compiler has it. A program of one device is shown as it was
  * given, which costs nothing, unless the framework cannot read it as HLO: operations of Shardy have
- * no form there, and layouts are not in the text. */
+ * no form there, layouts are not in the text, and a proto may lack its configuration. */
 static bool is_written_anew(const pjrt_executable_t *executable) {
   return executable->options.num_partitions > 1 || executable->has_orders ||
+         hlo_proto_is(executable->code) ||
          text_has(executable->code, "manual_computation") ||
          text_has(executable->code, "sharding_constraint");
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packages: `make wheel` and `make deb`, and that what they hold runs where it is unpacked: the command also in a root that
-# has a C library and that of the compiler, and nothing else; the plugin in JAX, where HLORUN_JAX_PYTHON has it.
+# has a C library and that of the compiler, and nothing else; the plugin in JAX and PyTorch/XLA, where HLORUN_JAX_PYTHON and
+# HLORUN_TORCH_XLA_PYTHON have them.
 set -u
 . "$(dirname "$0")/common.sh"
 unset HLORUN_MODULE_DIR HLORUN_LIBRARY LD_LIBRARY_PATH PJRT_NAMES_AND_LIBRARY_PATHS JAX_PLATFORMS
@@ -90,6 +91,21 @@ if "$python" -c 'import jax' 2>/dev/null; then
   expect_text "two processes" "2 True 2.0"
 else
   skip "JAX is not installed (HLORUN_JAX_PYTHON)"
+fi
+
+# PyTorch on the wheel's plugin: training equal to PyTorch's own, and a mesh of several devices and of two processes.
+torch_python=${HLORUN_TORCH_XLA_PYTHON:-python3}
+if "$torch_python" -c 'import torch_xla' 2>/dev/null; then
+  expect_exit "PyTorch/XLA, training" 0 env PYTHONPATH="$site" PJRT_DEVICE=HLORUN \
+    "$torch_python" "$source_dir/tests/pjrt/torch_programs.py" training
+  expect_exit "PyTorch/XLA, a mesh of devices" 0 env PYTHONPATH="$site" PJRT_DEVICE=HLORUN HLORUN_DEVICES=4 \
+    "$torch_python" "$source_dir/tests/pjrt/torch_programs.py" mesh
+  expect_text "a mesh of devices" "4 devices"
+  expect_exit "PyTorch/XLA, a mesh of two processes" 0 env PYTHONPATH="$site" PJRT_DEVICE=HLORUN \
+    "$site/jax_plugins/hlorun/hlorun" -n 2 "$torch_python" "$source_dir/tests/pjrt/torch_programs.py" mesh
+  expect_text "a mesh of two processes" "2 devices"
+else
+  skip "torch_xla is not installed (HLORUN_TORCH_XLA_PYTHON)"
 fi
 
 # --- the Debian package ---

@@ -1,4 +1,4 @@
-"""Packs a wheel: the plugin for JAX, the module hlorun, the command, and the shared libraries that they need.
+"""Packs a wheel: the plugin for JAX and PyTorch/XLA, the module hlorun, the command, and the shared libraries that they need.
 
 usage: make_wheel.py [--out FOLDER] [--level 0..9] BUILD_FOLDER SOURCE_FOLDER VERSION
 
@@ -110,7 +110,9 @@ def collect(build, source):
     code = {f"{PLUGIN}/hlorun": os.path.join(build, "package", "hlorun"),
             f"{PLUGIN}/libhlorun.so": os.path.join(package, "libhlorun.so"),
             f"{PLUGIN}/libpjrt_hlorun.so": os.path.join(package, "libpjrt_hlorun.so")}
-    others = {f"{PLUGIN}/__init__.py": os.path.join(source, "runtime/pjrt/python", PLUGIN, "__init__.py"),
+    python = os.path.join(source, "runtime/pjrt/python", PLUGIN)
+    others = {f"{PLUGIN}/__init__.py": os.path.join(python, "__init__.py"),
+              f"{PLUGIN}/torch_device.py": os.path.join(python, "torch_device.py"),
               f"{PLUGIN}/start/sitecustomize.py": os.path.join(source, "runtime/pjrt/python/start/sitecustomize.py"),
               "hlorun/__init__.py": os.path.join(source, "runtime/api/python/hlorun/__init__.py")}
     libraries = needed_libraries(list(code.values()))
@@ -130,11 +132,12 @@ def collect(build, source):
 def metadata(version, tag):
     return {
         "METADATA": f"Metadata-Version: 2.1\nName: hlorun\nVersion: {version}\n"
-                    "Summary: Runs XLA HLO and StableHLO programs on CPUs: a command, a module, and a plugin for JAX\n"
+                    "Summary: Runs XLA HLO and StableHLO programs on CPUs: a command, a module, and a plugin for JAX and PyTorch/XLA\n"
                     "Requires-Python: >=3.9\nRequires-Dist: numpy\nProvides-Extra: jax\n"
                     'Requires-Dist: jax>=0.5; extra == "jax"\n',
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: hlorun\nRoot-Is-Purelib: false\nTag: {tag}\n",
         "entry_points.txt": "[jax_plugins]\nhlorun = jax_plugins.hlorun\n\n"
+                            "[torch_xla.plugins]\nhlorun = jax_plugins.hlorun.torch_device:Device\n\n"
                             "[console_scripts]\nhlorun = jax_plugins.hlorun:main\n",
     }
 
