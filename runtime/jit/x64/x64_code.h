@@ -21,15 +21,15 @@ typedef enum x64_class { X64_GPR, X64_VECTOR, X64_MASK, X64_CLASS_COUNT } x64_cl
 
 /* What instructions of the processor differ in: AVX-512, or AVX2 with FMA and F16C. */
 typedef struct x64_isa {
-  bool has_evex;       /* AVX-512: EVEX encoding and mask registers; else VEX, and vectors of i1 are
-                          vectors of integers whose lanes are all ones or zeros (x64_masks.c) */
-  int vector_bits;     /* width of a register */
-  int full_width;      /* vector length of a whole register: 1 or 2 (x86_vector_t.width) */
-  int scratch_vector;  /* first of the three scratch registers, which are the last ones */
-  int hoisted_max;     /* most hoisted vectors that loops keep in registers besides their own */
-  double spilled_max;  /* largest spilled part of the weight of vectors (x64_regalloc.c) */
-  bool permutes_bytes; /* AVX512_VBMI */
-  bool counts_bits;    /* AVX512_VPOPCNTDQ and AVX512_BITALG */
+  bool has_evex;      /* AVX-512: EVEX encoding and mask registers; else VEX, and vectors of i1 are
+                         vectors of integers whose lanes are all ones or zeros (x64_masks.c) */
+  int vector_bits;    /* width of a register */
+  int full_width;     /* vector length of a whole register: 1 or 2 (x86_vector_t.width) */
+  int scratch_vector; /* first of the three scratch registers, which are the last ones */
+  int hoisted_max;    /* most hoisted vectors that loops keep in registers besides their own */
+  double spilled_max[X64_CLASS_COUNT]; /* largest spilled part of the weight (x64_regalloc.c) */
+  bool permutes_bytes;                 /* AVX512_VBMI */
+  bool counts_bits;                    /* AVX512_VPOPCNTDQ and AVX512_BITALG */
 } x64_isa_t;
 
 /* The instructions of the module's target. */

@@ -7,15 +7,19 @@ const kir_target_t x64_avx512_target = {.simplifies = true, .expand = x64_expand
 const kir_target_t x64_avx2_target = {.simplifies = true, .expand = x64_expand_avx2};
 
 /* By permutes_bytes and counts_bits. */
-#define AVX512(permutes, counts)                                                             \
-  {                                                                                          \
-    .has_evex = true, .vector_bits = 512, .full_width = 2, .scratch_vector = 29,             \
-    .hoisted_max = 10, .spilled_max = 0.3, .permutes_bytes = permutes, .counts_bits = counts \
+#define AVX512(permutes, counts)                                                                \
+  {                                                                                             \
+    .has_evex = true, .vector_bits = 512, .full_width = 2, .scratch_vector = 29,                \
+    .hoisted_max = 10, .spilled_max = {[X64_GPR] = 0.3, [X64_VECTOR] = 0.3, [X64_MASK] = 0.15}, \
+    .permutes_bytes = permutes, .counts_bits = counts                                           \
   }
 static const x64_isa_t avx512[2][2] = {{AVX512(false, false), AVX512(false, true)},
                                        {AVX512(true, false), AVX512(true, true)}};
-static const x64_isa_t avx2 = {
-    .vector_bits = 256, .full_width = 1, .scratch_vector = 13, .hoisted_max = 4, .spilled_max = 1};
+static const x64_isa_t avx2 = {.vector_bits = 256,
+                               .full_width = 1,
+                               .scratch_vector = 13,
+                               .hoisted_max = 4,
+                               .spilled_max = {[X64_GPR] = 0.6, [X64_VECTOR] = 2, [X64_MASK] = 1}};
 
 const kir_target_t *x64_kir_target(const jit_target_t *target) {
 #if defined(__x86_64__)

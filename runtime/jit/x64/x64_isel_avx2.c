@@ -226,30 +226,53 @@ static int run_of_bytes(const kir_value_t *mask, unsigned at) {
   return (int)size;
 }
 
-/* Loads or stores the lanes of one 128-bit part of `reg`, by VPINSR and VPEXTR. */
-static void move_part(x64_code_t *code, const kir_value_t *mask, unsigned part, int reg,
-                      x86_mem_t memory, bool is_store) {
+/* Loads or stores `1 << log` bytes of `reg` at byte `at`, by VPINSR and VPEXTR. */
+static void move_bytes(x64_code_t *code, unsigned at, int log, int reg, x86_mem_t memory,
+                       bool is_store) {
   static const unsigned char insertions[] = {0x20, 0xc4, 0x22, 0x22};
   static const unsigned char extractions[] = {0x14, 0x15, 0x16, 0x16};
-  unsigned end = kir_width(mask->type) / 8;
+  int map = !is_store && log == 1 ? 1 : 3, from = is_store ? X86_NONE : reg;
+  x86_opcode_t opcode = X86_OP(1, map, log == 3, (is_store ? extractions : insertions)[log]);
+  memory.disp += at;
+  x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .to = reg, .from = from}, memory);
+  x86_byte(&code->x, at % 16 >> log);
+}
+
+/* The same for one lane if its mask, whose upper bit is next in dx, is set. */
+static void move_lane_if_set(x64_code_t *code, unsigned at, int log, int reg, x86_mem_t memory,
+                             bool is_store) {
+  int after = x86_label(&code->x);
+  x86_shift_constant(&code->x, X86_SHR, false, X86_DX, 1 << log);
+  x86_jump_if(&code->x, X86_AE, after);
+  move_bytes(code, at, log, reg, memory, is_store);
+  x86_here(&code->x, after);
+}
+
+/* Loads or stores the lanes of one 128-bit part of `reg`. */
+static void move_part(x64_code_t *code, const kir_value_t *mask, unsigned part, int reg,
+                      x86_mem_t memory, bool is_store) {
+  unsigned end = kir_width(mask->type) / 8, size = mask->type->bits / 8;
   if (end > 16 * part + 16) end = 16 * part + 16;
   for (unsigned at = 16 * part; at < end;) {
-    int bytes = run_of_bytes(mask, at);
-    int log = bytes > 0 ? __builtin_ctz((unsigned)bytes) : 0;
-    int map = !is_store && log == 1 ? 1 : 3;
-    x86_mem_t one = memory;
-    one.disp += at;
-    if (bytes > 0) {
-      x86_opcode_t opcode = X86_OP(1, map, log == 3, (is_store ? extractions : insertions)[log]);
-      int from = is_store ? X86_NONE : reg;
-      x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .to = reg, .from = from}, one);
-      x86_byte(&code->x, at % 16 >> log);
-    }
-    at += bytes > 0 ? (unsigned)bytes : mask->type->bits / 8;
+    int bytes = kir_is_constant(mask) ? run_of_bytes(mask, at) : 0;
+    if (bytes > 0)
+      move_bytes(code, at, __builtin_ctz((unsigned)bytes), reg, memory, is_store);
+    else if (!bytes)
+      move_lane_if_set(code, at, x64_log_bytes(mask->type), reg, memory, is_store);
+    at += bytes > 0 ? (unsigned)bytes : size;
   }
 }
 
-static void load_lanes(x64_code_t *code, const kir_value_t *mask, int to, x86_mem_t from) {
+/* An unknown mask is moved to dx, one bit a byte. */
+static void take_mask(x64_code_t *code, kir_value_t *mask) {
+  if (kir_is_constant(mask)) return;
+  int reg = x64_vector(code, mask, SCRATCH + 1);
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0xd7), x64_vector_length(code, mask->type), X86_DX,
+                     X86_NONE, reg);
+}
+
+static void load_lanes(x64_code_t *code, kir_value_t *mask, int to, x86_mem_t from) {
+  take_mask(code, mask);
   x64_emit_registers(code, VPXOR, 0, to, to, to);
   move_part(code, mask, 0, to, from, false);
   if (kir_width(mask->type) <= 128) return;
@@ -259,7 +282,8 @@ static void load_lanes(x64_code_t *code, const kir_value_t *mask, int to, x86_me
   x86_byte(&code->x, 1);
 }
 
-static void store_lanes(x64_code_t *code, const kir_value_t *mask, int from, x86_mem_t to) {
+static void store_lanes(x64_code_t *code, kir_value_t *mask, int from, x86_mem_t to) {
+  take_mask(code, mask);
   move_part(code, mask, 0, from, to, true);
   if (kir_width(mask->type) <= 128) return;
   x64_emit_registers(code, X86_OP(1, 3, 0, 0x39), 1, from, X86_NONE, SCRATCH + 1);
@@ -268,10 +292,8 @@ static void store_lanes(x64_code_t *code, const kir_value_t *mask, int from, x86
 }
 
 /* Are the lanes moved one by one, as VPMASKMOV has none of their width? */
-static bool moves_by_lane(x64_code_t *code, const kir_value_t *mask) {
-  bool is_narrow = mask->type->bits < 32 || kir_width(mask->type) < 64;
-  if (is_narrow && !kir_is_constant(mask)) x64_unsupported(code, "masks of narrow elements");
-  return is_narrow;
+static bool moves_by_lane(const kir_value_t *mask) {
+  return mask->type->bits < 32 || kir_width(mask->type) < 64;
 }
 
 /* A mask of 64 bits is cut off there, as the access has 128. */
@@ -286,8 +308,8 @@ void x64_load_under_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *mask = instr->args[2];
   int to = x64_destination(code, instr, SCRATCH + 2);
   x86_mem_t from = x64_address(code, instr->args[0]);
-  if (moves_by_lane(code, mask)) {
-    if (!code->unsupported) load_lanes(code, mask, to, from);
+  if (moves_by_lane(mask)) {
+    load_lanes(code, mask, to, from);
   } else {
     x86_vector_t how = {.opcode = X86_OP(1, 2, instr->type->bits == 64, 0x8c),
                         .width = x64_vector_length(code, instr->type),
@@ -303,8 +325,8 @@ void x64_store_under_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *mask = instr->args[3];
   int from = x64_vector(code, instr->args[0], SCRATCH);
   x86_mem_t to = x64_address(code, instr->args[1]);
-  if (moves_by_lane(code, mask)) {
-    if (!code->unsupported) store_lanes(code, mask, from, to);
+  if (moves_by_lane(mask)) {
+    store_lanes(code, mask, from, to);
     return;
   }
   x86_vector_t how = {.opcode = X86_OP(1, 2, type->bits == 64, 0x8e),

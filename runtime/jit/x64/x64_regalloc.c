@@ -157,12 +157,10 @@ static hr_status_t pin_constants(x64_code_t *code) {
   return NULL;
 }
 
-/* Largest spilled part of the weight, by class (of vectors: x64_isa_t.spilled_max), above which
- * LLVM compiles the function: where loops have more values than registers, LLVM splits live ranges
- * better. Below these limits code is about a tenth slower, in rare cases a half, but compiles a
- * hundred times faster. */
-#define SPILLED_GPRS_MAX 0.3
-#define SPILLED_MASKS_MAX 0.15
+/* Where more than the largest spilled part of the weight (x64_isa_t.spilled_max) is spilled, LLVM
+ * compiles the function: where loops have more values than registers, it splits live ranges better.
+ * Below these limits code is about a tenth slower, in rare cases a half, but compiles a hundred
+ * times faster. */
 #define WEIGHT_MIN 1000
 #define WEIGHT_MIN_OF_CALLEES 100 /* limit for functions that loops call */
 
@@ -171,14 +169,13 @@ static hr_status_t pin_constants(x64_code_t *code) {
 
 /* Sums the weight of spilled intervals by class, relative to what the class may spill. */
 static bool has_high_pressure(const x64_code_t *code) {
-  const double spilled_max[X64_CLASS_COUNT] = {SPILLED_GPRS_MAX, code->isa->spilled_max,
-                                               SPILLED_MASKS_MAX};
   double all = 0, spilled = 0;
   for (int n = 0; n < code->interval_count; n++) {
     const live_interval_t *interval = &code->intervals[n];
     if (interval->to < 0) continue;
     all += interval->weight;
-    if (interval->reg == X86_NONE) spilled += interval->weight / spilled_max[interval->kind];
+    if (interval->reg == X86_NONE)
+      spilled += interval->weight / code->isa->spilled_max[interval->kind];
   }
   return all > (x64_preserves_vectors(code->function) ? WEIGHT_MIN_OF_CALLEES : WEIGHT_MIN) &&
          spilled > all * (1 + code->interval_count / VALUES_OF_LARGE_FUNCTION);
