@@ -28,6 +28,7 @@ typedef struct x64_isa {
   int scratch_vector; /* first of the three scratch registers, which are the last ones */
   int hoisted_max;    /* most hoisted vectors that loops keep in registers besides their own */
   double spilled_max[X64_CLASS_COUNT]; /* largest spilled part of the weight (x64_regalloc.c) */
+  bool spills_long;                    /* spills rather long intervals (x64_regalloc.c) */
   bool permutes_bytes;                 /* AVX512_VBMI */
   bool counts_bits;                    /* AVX512_VPOPCNTDQ and AVX512_BITALG */
 } x64_isa_t;

@@ -19,6 +19,7 @@ static const x64_isa_t avx2 = {.vector_bits = 256,
                                .full_width = 1,
                                .scratch_vector = 13,
                                .hoisted_max = 4,
+                               .spills_long = true,
                                .spilled_max = {[X64_GPR] = 0.6, [X64_VECTOR] = 2, [X64_MASK] = 1}};
 
 const kir_target_t *x64_kir_target(const jit_target_t *target) {

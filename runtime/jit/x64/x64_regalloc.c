@@ -78,7 +78,15 @@ static int preferred_register(const scan_t *scan, const live_interval_t *interva
   return X86_NONE;
 }
 
-/* Evicts the owner with the least weight, or spills the interval itself if it is the lightest.
+/* What a spill of the interval costs. With few registers, which are contended for by intermediate
+ * values of expressions, the cost is relative to the length: a long interval without a register
+ * leaves it to many short ones. */
+static double spill_cost(const scan_t *scan, const live_interval_t *interval) {
+  if (!scan->code->isa->spills_long) return interval->weight;
+  return interval->weight / (interval->to - interval->from + 1);
+}
+
+/* Evicts the owner with the least cost, or spills the interval itself if it is the lightest.
  * An evicted owner loses its register for its whole length, also where it was used before. */
 static void allocate_register(scan_t *scan, live_interval_t *interval) {
   live_interval_t *lightest = interval;
@@ -93,7 +101,8 @@ static void allocate_register(scan_t *scan, live_interval_t *interval) {
   }
   for (int i = 0; i < count; i++) {
     live_interval_t *owner = scan->owner[interval->kind][register_at(interval->kind, i)];
-    if (!is_forbidden(interval, register_at(interval->kind, i)) && owner->weight < lightest->weight)
+    if (!is_forbidden(interval, register_at(interval->kind, i)) &&
+        spill_cost(scan, owner) < spill_cost(scan, lightest))
       lightest = owner;
   }
   reg = lightest->reg;
