@@ -55,8 +55,7 @@ static kir_value_t *multiply_high(kir_builder_t *b, kir_value_t *x, uint64_t fac
   kir_value_t *f_low = all(type, factor & UINT32_MAX), *f_high = all(type, factor >> 32);
   kir_value_t *carry = build(b, KIR_LSHR, build(b, KIR_MUL, low, f_low), half);
   kir_value_t *a = build(b, KIR_ADD, build(b, KIR_MUL, high, f_low), carry);
-  kir_value_t *c =
-      build(b, KIR_ADD, build(b, KIR_MUL, low, f_high), build(b, KIR_AND, a, mask));
+  kir_value_t *c = build(b, KIR_ADD, build(b, KIR_MUL, low, f_high), build(b, KIR_AND, a, mask));
   kir_value_t *sum = build(b, KIR_ADD, build(b, KIR_LSHR, a, half), build(b, KIR_LSHR, c, half));
   return build(b, KIR_ADD, build(b, KIR_MUL, high, f_high), sum);
 }
@@ -68,8 +67,7 @@ static kir_value_t *by_wide_constant(kir_builder_t *b, kir_value_t *x, uint64_t 
     return build(b, KIR_LSHR, x, all(type, (uint64_t)__builtin_ctzll(divisor)));
   unsigned shift = 64 - (unsigned)__builtin_clzll(divisor - 1);
   uint64_t above = (shift < 64 ? UINT64_C(1) << shift : 0) - divisor;
-  kir_value_t *t =
-      multiply_high(b, x, (uint64_t)(((unsigned __int128)above << 64) / divisor) + 1);
+  kir_value_t *t = multiply_high(b, x, (uint64_t)(((unsigned __int128)above << 64) / divisor) + 1);
   kir_value_t *rest = build(b, KIR_LSHR, build(b, KIR_SUB, x, t), all(type, 1));
   return build(b, KIR_LSHR, build(b, KIR_ADD, t, rest), all(type, shift - 1));
 }
@@ -112,8 +110,7 @@ static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, boo
 /* A lower bound of the quotient of unsigned 64-bit lanes. */
 static kir_value_t *least_quotient(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
   kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
-  kir_value_t *quotient =
-      build(b, KIR_FDIV, kir_uitofp(b, x, f64), kir_uitofp(b, y, f64));
+  kir_value_t *quotient = build(b, KIR_FDIV, kir_uitofp(b, x, f64), kir_uitofp(b, y, f64));
   quotient = build(b, KIR_FMUL, quotient, kir_splat_constant(f64, JUST_BELOW_1));
   return kir_fptoui(b, quotient, x->type);
 }

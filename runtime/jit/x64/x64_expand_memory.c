@@ -32,7 +32,8 @@ static kir_value_t *insert_at(kir_builder_t *b, kir_value_t *vector, kir_value_t
 
 static kir_value_t *expand_insert(kir_builder_t *b, kir_value_t *const *args) {
   bool is_first = kir_is_constant(args[2]) && !args[2]->lanes[0];
-  if (is_first) return kir_append(b, KIR_INSERT, args[0]->type, args, 3);
+  if (is_first && kir_is_constant(args[0]) && args[0]->is_poison)
+    return kir_append(b, KIR_INSERT, args[0]->type, args, 3);
   return insert_at(b, args[0], args[1], args[2]);
 }
 
