@@ -5,19 +5,19 @@
 #include <string.h>
 
 void cli_part_of(const cli_arg_t *slot, int process, cli_part_t *out_part) {
-  static const int64_t zeros[HLO_MAX_RANK];
   const cli_signature_t *signature = slot->interface;
   const hlo_shape_t *shape =
       slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
-  size_t bytes = (size_t)shape->rank * sizeof(int64_t);
   out_part->rank = shape->rank;
-  memcpy(out_part->sizes, shape->dims, bytes);
+  for (int d = 0; d < shape->rank; d++) out_part->sizes[d] = shape->dims[d];
   out_part->is_cut =
       signature->program && hlorun_program_part(signature->program, slot->is_result, slot->index,
                                                 process, out_part->whole, out_part->starts);
   if (out_part->is_cut) return;
-  memcpy(out_part->whole, shape->dims, bytes);
-  memcpy(out_part->starts, zeros, bytes);
+  for (int d = 0; d < shape->rank; d++) {
+    out_part->whole[d] = shape->dims[d];
+    out_part->starts[d] = 0;
+  }
 }
 
 /* Position of the box's element `index`; only the first `outer` dimensions of index count. */

@@ -21,9 +21,9 @@
 
 int xla_core_of_device(hr_str_t device) {
   static const char mark[] = "device:TPU_REPLICATED_CORE:";
-  const char *at = memmem(device.data, device.size, mark, sizeof mark - 1);
+  const char *at = device.size ? memmem(device.data, device.size, mark, sizeof mark - 1) : NULL;
   int core = 0;
-  if (!device.size || !at) return -1;
+  if (!at) return -1;
   at += sizeof mark - 1;
   if (at >= device.data + device.size || !isdigit((unsigned char)*at)) return -1;
   for (; at < device.data + device.size && isdigit((unsigned char)*at) && core < 10000; at++)
