@@ -51,6 +51,39 @@ done <<'CUTS'
 4 3 "m","d" "d"
 CUTS
 
+# Parts of a manual computation that free axes do not divide, on their way in and out.
+manual=$(for n in 1 2 3 6; do
+  whole="tensor<$((4 * n))xf32>" part="tensor<${n}xf32>"
+  cat <<PROGRAM
+    %a$n = sdy.sharding_constraint %x$n <@mesh, [{"i", "j"}]> : $whole
+    %b$n = sdy.manual_computation(%a$n) in_shardings=[<@mesh, [{"i", ?}]>] out_shardings=[<@mesh, [{"i", ?}]>] manual_axes={"i"} (%y$n: $part) {
+      %z$n = stablehlo.negate %y$n : $part
+      sdy.return %z$n : $part
+    } : ($whole) -> $whole
+    %c$n = sdy.sharding_constraint %b$n <@mesh, [{"i", "j"}]> : $whole
+PROGRAM
+done)
+plain=$(for n in 1 2 3 6; do echo "    %c$n = stablehlo.negate %x$n : tensor<$((4 * n))xf32>"; done)
+four_arrays() { # body
+  cat <<PROGRAM
+module @manual {
+  sdy.mesh @mesh = <["i"=4, "j"=2]>
+  func.func @main(%x1: tensor<4xf32>, %x2: tensor<8xf32>, %x3: tensor<12xf32>, %x6: tensor<24xf32>)
+      -> (tensor<4xf32>, tensor<8xf32>, tensor<12xf32>, tensor<24xf32>) {
+$1
+    return %c1, %c2, %c3, %c6 : tensor<4xf32>, tensor<8xf32>, tensor<12xf32>, tensor<24xf32>
+  }
+}
+PROGRAM
+}
+four_arrays "$manual" >"$work/manual.mlir"
+four_arrays "$plain" >"$work/plain.mlir"
+expect_exit "plain parts" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/plain.mlir"
+for engine in reference compiled; do
+  expect_exit "manual parts, $engine" 0 "$hlorun" -n 8 --engine $engine --random-inputs --quiet --ulp 0 --expect "$work/one.npz" \
+    "$work/manual.mlir"
+done
+
 # 12 rows of 4 pairs of partitions become those of 8: each gets what it lacks from one other, and nothing is gathered.
 cat >"$work/twelve.mlir" <<'PROGRAM'
 module @twelve {

@@ -17,7 +17,7 @@ bool spmd_is_marker(const hlo_instr_t *instr) { return spmd_marker_of(instr) != 
 
 /* The first axes that make `parts` parts, and the others. */
 static hr_status_t split_axes(hr_arena_t *arena, spmd_axes_t axes, int64_t parts,
-                              spmd_axes_t *out_inner) {
+                              spmd_axes_t *out_outer, spmd_axes_t *out_inner) {
   spmd_axes_t outer = {0};
   for (int i = 0; i < axes.count && parts > 1; i++) {
     spmd_axis_t axis = axes.items[i];
@@ -25,18 +25,42 @@ static hr_status_t split_axes(hr_arena_t *arena, spmd_axes_t axes, int64_t parts
     parts /= axis.size;
     HR_TRY(spmd_axes_append(arena, outer, axis, &outer));
   }
+  *out_outer = outer;
   return spmd_axes_drop_prefix(arena, axes, outer, out_inner);
+}
+
+static int64_t manual_parts(const hlo_shape_t *outside, const hlo_shape_t *inside, int d) {
+  return inside->dims[d] ? outside->dims[d] / inside->dims[d] : 1;
+}
+
+/* The border's sharding without the free axes of a dimension that they do not divide: the padding
+ * would be at the end of each manual part inside, and at the end of the array outside. */
+static hr_status_t even_border(spmd_lower_t *lower, const spmd_sharding_t *border,
+                               const hlo_shape_t *outside, const hlo_shape_t *inside,
+                               const spmd_sharding_t **out_even) {
+  spmd_axes_t dims[HLO_MAX_RANK], inner;
+  bool is_even = true;
+  for (int d = 0; d < border->rank; d++) {
+    HR_TRY(split_axes(lower->arena, border->dims[d].axes, manual_parts(outside, inside, d),
+                      &dims[d], &inner));
+    bool divides = inside->dims[d] % spmd_axes_parts(inner) == 0;
+    if (divides) dims[d] = border->dims[d].axes;
+    is_even &= divides;
+  }
+  *out_even = border;
+  if (is_even) return NULL;
+  return spmd_sharding_make(lower->arena, lower->mesh, border->rank, dims, border->unreduced,
+                            out_even);
 }
 
 /* The sharding at a border as the manual computation sees it. */
 static hr_status_t inner_sharding(spmd_lower_t *lower, const spmd_sharding_t *sharding,
                                   const hlo_shape_t *outside, const hlo_shape_t *inside,
                                   const spmd_sharding_t **out_inner) {
-  spmd_axes_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < sharding->rank; d++) {
-    int64_t parts = inside->dims[d] ? outside->dims[d] / inside->dims[d] : 1;
-    HR_TRY(split_axes(lower->arena, sharding->dims[d].axes, parts, &dims[d]));
-  }
+  spmd_axes_t dims[HLO_MAX_RANK], outer;
+  for (int d = 0; d < sharding->rank; d++)
+    HR_TRY(split_axes(lower->arena, sharding->dims[d].axes, manual_parts(outside, inside, d),
+                      &outer, &dims[d]));
   return spmd_sharding_make(lower->arena, lower->mesh, sharding->rank, dims, (spmd_axes_t){0},
                             out_inner);
 }
@@ -93,7 +117,9 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
     const hlo_shape_t *from = instr->operands[k]->shape, *to = hlo_shape_leaf(instr->shape, k);
     const spmd_sharding_t *outer = spmd_border_sharding(lower, instr, k), *inner;
     if (!outer) return NULL;
-    HR_TRY(inner_sharding(lower, outer, enters ? from : to, enters ? to : from, &inner));
+    const hlo_shape_t *outside = enters ? from : to, *inside = enters ? to : from;
+    HR_TRY(even_border(lower, outer, outside, inside, &outer));
+    HR_TRY(inner_sharding(lower, outer, outside, inside, &inner));
     hlo_instr_t *x = bring(lower, instr, k, enters, enters ? outer : inner);
     spmd_local_t *value = spmd_define(lower, instr, k, x, enters ? inner : outer);
     if (value && enters) value->preferred = inner;
