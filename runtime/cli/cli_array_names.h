@@ -8,7 +8,7 @@
 typedef struct cli_array_names {
   const cli_signature_t *signature;
   bool is_result; /* outK instead of inK */
-  int rank;       /* of the process */
+  int rank;       /* number of the process */
 } cli_array_names_t;
 
 /* Checks that arrays inK and inK@RANK are those of a parameter and of a process; *out_named: how

@@ -28,7 +28,7 @@ typedef struct cli_given {
   const char *text; /* all of the option */
   const char *rest; /* its value, behind the '=' */
   int param;        /* -1: the text is a file's path */
-  int rank;         /* of the process that it is for; -1: all */
+  int rank;         /* number of the process that it is for; -1: all */
 } cli_given_t;
 
 /* Reads the text of an option --input "3=...", "in3=..." or, for one process, "3@RANK=...". False:

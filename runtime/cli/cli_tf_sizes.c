@@ -12,7 +12,7 @@
 
 /* The feed whose sizes are wanted, and the sizes found so far. */
 typedef struct search {
-  int number; /* of the parameter */
+  int number; /* position of the parameter */
   hr_str_t name;
   int *rank;
   int64_t *dims;

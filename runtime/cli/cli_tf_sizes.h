@@ -1,4 +1,5 @@
-/* Sizes that a TensorFlow graph leaves open, such as that of a batch, from the arrays of --input. */
+/* Sizes that a TensorFlow graph leaves open, such as that of a batch: those of the arrays of
+ * --input. */
 #ifndef CLI_TF_SIZES_H
 #define CLI_TF_SIZES_H
 

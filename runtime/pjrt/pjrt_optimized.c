@@ -123,8 +123,7 @@ static bool text_has(hr_str_t text, const char *word) {
  * no form there, layouts are not in the text, and a proto may lack its configuration. */
 static bool is_written_anew(const pjrt_executable_t *executable) {
   return executable->options.num_partitions > 1 || executable->has_orders ||
-         hlo_proto_is(executable->code) ||
-         text_has(executable->code, "manual_computation") ||
+         hlo_proto_is(executable->code) || text_has(executable->code, "manual_computation") ||
          text_has(executable->code, "sharding_constraint");
 }
 

@@ -187,7 +187,8 @@ void x64_select_choice(x64_code_t *code, kir_value_t *instr) {
   bool is_inverted;
   int mask = mask_of_choice(code, instr, &is_inverted);
   int to = x64_destination(code, instr, SCRATCH + 2), width = x64_vector_length(code, instr->type);
-  kir_value_t *yes = instr->args[is_inverted ? 2 : 1], *no = instr->args[is_inverted ? 1 : 2];
+  kir_value_t *yes = instr->args[is_inverted ? 2 : 1];
+  kir_value_t *no = instr->args[is_inverted ? 1 : 2];
   if (is_zero(no)) {
     x64_emit_registers(code, both, width, to, mask, x64_vector(code, yes, SCRATCH));
   } else if (is_zero(yes)) {
@@ -231,7 +232,8 @@ static void move_bytes(x64_code_t *code, unsigned at, int log, int reg, x86_mem_
                        bool is_store) {
   static const unsigned char insertions[] = {0x20, 0xc4, 0x22, 0x22};
   static const unsigned char extractions[] = {0x14, 0x15, 0x16, 0x16};
-  int map = !is_store && log == 1 ? 1 : 3, from = is_store ? X86_NONE : reg;
+  int map = !is_store && log == 1 ? 1 : 3;
+  int from = is_store ? X86_NONE : reg;
   x86_opcode_t opcode = X86_OP(1, map, log == 3, (is_store ? extractions : insertions)[log]);
   memory.disp += at;
   x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .to = reg, .from = from}, memory);

@@ -101,7 +101,7 @@ typedef struct cut {
   int count, d;
   spmd_axes_t axes;
   int64_t width;    /* elements of a part of the result along d */
-  double row_bytes; /* of all elements that share one index of d */
+  double row_bytes; /* size of all elements that share one index of d */
 } cut_t;
 
 /* Elements of a part of piece k's source along d. */

@@ -117,7 +117,8 @@ static hr_status_t cross_border(spmd_lower_t *lower, const hlo_instr_t *instr, b
     const hlo_shape_t *from = instr->operands[k]->shape, *to = hlo_shape_leaf(instr->shape, k);
     const spmd_sharding_t *outer = spmd_border_sharding(lower, instr, k), *inner;
     if (!outer) return NULL;
-    const hlo_shape_t *outside = enters ? from : to, *inside = enters ? to : from;
+    const hlo_shape_t *outside = enters ? from : to;
+    const hlo_shape_t *inside = enters ? to : from;
     HR_TRY(even_border(lower, outer, outside, inside, &outer));
     HR_TRY(inner_sharding(lower, outer, outside, inside, &inner));
     hlo_instr_t *x = bring(lower, instr, k, enters, enters ? outer : inner);
