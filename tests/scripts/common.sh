@@ -16,6 +16,9 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=no
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_plm_rsh_agent="" OMPI_MCA_btl=self,vader
 
+# Variables of the tests are no options of hlorun, which warns of those that it does not know.
+export -n HLORUN_CORPORA HLORUN_JAX_PYTHON HLORUN_JAX_VERSIONS HLORUN_TORCH_XLA_PYTHON
+
 passed=0 failed=0 skipped=0
 
 # For commands that start MPI, in builds with sanitizers: Open MPI unloads its modules at the end, and what they still

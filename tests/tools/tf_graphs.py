@@ -6,6 +6,7 @@ import tensorflow as tf
 tf1 = tf.compat.v1
 random = np.random.default_rng(41)
 GRAPHS = {}
+REFUSED = {}  # by graph: an operation for which it has to be refused, as XLA has none on CPUs
 
 
 def f32(*shape, low=-1.0, high=1.0):
@@ -20,6 +21,13 @@ def graph(*arrays):
     def register(function):
         GRAPHS[function.__name__] = (function, arrays)
         return function
+    return register
+
+
+def refused(operation, *arrays):
+    def register(function):
+        REFUSED[function.__name__] = operation
+        return graph(*arrays)(function)
     return register
 
 
