@@ -385,7 +385,7 @@ def quantised_and_bits(x, a, b):
         tf.truncatediv(a, b), tf.truncatemod(a, b), tf.math.floormod(x, 0.3), tf.quantization.quantize_and_dequantize_v2(x, -1.0, 1.0, range_given=True)]
 
 
-# Truncated normal numbers are others in XLA than in TensorFlow's own kernel: check_tf_ops.py compares them with XLA's.
+# Truncated normal numbers are not among them: they come from another formula than TensorFlow's (hlorun-tensorflow(7)).
 @graph(np.array([3, 5], np.int32))
 def stateless_numbers(seed):
     z = tf.random.experimental
