@@ -10,10 +10,10 @@ init.npz           what the first step starts from: weights, Adam's two moments,
 train_*.npy, test_*.npy   the two splits of digits.npz
 
 A process may hold any share of the global batch: the images come as u8[<=160,64], a dimension with a bound, and are
-worked off in blocks of 20 rows by a loop whose length is the actual size. Losses and gradients are sums over rows, summed
-over all processes and divided by the number of all rows. So one train.hlo makes the same step on 1, 2, 4 or 8 processes.
-JAX cannot write a bounded dimension, so the step takes the number of its rows as an argument, and `bound_rows` puts
-get-dimension-size in its place.
+worked off in blocks of 20 rows by a loop whose length is the actual size. Losses and gradients are sums over rows,
+summed over all processes and divided by the number of all rows. So one train.hlo makes the same step on 1, 2, 4 or 8
+processes. JAX cannot write a bounded dimension, so the step takes the number of its rows as an argument, and
+`bound_rows` puts get-dimension-size in its place.
 """
 import os
 import re

@@ -9,8 +9,8 @@ global.mlir   the same step as one device would do it, on a batch of 16, for --m
 init.npz      what the first step starts from: weights, then the two moments of their gradients
 windows.npy   text.txt as numbers of characters, in overlapping windows of TIME + 1
 
-The gradient of each weight is averaged by an all-reduce of its own, as jax.lax.pmean makes them: it is hlorun that joins
-the small ones, and begins each as soon as the backward pass has made it.
+The gradient of each weight is averaged by an all-reduce of its own, as jax.lax.pmean makes them: it is hlorun that
+joins the small ones, and begins each as soon as the backward pass has made it.
 """
 import os
 import re

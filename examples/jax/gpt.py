@@ -1,5 +1,6 @@
-"""Trains a small GPT by jit with shardings: the windows of a step are cut over the axis "data" of a mesh, heads and feed-forward
-layers over the axis "model". The program says nothing about devices; the partitioner makes the collectives.
+"""Trains a small GPT by jit with shardings: the windows of a step are cut over the axis "data" of a mesh, heads and
+feed-forward layers over the axis "model". The program says nothing about devices; the partitioner makes the
+collectives.
 
   HLORUN_DEVICES=8 python gpt.py FOLDER       eight devices in one process
   hlorun -n 8 python gpt.py FOLDER            eight processes

@@ -1,7 +1,7 @@
 """Exports a Keras classifier of digits as a SavedModel: python export.py [FOLDER]. Needs tensorflow.
 
-Its signatures: serving_default (images -> scores), accuracy (images, labels -> accuracy), and step (images, labels -> loss),
-which updates the weights by Adam. Images have values from 0 to 16."""
+Its signatures: serving_default (images -> scores), accuracy (images, labels -> accuracy), and step (images, labels ->
+loss), which updates the weights by Adam. Images have values from 0 to 16."""
 
 import sys
 

@@ -1,4 +1,5 @@
-"""Loads the trained model in TensorFlow: python verify.py [FOLDER]. The scores are those of hlorun; prints the accuracy."""
+"""Loads the trained model in TensorFlow: python verify.py [FOLDER]. The scores are those of hlorun; prints the
+accuracy."""
 
 import os
 import sys

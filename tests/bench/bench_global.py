@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Global programs on several processes of this machine: hlorun beside JAX with as many devices, by turns on the same cores.
+"""Global programs on several processes of this machine: hlorun beside JAX with as many devices, by turns on the same
+cores.
 
 usage: bench_global.py --hlorun HLORUN [--out FOLDER] [--processes 2,8] [--rounds N] [PROGRAM...]
 
-PROGRAM: names of global_programs.py. hlorun -n N partitions what jit lowers for a mesh of N devices; JAX runs the same step on
-N host devices of one process, XLA's partitioner and collectives within it. Prints a table of the best and the middle step in
-milliseconds. The python that runs this must have jax.
+PROGRAM: names of global_programs.py. hlorun -n N partitions what jit lowers for a mesh of N devices; JAX runs the
+same step on N host devices of one process, XLA's partitioner and collectives within it. Prints a table of the best
+and the middle step in milliseconds. The python that runs this must have jax.
 """
 import argparse
 import json

@@ -4,11 +4,11 @@
 usage: bench_jax.py --hlorun HLORUN --plugin FILE [--out FOLDER] [--rounds N] [--seconds S] [--only PART,...] [--devices N]
                     [NAME...]
 
-PART: calls (a jitted call), transfers (device_put, np.asarray), programs (those of programs.py: run, and from lower() to the first
-result), eager (a hundred kinds of calls of jax.numpy), devices (N devices of one process), processes (N processes; JAX has gloo),
-memory (VmHWM of a process that runs one program). NAME: items of these. Times are the best of all rounds, and in brackets the
-middle one of a round; ratios above 1 say how many times faster hlorun is. Writes FOLDER/bench_jax.json. The python that runs this
-must have jax.
+PART: calls (a jitted call), transfers (device_put, np.asarray), programs (those of programs.py: run, and from lower()
+to the first result), eager (a hundred kinds of calls of jax.numpy), devices (N devices of one process), processes (N
+processes; JAX has gloo), memory (VmHWM of a process that runs one program). NAME: items of these. Times are the best
+of all rounds, and in brackets the middle one of a round; ratios above 1 say how many times faster hlorun is. Writes
+FOLDER/bench_jax.json. The python that runs this must have jax.
 """
 import argparse
 import json

@@ -3,11 +3,12 @@
 
 Usage: bench_models.py [--hlorun FILE] [--out FOLDER] [--cores N,...] [--rounds N] [--seconds S] [--skip NAME,...] [NAME...]
 
-Per model and number of cores: milliseconds of both and their ratio; of the first number of cores also how long both compile,
-and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. The limit is the part of hlorun's time that bandwidth
-and arithmetic of that moment would need for its kernels (--explain=json); kernels far from theirs are listed below with the reason. Processes are bound to the cores, and
-both have as many threads. Writes FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax:
-python3 -m venv jax && jax/bin/pip install jax, then make bench-models PYTHON=jax/bin/python."""
+Per model and number of cores: milliseconds of both and their ratio; of the first number of cores also how long both
+compile, and the memory for intermediate arrays: hlorun's arena, XLA's temporaries. The limit is the part of hlorun's
+time that bandwidth and arithmetic of that moment would need for its kernels (--explain=json); kernels far from theirs
+are listed below with the reason. Processes are bound to the cores, and both have as many threads. Writes
+FOLDER/models.md (the table) and models.json. Exits with 1 if a result differs. Needs jax: python3 -m venv jax &&
+jax/bin/pip install jax, then make bench-models PYTHON=jax/bin/python."""
 import argparse
 import json
 import os
@@ -18,16 +19,17 @@ import tempfile
 import bench_xla
 
 MIB = 2.0 ** 20
-# Results that roundings decide: chains that accept or not, tokens of equal probability, roundings to integers, gradients that
-# are zero but for rounding (biases of keys, sums over normalised values) and become steps of full size.
+# Results that roundings decide: chains that accept or not, tokens of equal probability, roundings to integers,
+# gradients that are zero but for rounding (biases of keys, sums over normalised values) and become steps of full
+# size.
 LOOSE = {name: ["--rtol", "0.02", "--atol", "0.02"] for name in ("gpt2_adamw", "resnet_train", "int8_ffn", "flow_spline_grad",
                                                              "nerf_grad")}
 UNDECIDED = ("hmc_chains", "llama_decode_bf16", "llama_scan_remat")
 
 
 def limit(options, folder, name):
-    """What part of the kernels' time their bytes and operations would take at the machine's speed (None: it is not known),
-    and the kernels that are far from their limits, each with its share of the time and the reason."""
+    """What part of the kernels' time their bytes and operations would take at the machine's speed (None: it is not
+    known), and the kernels that are far from their limits, each with its share of the time and the reason."""
     path = os.path.join(folder, name)
     done = subprocess.run([options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--repeat", "5", "--explain=json",
                            "--threads", str(options.threads), "--cache", "none"], capture_output=True, text=True)

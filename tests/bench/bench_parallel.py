@@ -3,8 +3,9 @@
 
 usage: bench_parallel.py --hlorun HLORUN [--out FOLDER] [--processes 1,2,8] [--rounds N] [PROGRAM...]
 
-PROGRAM: mlp (784-512-512-10, 128 rows on each process), digits (examples/digits: 160 rows in all), gpt (examples/gpt). Prints
-a table of the best and the middle step in milliseconds, of the first process. The python that runs this must have jax.
+PROGRAM: mlp (784-512-512-10, 128 rows on each process), digits (examples/digits: 160 rows in all), gpt
+(examples/gpt). Prints a table of the best and the middle step in milliseconds, of the first process. The python that
+runs this must have jax.
 """
 import argparse
 import json

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times hlorun beside TensorFlow on its CPU, with and without jit_compile, on the models of tf_models.py; they take turns.
+"""Times hlorun beside TensorFlow on its CPU, with and without jit_compile, on the models of tf_models.py; they take
+turns.
 
 Usage: bench_tf.py [--hlorun FILE] [--out FOLDER] [--seconds S] [--threads N] [--export] [NAME...]
 
-Each model is a SavedModel in FOLDER/tf/NAME, which is written unless it is there; --export stops there. XLA refuses some. All run the same
-signature on the same arrays, and the results are compared: of a step of training, the loss before it. Writes FOLDER/tf.md (the
-table) and FOLDER/tf/NAME.json, which later runs of other models keep. Exits with 1 if a result differs. Needs tensorflow:
-python3 -m venv tf && tf/bin/pip install tensorflow-cpu, then make bench-tf PYTHON=tf/bin/python."""
+Each model is a SavedModel in FOLDER/tf/NAME, which is written unless it is there; --export stops there. XLA refuses
+some. All run the same signature on the same arrays, and the results are compared: of a step of training, the loss
+before it. Writes FOLDER/tf.md (the table) and FOLDER/tf/NAME.json, which later runs of other models keep. Exits with
+1 if a result differs. Needs tensorflow: python3 -m venv tf && tf/bin/pip install tensorflow-cpu, then make bench-tf
+PYTHON=tf/bin/python."""
 import argparse
 import json
 import math

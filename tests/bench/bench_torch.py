@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times hlorun beside PyTorch on models in their usual sizes (full_models.py, torch_side.py), with equal shapes, weights, cores.
+"""Times hlorun beside PyTorch on models in their usual sizes (full_models.py, torch_side.py), with equal shapes,
+weights, cores.
 
 Usage: bench_torch.py --torch PYTHON [--hlorun FILE] [--out FOLDER] [--cores N,...] [--seconds S] [--ways WAY,...] [NAME...]
 
-PyTorch runs eagerly, with torch.compile, and models with images in channels_last as well; its best way counts. hlorun is timed
-before and after each way. What both compute first (a loss, logits, tokens) is compared. Processes are bound to the cores,
-and both have as many threads. Writes FOLDER/torch.md (the table) and torch.json. Exits with 1 if a result differs. This Python
-needs jax, which writes the programs; --torch is one that has PyTorch (make bench-torch PYTHON=... TORCH=...)."""
+PyTorch runs eagerly, with torch.compile, and models with images in channels_last as well; its best way counts. hlorun
+is timed before and after each way. What both compute first (a loss, logits, tokens) is compared. Processes are bound
+to the cores, and both have as many threads. Writes FOLDER/torch.md (the table) and torch.json. Exits with 1 if a
+result differs. This Python needs jax, which writes the programs; --torch is one that has PyTorch (make bench-torch
+PYTHON=... TORCH=...)."""
 import argparse
 import json
 import os

@@ -4,10 +4,11 @@
 Usage: bench_xla.py [--hlorun FILE] [--programs FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...]
                     [--no-memory] [NAME...]
 
---programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Memory is the peak
-of a process that runs the one program, on both sides. Writes
-FOLDER/bench.md (the table), bench.json and bench.svg (a bar per program: how many times faster than XLA). Exits with 1 if a
-result differs. Needs jax: python3 -m venv jax && jax/bin/pip install jax, then make bench PYTHON=jax/bin/python."""
+--programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once
+and then run in `rounds` turns of about `seconds`; results are compared. Memory is the peak of a process that runs the
+one program, on both sides. Writes FOLDER/bench.md (the table), bench.json and bench.svg (a bar per program: how many
+times faster than XLA). Exits with 1 if a result differs. Needs jax: python3 -m venv jax && jax/bin/pip install jax,
+then make bench PYTHON=jax/bin/python."""
 import argparse
 import importlib.util
 import json
@@ -18,8 +19,10 @@ import sys
 import tempfile
 import time
 
-# Results that small differences decide: where a gradient is almost nothing, the first step of Adam divides it by itself.
+# Results that small differences decide: where a gradient is almost nothing, the first step of Adam divides it by
+# itself.
 LOOSE = {"gpt_train": ["--rtol", "0.01"]}
+INSTALL = "python3 -m venv jax && jax/bin/pip install jax, then make bench PYTHON=jax/bin/python"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -38,7 +41,7 @@ class Xla:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            sys.exit("bench: the process that runs jax ended; is jax installed? " + __doc__.splitlines()[-1])
+            sys.exit("bench: the process that runs jax ended; is jax installed? " + INSTALL)
         return json.loads(line)
 
     def close(self):

@@ -1,4 +1,5 @@
-"""The models of bench_torch.py in jax, in their usual sizes: name -> (function, arguments). torch_side.py has the same ones."""
+"""The models of bench_torch.py in jax, in their usual sizes: name -> (function, arguments). torch_side.py has the
+same ones."""
 import jax
 import jax.numpy as jnp
 from jax import lax

@@ -1,7 +1,7 @@
 """Global programs of bench_global.py: a step on whole arrays, with shardings for a mesh of one axis "d".
 
-Each function takes the number of devices and returns (step, state, data, state specifications, data specifications): step(state,
-data) gives a scalar and the next state, trees of the same form. Needs jax and numpy.
+Each function takes the number of devices and returns (step, state, data, state specifications, data specifications):
+step(state, data) gives a scalar and the next state, trees of the same form. Needs jax and numpy.
 """
 import jax
 import jax.numpy as jnp

@@ -4,8 +4,8 @@ usage: jax_side.py --serve                     questions on standard input
        jax_side.py --peak NAME                 peak memory of a process that runs one program
        jax_side.py --process NAME RANK COUNT PORT SECONDS   one process of several; PORT 0: no coordinator
 
-An item is a call without arguments, by its name in a group: calls, transfers, programs, eager, devices. Its time is that of one
-call, out of batches that are long enough for the clock.
+An item is a call without arguments, by its name in a group: calls, transfers, programs, eager, devices. Its time is
+that of one call, out of batches that are long enough for the clock.
 """
 import json
 import os
@@ -64,7 +64,8 @@ def transfers():
 
 
 def as_numpy(array):
-    """np.asarray of an array that NumPy has not seen yet: JAX keeps what it has given before, but not for a new handle."""
+    """np.asarray of an array that NumPy has not seen yet: JAX keeps what it has given before, but not for a new
+    handle."""
     import numpy as np
     return np.asarray(array.addressable_data(0))
 

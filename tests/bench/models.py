@@ -1,8 +1,8 @@
 """Whole models, for `make bench-models`: P, name -> (function, example inputs), as programs.py has programs.
 
 Each is a step that people run (a training step, a decoded sequence, a solver), written plainly in jax.numpy, with the
-structure of the real model and sizes that run within a second. Used by bench_models.py; bench_xla.py --programs takes the
-file as well."""
+structure of the real model and sizes that run within a second. Used by bench_models.py; bench_xla.py --programs takes
+the file as well."""
 import os
 import sys
 

@@ -1,5 +1,6 @@
-"""Models of bench_tf.py and check_tf_models.py: MODELS maps a name to a function that returns a tf.Module, its signature and inputs
-by name. Weights are random. A name that ends with _train is a step of training with its optimizer."""
+"""Models of bench_tf.py and check_tf_models.py: MODELS maps a name to a function that returns a tf.Module, its
+signature and inputs by name. Weights are random. A name that ends with _train is a step of training with its
+optimizer."""
 import keras
 import numpy as np
 import tensorflow as tf

@@ -254,8 +254,8 @@ def compiled_ahead_of_time():
     close(again(jax.device_put(a, NamedSharding(here, P("x", "y")))), (a @ a.T).sum(0))
 
 
-# A profile has a plane for each device that has run something, with executions and their steps, and one of compilations.
-# The programs go on as before it.
+# A profile has a plane for each device that has run something, with executions and their steps, and one of
+# compilations. The programs go on as before it.
 @test
 def profiles():
     if not hasattr(jax.profiler, "ProfileData"):
@@ -481,7 +481,8 @@ def errors_name_the_place():
     fails_with("nobody_has_this", jax.jit(lambda a: call(a)), 1.0)
 
 
-# A loop whose body is one region of code: parts of it read arrays under conditions, at addresses that other parts compute.
+# A loop whose body is one region of code: parts of it read arrays under conditions, at addresses that other parts
+# compute.
 @test
 def integration_of_a_batch():
     from jax.experimental.ode import odeint
@@ -543,8 +544,8 @@ def figures_of_memory():
     assert all(-1 <= value < 1 << 45 for value in figures.values()), figures
 
 
-# Denormal numbers are zeros in arithmetic, as on JAX's CPU backend, and stay what they are where they are moved, and for
-# NumPy in callbacks, unless JAX calls them by native code of its own.
+# Denormal numbers are zeros in arithmetic, as on JAX's CPU backend, and stay what they are where they are moved, and
+# for NumPy in callbacks, unless JAX calls them by native code of its own.
 @test
 def denormal_numbers():
     x = np.full(100000, 1e-40, np.float32)

@@ -55,7 +55,8 @@ def run_one(f, modules):
 
 
 def run_all():
-    """Runs all programs, also after one that fails; the scripts read the last line, "N passed, N failed[, N skipped]"."""
+    """Runs all programs, also after one that fails; the scripts read the last line, "N passed, N failed[, N
+    skipped]"."""
     failed = skipped = 0
     for f, modules in PROGRAMS:
         try:

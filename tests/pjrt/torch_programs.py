@@ -1,4 +1,5 @@
-"""Programs of PyTorch/XLA on hlorun's plugin, beside PyTorch itself: torch_programs.py training|mesh, with PJRT_DEVICE=HLORUN.
+"""Programs of PyTorch/XLA on hlorun's plugin, beside PyTorch itself: torch_programs.py training|mesh, with
+PJRT_DEVICE=HLORUN.
 
 Exits with 1 if results differ by more than roundings."""
 import sys

@@ -1,5 +1,6 @@
-"""Integers and constants: chains of operations on single numbers, short vectors and results of reductions, of which each has
-one operand that is known when code is made. Divisions, products, shifts and comparisons have short forms then."""
+"""Integers and constants: chains of operations on single numbers, short vectors and results of reductions, of which
+each has one operand that is known when code is made. Divisions, products, shifts and comparisons have short forms
+then."""
 import random
 
 from computation import BITS, shape_text

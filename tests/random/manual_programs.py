@@ -1,9 +1,9 @@
-"""Random programs with a manual computation on a mesh of its own: other sizes, other names, another order of devices than
-the program's other mesh. manual_programs.py SEED PROGRAM WHOLE writes the program, and one without meshes that means the
-same, and prints the number of processes.
+"""Random programs with a manual computation on a mesh of its own: other sizes, other names, another order of devices
+than the program's other mesh. manual_programs.py SEED PROGRAM WHOLE writes the program, and one without meshes that
+means the same, and prints the number of processes.
 
-Inside, an array has local sizes; the program without meshes has it with one leading dimension for each manual axis, so that
-a collective over an axis is an operation along that dimension."""
+Inside, an array has local sizes; the program without meshes has it with one leading dimension for each manual axis,
+so that a collective over an axis is an operation along that dimension."""
 import itertools
 import random
 import sys

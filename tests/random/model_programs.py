@@ -1,6 +1,7 @@
-"""Programs of patterns as models have them, between those of pattern_programs.py: weights of layers that a loop walks, few
-rows with large matrices of few bits, products by groups of rows, sums that a loop adds up piece by piece, gradient descent
-on rows of a table, gradients of parts. Sums are of small whole numbers, so that all orders give the same bits."""
+"""Programs of patterns as models have them, between those of pattern_programs.py: weights of layers that a loop
+walks, few rows with large matrices of few bits, products by groups of rows, sums that a loop adds up piece by piece,
+gradient descent on rows of a table, gradients of parts. Sums are of small whole numbers, so that all orders give the
+same bits."""
 from computation import braces
 from pattern_programs import PatternComputation, PatternProgram
 

@@ -2,8 +2,8 @@
 interleaved pieces; rows of a few elements; reductions with steps before and behind; sorts, gathers, scatters, products
 and convolutions of computed operands. Sizes lie around the widths of vectors.
 
-Where a program is exact, floats that are summed are small whole numbers, so that all orders give the same bits. Where it
-is not, no step makes a jump or a large difference of a small one."""
+Where a program is exact, floats that are summed are small whole numbers, so that all orders give the same bits. Where
+it is not, no step makes a jump or a large difference of a small one."""
 from computation import FLOATS, Program, braces, product, shape_text
 from plain_programs import PlainComputation
 
@@ -537,8 +537,8 @@ class PatternComputation(PlainComputation):
     # --- loops ---
 
     def op_while(self):
-        """A loop as scan and fori_loop are written: a counter, carries, arrays of which each turn reads a row, and arrays
-        of which it writes one."""
+        """A loop as scan and fori_loop are written: a counter, carries, arrays of which each turn reads a row, and
+        arrays of which it writes one."""
         rng = self.rng
         if self.program.depth > 2:
             return

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs random programs in the reference engine, after the passes and in the compiled engine in several ways, and compares.
-A program that fails is shown as small as it still fails. The last line is "N passed, M failed"."""
+"""Runs random programs in the reference engine, after the passes and in the compiled engine in several ways, and
+compares. A program that fails is shown as small as it still fails. The last line is "N passed, M failed"."""
 import argparse
 import concurrent.futures
 import os
@@ -49,8 +49,9 @@ class Trial:
         return None if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout}"
 
     def begin(self, text):
-        """Draws the arrays that the program is given: all runs have the same, whatever becomes of it. Results that are not
-        equal to the bit have the tolerance of the program's narrowest floats, since these may become any other."""
+        """Draws the arrays that the program is given: all runs have the same, whatever becomes of it. Results that
+        are not equal to the bit have the tolerance of the program's narrowest floats, since these may become any
+        other."""
         shapes = parameters(text)
         names = ", ".join(f"p{k}" for k in range(len(shapes)))
         lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]

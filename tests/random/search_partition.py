@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs random global programs on their meshes and on one process of the reference engine, and compares the results.
 
-Kinds: plain programs that are cut by --mesh and --sharding (patterns, exact, orders); programs with shardings of their own, of
-operations that need halos, masks and merging (sharded); manual computations on meshes of their own, in any order of devices
-(manual). Every third seed runs on the reference engine, the others on the compiled one, or all on the one that is named. A
-program that fails is left in --keep. The last line is "N passed, M failed"."""
+Kinds: plain programs that are cut by --mesh and --sharding (patterns, exact, orders); programs with shardings of
+their own, of operations that need halos, masks and merging (sharded); manual computations on meshes of their own, in
+any order of devices (manual). Every third seed runs on the reference engine, the others on the compiled one, or all
+on the one that is named. A program that fails is left in --keep. The last line is "N passed, M failed"."""
 import argparse
 import os
 import subprocess

@@ -1,6 +1,6 @@
-"""Random global programs with shardings: operations that need more of a partitioner than to run on local shapes, between
-arrays that are cut at random, and cut anew on the way. Numbers are small integers, with some infinities and NaN, so
-that all orders of summation give the same bits."""
+"""Random global programs with shardings: operations that need more of a partitioner than to run on local shapes,
+between arrays that are cut at random, and cut anew on the way. Numbers are small integers, with some infinities and
+NaN, so that all orders of summation give the same bits."""
 import random
 
 from computation import Value, braces, product, shape_text

@@ -1,6 +1,6 @@
 """More operations for random global programs: factorisations of matrices whose factors are known, transforms of 2 and 4
-numbers, scatters with batches, sorts of several arrays, narrow types, random bits of all types, feeds of loops with several
-values. All results are exact: sums of small integers, roots of squares, rotations by right angles."""
+numbers, scatters with batches, sorts of several arrays, narrow types, random bits of all types, feeds of loops with
+several values. All results are exact: sums of small integers, roots of squares, rotations by right angles."""
 from computation import braces, product, shape_text
 from sharded_programs import ShardedProgram
 

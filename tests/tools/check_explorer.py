@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An explorer of small communication schedules that shares nothing with `hlorun check`, and a generator of random ones.
 
-Every random schedule is kept in two forms: HLO text, which the command judges, and the tree below, of which this program
-tries every run there is. The two must agree, in both directions.
+Every random schedule is kept in two forms: HLO text, which the command judges, and the tree below, of which this
+program tries every run there is. The two must agree, in both directions.
 
 A process is a block: a list of items, in planned order, each with the items of its block that must come before it.
   ("send", channel, to, size)   ("recv", channel, from, size)   ("done", item)       halves of transfers

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Opens what `hlorun check --graph X.html` draws in a real browser and uses it as a reader would: the wheel scrolls, the
-wheel with Control and the buttons zoom at the pointer, dragging moves, and nothing is fetched from anywhere.
+"""Opens what `hlorun check --graph X.html` draws in a real browser and uses it as a reader would: the wheel scrolls,
+the wheel with Control and the buttons zoom at the pointer, dragging moves, and nothing is fetched from anywhere.
 
 Usage: check_graph.py BROWSER FILE.html; prints a line per finding and ends with 1 if one is wrong. The browser is driven
 over its debugging pipe: file descriptors 3 and 4, messages of JSON that end in NUL."""

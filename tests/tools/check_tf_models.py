@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares hlorun with TensorFlow on whole graphs (tf_graphs.py, tf_user_graphs.py, tf_user_functions.py, tf_user_sizes.py,
-tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py, tf_user_layers.py, tf_user_networks.py,
-tf_user_states.py, and tf_models.py of the benchmarks), in both engines.
+"""Compares hlorun with TensorFlow on whole graphs (tf_graphs.py, tf_user_graphs.py, tf_user_functions.py,
+tf_user_sizes.py, tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py, tf_user_layers.py,
+tf_user_networks.py, tf_user_states.py, and tf_models.py of the benchmarks), in both engines.
 
     check_tf_models.py HLORUN [--engines compiled,reference] [--keep FOLDER] [NAME...]
 

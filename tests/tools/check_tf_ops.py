@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compares hlorun with TensorFlow on random calls of its operations (tf_op_inputs.py), of every type that XLA's CPU kernels take
-and several attributes, in both engines.
+"""Compares hlorun with TensorFlow on random calls of its operations (tf_op_inputs.py), of every type that XLA's CPU
+kernels take and several attributes, in both engines.
 
     check_tf_ops.py HLORUN [--keep FOLDER] [OP...]
 
-All calls of an operation are one graph; if it fails, each of them is tried alone. The results wanted are those of TensorFlow's
-CPU kernels, and of XLA where there is no such kernel or hlorun agrees with XLA instead. Needs tensorflow-cpu. Prints what differs
-and a count; --coverage counts what XLA's CPU kernels register instead; --keep writes graphs and results of operations that agree as X.pb and X.npz. Exits with 1 if anything differs."""
+All calls of an operation are one graph; if it fails, each of them is tried alone. The results wanted are those of
+TensorFlow's CPU kernels, and of XLA where there is no such kernel or hlorun agrees with XLA instead. Needs
+tensorflow-cpu. Prints what differs and a count; --coverage counts what XLA's CPU kernels register instead; --keep
+writes graphs and results of operations that agree as X.pb and X.npz. Exits with 1 if anything differs."""
 import argparse
 import inspect
 import itertools
@@ -34,7 +35,8 @@ LEFT_OUT = {"variant", "string", "resource"}
 
 
 def type_settings(name):
-    """Types of each type attribute by XLA's kernels, else by the CPU's: all of one attribute with the first of the others."""
+    """Types of each type attribute by XLA's kernels, else by the CPU's: all of one attribute with the first of the
+    others."""
     def usable(types):
         return [t for t in types if t not in LEFT_OUT]
     attrs = [a.name for a in op_def_registry.get(name).attr if a.type == "type"]
@@ -270,8 +272,8 @@ def check_op(options, name, folder):
 
 
 def run_workers(options, arguments):
-    """Counts of a process that checks the operations one after another; TensorFlow itself ends it on some calls, and another one
-    goes on with the operation after that."""
+    """Counts of a process that checks the operations one after another; TensorFlow itself ends it on some calls, and
+    another one goes on with the operation after that."""
     total, names = np.zeros(3, int), list(options.names or OPS)
     while names:
         worker = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker"] + arguments + names, stdout=subprocess.PIPE,

@@ -3,8 +3,8 @@
 usage: jax_conformance_table.py REASONS LOG...
 
 A file's row is that of the last log that has one, so that files may be run again. REASONS is a list as
-tests/pjrt/conformance.list: a pattern of tests, and why they do not pass; one that fails and is in no row of it is shown
-as "not explained", and the exit status is 1 then.
+tests/pjrt/conformance.list: a pattern of tests, and why they do not pass; one that fails and is in no row of it is
+shown as "not explained", and the exit status is 1 then.
 """
 import fnmatch
 import re

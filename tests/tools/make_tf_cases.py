@@ -616,7 +616,8 @@ def frame_gradients(x, w, u, y, lengths):
 
 @case(f32(5, 3), f32(4, 3, 3), f32(3))
 def branch_gradients(x, matrices, y):
-    """Gradients of branches, which hand values over as optionals, also in loops; loops without a bound; lists of lists."""
+    """Gradients of branches, which hand values over as optionals, also in loops; loops without a bound; lists of
+    lists."""
     @tf.function
     def alternate(x, z):
         for i in tf.range(5):
@@ -942,7 +943,8 @@ def write_keras_training(folder):
 
 
 def write_embedding_training(folder):
-    """FOLDER/embedding_training: Adagrad on an Embedding, whose rows a branch scales; losses of four steps, a batch of 4."""
+    """FOLDER/embedding_training: Adagrad on an Embedding, whose rows a branch scales; losses of four steps, a batch
+    of 4."""
     import keras
     keras.utils.set_random_seed(7)
     path = os.path.join(folder, "embedding_training")
@@ -970,7 +972,8 @@ def write_embedding_training(folder):
 
 
 def write_recurrent_training(folder):
-    """FOLDER/recurrent_training: one step of an LSTM on a batch of unknown size, whose gradient pushes sizes on lists."""
+    """FOLDER/recurrent_training: one step of an LSTM on a batch of unknown size, whose gradient pushes sizes on
+    lists."""
     import keras
     keras.utils.set_random_seed(6)
     path = os.path.join(folder, "recurrent_training")

@@ -1,5 +1,6 @@
-"""Whole graphs for check_tf_models.py (tf.equal, as == compares objects in a graph): GRAPHS maps a name to (function of tensors, arrays). Those of @legacy are built with the
-control flow of TensorFlow 1 (Switch, Merge, Enter, Exit), the others with If, While, Case and calls of functions."""
+"""Whole graphs for check_tf_models.py (tf.equal, as == compares objects in a graph): GRAPHS maps a name to (function
+of tensors, arrays). Those of @legacy are built with the control flow of TensorFlow 1 (Switch, Merge, Enter, Exit),
+the others with If, While, Case and calls of functions."""
 import numpy as np
 import tensorflow as tf
 

@@ -1,6 +1,6 @@
-"""Calls of operations that need more than arrays: variables, TensorArrays, stacks, lists, functions, random numbers without a
-seed, XLA's own operations with their messages. Rows of OPS as in tf_op_inputs.py, which yield P(function, arrays...): the
-function gets tensors and returns results; each program has the operation of its row in it."""
+"""Calls of operations that need more than arrays: variables, TensorArrays, stacks, lists, functions, random numbers
+without a seed, XLA's own operations with their messages. Rows of OPS as in tf_op_inputs.py, which yield P(function,
+arrays...): the function gets tensors and returns results; each program has the operation of its row in it."""
 import itertools
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""More graphs for check_tf_models.py, registered in tf_graphs.GRAPHS: loops in loops and their gradients, lists that grow, searches,
-detection heads, branches of which one is dead."""
+"""More graphs for check_tf_models.py, registered in tf_graphs.GRAPHS: loops in loops and their gradients, lists that
+grow, searches, detection heads, branches of which one is dead."""
 import numpy as np
 import tensorflow as tf
 

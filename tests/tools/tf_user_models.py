@@ -1,4 +1,5 @@
-"""Modules as a user of TensorFlow and Keras writes them, for check_tf_models.py: MODELS as in tf_models.py. Weights are random."""
+"""Modules as a user of TensorFlow and Keras writes them, for check_tf_models.py: MODELS as in tf_models.py. Weights
+are random."""
 import keras
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,6 @@
-"""Functional models of Keras 3 for check_tf_models.py, MODELS as in tf_models.py: layers of the user's own with loops and
-branches, attention, recurrence, several inputs and results, every optimizer, and logits of networks that end in a softmax."""
+"""Functional models of Keras 3 for check_tf_models.py, MODELS as in tf_models.py: layers of the user's own with loops
+and branches, attention, recurrence, several inputs and results, every optimizer, and logits of networks that end in a
+softmax."""
 
 import keras
 import numpy as np

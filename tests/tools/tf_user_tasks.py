@@ -1,5 +1,5 @@
-"""Graphs of tasks for check_tf_models.py, registered in tf_graphs.GRAPHS: speech and spectra, images, alignments, segments,
-structured linear algebra, loops whose bodies branch, derivatives of all of them."""
+"""Graphs of tasks for check_tf_models.py, registered in tf_graphs.GRAPHS: speech and spectra, images, alignments,
+segments, structured linear algebra, loops whose bodies branch, derivatives of all of them."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,5 @@
-"""Packs a wheel: the plugin for JAX and PyTorch/XLA, the module hlorun, the command, and the shared libraries that they need.
+"""Packs a wheel: the plugin for JAX and PyTorch/XLA, the module hlorun, the command, and the shared libraries that
+they need.
 
 usage: make_wheel.py [--out FOLDER] [--level 0..9] BUILD_FOLDER SOURCE_FOLDER VERSION
 
@@ -29,7 +30,8 @@ def output_of(*command):
 
 
 def opened_libraries():
-    """Paths by name of the libraries that are opened at run time. One that is not installed is left out, with a word."""
+    """Paths by name of the libraries that are opened at run time. One that is not installed is left out, with a
+    word."""
     known = output_of("/sbin/ldconfig", "-p")
     found = {}
     for name in OPENED:

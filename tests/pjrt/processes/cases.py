@@ -47,7 +47,8 @@ def on_devices(devices, value):
                                         lambda part: np.full((1, 4), value + part[0].start, np.float32))
 
 
-# Programs on some of the devices, on all in another order, and on all, in turns. Positions on the mesh count, not numbers.
+# Programs on some of the devices, on all in another order, and on all, in turns. Positions on the mesh count, not
+# numbers.
 def parts():
     devices = jax.devices()
     found = []
@@ -243,8 +244,8 @@ def uses_jax(x, queue):
     queue.put(answers)
 
 
-# A forked child that computes with JAX is told what to do instead, and waits for no thread that it does not have. (JAX itself
-# does when it compiles.)
+# A forked child that computes with JAX is told what to do instead, and waits for no thread that it does not have.
+# (JAX itself does when it compiles.)
 def forked_computes():
     x = jax.block_until_ready(triple(jnp.ones(4)))
     long_result.append(long_loop(jnp.ones(1000)))

@@ -1,9 +1,9 @@
 """Python runs this when it starts under `hlorun -n N`: jax.distributed.initialize() without arguments then works.
 
-hlorun's processes need no coordinator. Programs that ask JAX for one get it: JAX looks for the kind of cluster that it runs
-on among the subclasses of ClusterEnv, and here is one more. Orbax, which needs one and does not ask, gets it when all
-processes import it. Nothing is imported for that: functions are called when modules are loaded. The coordinator's address is
-in JAX_COORDINATOR_ADDRESS, which the command sets.
+hlorun's processes need no coordinator. Programs that ask JAX for one get it: JAX looks for the kind of cluster that
+it runs on among the subclasses of ClusterEnv, and here is one more. Orbax, which needs one and does not ask, gets it
+when all processes import it. Nothing is imported for that: functions are called when modules are loaded. The
+coordinator's address is in JAX_COORDINATOR_ADDRESS, which the command sets.
 """
 import importlib.machinery
 import importlib.util

@@ -1,6 +1,7 @@
 """The plugin of hlorun for JAX: registers libpjrt_hlorun.so, and starts the command hlorun of this package.
 
-JAX finds it by itself (entry point "jax_plugins"). It comes before JAX's own CPU; JAX_PLATFORMS=hlorun refuses any other.
+JAX finds it by itself (entry point "jax_plugins"). It comes before JAX's own CPU; JAX_PLATFORMS=hlorun refuses any
+other.
 """
 import ctypes
 import os
@@ -27,7 +28,8 @@ def load_libraries():
 
 
 def initialize():
-    """Called by JAX. A plugin that the environment names, as `hlorun python` does, is left to JAX: it takes one of a name."""
+    """Called by JAX. A plugin that the environment names, as `hlorun python` does, is left to JAX: it takes one of a
+    name."""
     from jax._src import xla_bridge
 
     load_libraries()

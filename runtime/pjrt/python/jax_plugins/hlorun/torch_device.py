@@ -1,6 +1,8 @@
-"""hlorun as a device of PyTorch/XLA: torch_xla finds it by itself (entry point "torch_xla.plugins") under PJRT_DEVICE=HLORUN.
+"""hlorun as a device of PyTorch/XLA: torch_xla finds it by itself (entry point "torch_xla.plugins") under
+PJRT_DEVICE=HLORUN.
 
-As many devices as HLORUN_DEVICES says, or those of all processes of `hlorun -n`, are one mesh of torch_xla.distributed.spmd.
+As many devices as HLORUN_DEVICES says, or those of all processes of `hlorun -n`, are one mesh of
+torch_xla.distributed.spmd.
 """
 from torch_xla.experimental import plugins
 
