@@ -124,6 +124,12 @@ static void test_own_syntax(void) {
       "    return %3 : tensor<1x8x8x6xf32>\n"
       "  }\n"
       "}\n");
+  check_same(
+      "module {\n"
+      "  func.func @results_of_a_return(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n"
+      "    %0 = \"func.return\"(%arg0) : (tensor<2xf32>) -> tensor<2xf32>\n"
+      "  }\n"
+      "}\n");
 }
 
 /* MLIR writes six digits, or as many as the type may need, or the bits; the last digit is cut, not
