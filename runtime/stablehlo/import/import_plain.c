@@ -1,6 +1,8 @@
 /* Ops that are the same in HLO, and ops that differ only in the form of their attributes: HLO has
  * pairs or triples for each dimension where StableHLO has several lists, and lists where StableHLO
  * has one number. */
+#include <string.h>
+
 #include "stablehlo/import/import.h"
 
 /* One instruction with the op's operands, the given attributes and the declared result. */
@@ -50,6 +52,33 @@ static bool is_other_sign(const mlir_type_t *given, const mlir_type_t *wanted) {
   return given->signedness == MLIR_UNSIGNED && wanted->signedness != MLIR_UNSIGNED;
 }
 
+#define SPLAT_BYTES_MAX (1 << 16) /* size up to which a splat is a constant of its shape */
+
+/* Is it a splat that takes much memory as an array? */
+static hr_status_t find_large_splat(const mlir_attr_t *attr, const hlo_shape_t *shape,
+                                    bool *out_found) {
+  size_t bytes;
+  *out_found = attr->kind == MLIR_ATTR_DENSE && attr->type && attr->splat && attr->data;
+  if (!*out_found) return NULL;
+  HR_TRY(hlo_shape_bytes(shape, &bytes));
+  *out_found = shape->rank && bytes > SPLAT_BYTES_MAX;
+  return NULL;
+}
+
+/* A broadcast of the element, as XLA has splats. The element has no sharding. */
+static hr_status_t import_splat(import_scope_t *scope, mlir_op_t *op, const mlir_attr_t *attr,
+                                const hlo_shape_t *shape) {
+  const hlo_extra_t *extra = scope->builder.extra;
+  hlo_value_t *value;
+  HR_TRY(hlo_value_array(shape->dtype, 0, NULL, &value));
+  memcpy(value->data, attr->data, hr_dtype_bytes(shape->dtype));
+  scope->builder.extra = NULL;
+  hlo_instr_t *element = hlo_build_constant(&scope->builder, value);
+  scope->builder.extra = extra;
+  return import_set_results(scope, op,
+                            hlo_build_broadcast(&scope->builder, element, shape, (hr_ints_t){0}));
+}
+
 /* A constant of a quantised type has elements of the storage type, which the attribute may have as
  * signless if it is unsigned; other differences of sign are errors (constant C1). */
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -59,15 +88,17 @@ hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_r
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
   if (!attr) return import_error(scope, op, "it has no value");
   HR_TRY(import_result_shape(scope, op, 0, &shape));
-  HR_TRY(import_literal(scope->importer, attr, &value));
   const mlir_type_t *element = op->result_count ? op->results[0].type->element : NULL;
   bool quantised = element && element->kind == MLIR_TYPE_QUANT;
   const mlir_type_t *storage = quantised ? element->quant->storage : element;
-  if (storage && is_other_sign(attr->type->element, storage)) {
-    hlo_value_release(value);
+  bool is_typed = attr->kind == MLIR_ATTR_DENSE && attr->type;
+  if (is_typed && storage && is_other_sign(attr->type->element, storage))
     return import_error(scope, op,
                         "the elements are signed otherwise than the result's (constant C1)");
-  }
+  bool is_large = false;
+  if (!quantised) HR_TRY(find_large_splat(attr, shape, &is_large));
+  if (is_large) return import_splat(scope, op, attr, shape);
+  HR_TRY(import_literal(scope->importer, attr, &value));
   if (quantised && hr_dtype_is_integer(value->dtype) &&
       hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
     value->dtype = shape->dtype; /* the attribute may have an unsigned storage type as signless */
