@@ -35,7 +35,8 @@ static hr_status_t take_member(const search_t *search, const array_file_t *file,
   return NULL;
 }
 
-/* The member in<k>, that of the feed's name, or arr_<k>, in this order. */
+/* The member in<k>, that of the feed's name, or arr_<k>: the order of cli_value_from_file, which
+ * needs a compiled program's signature. */
 static hr_status_t search_archive(const search_t *search, const array_file_t *file) {
   char name[64];
   bool found;

@@ -50,7 +50,7 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NA
   }
 }
 
-/* The same with dense rows of A and with B in place. */
+/* Computes a tile of BLOCK_ROWS rows with dense rows of A and with B in place. */
 SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
                                        const SIMD_REAL *a, const SIMD_REAL *ahead,
                                        const SIMD_REAL *b, SIMD_REAL *c) {

@@ -100,13 +100,9 @@ static kir_value_t *convert_by_lane(kir_builder_t *b, kir_op_t op, kir_value_t *
   return kir_load(b, type, to);
 }
 
-/* A float from the bits of an integer, and one from its bits. */
-static kir_value_t *as_float(kir_builder_t *b, kir_value_t *bits, kir_type_t *type) {
-  return kir_bitcast(b, bits, type);
-}
-
+/* A float constant from its bits. */
 static kir_value_t *float_of_bits(kir_builder_t *b, kir_type_t *type, uint64_t bits) {
-  return as_float(b, kir_splat_constant(int_like(type, type->bits), bits), type);
+  return kir_bitcast(b, kir_splat_constant(int_like(type, type->bits), bits), type);
 }
 
 /* high * 2^half + low, where both halves of x are the mantissas of floats with the exponents of
@@ -115,9 +111,9 @@ static kir_value_t *join_halves(kir_builder_t *b, kir_value_t *x, kir_type_t *ty
                                 const uint64_t bits[3]) {
   unsigned half = x->type->bits / 2;
   kir_value_t *low = kir_and(b, x, splat(x, (UINT64_C(1) << half) - 1));
-  low = as_float(b, kir_or(b, low, splat(x, bits[0])), type);
+  low = kir_bitcast(b, kir_or(b, low, splat(x, bits[0])), type);
   kir_value_t *high = kir_lshr(b, x, splat(x, half));
-  high = as_float(b, kir_xor(b, high, splat(x, bits[1])), type);
+  high = kir_bitcast(b, kir_xor(b, high, splat(x, bits[1])), type);
   return kir_fadd(b, kir_fsub(b, high, float_of_bits(b, type, bits[2])), low);
 }
 

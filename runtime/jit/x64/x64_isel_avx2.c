@@ -76,8 +76,8 @@ static void invert(x64_code_t *code, int to) {
   x64_emit_registers(code, VPXOR, width, to, to, SCRATCH);
 }
 
-/* The mask, or its complement where x64_compares_inverted. */
-static void compare_some(x64_code_t *code, kir_value_t *compare, int to) {
+/* Compares into `to`; the result is the complement where x64_compares_inverted. */
+static void compare_or_complement(x64_code_t *code, kir_value_t *compare, int to) {
   const kir_type_t *type = compare->args[0]->type;
   if (compare->op == KIR_ICMP) {
     compare_integers(code, compare, to);
@@ -90,7 +90,7 @@ static void compare_some(x64_code_t *code, kir_value_t *compare, int to) {
 }
 
 void x64_compare_to_vector(x64_code_t *code, kir_value_t *compare, int to) {
-  compare_some(code, compare, to);
+  compare_or_complement(code, compare, to);
   if (x64_compares_inverted(compare)) invert(code, to);
 }
 
@@ -133,7 +133,10 @@ int x64_any_flags(x64_code_t *code, kir_value_t *mask) {
     x86_test(&code->x, X86_CX, X86_CX);
     return X86_NE;
   }
-  if (bits == 64) x64_emit_registers(code, VMOVQ, 0, SCRATCH, X86_NONE, reg), reg = SCRATCH;
+  if (bits == 64) {
+    x64_emit_registers(code, VMOVQ, 0, SCRATCH, X86_NONE, reg);
+    reg = SCRATCH;
+  }
   x64_emit_registers(code, X86_OP(1, 2, 0, 0x17), x64_vector_length(code, mask->type), reg,
                      X86_NONE, reg);
   return X86_NE;
@@ -170,7 +173,7 @@ static int mask_of_choice(x64_code_t *code, kir_value_t *instr, bool *out_is_inv
   }
   if (kir_is_constant(condition) || !x64_node(code, condition)->is_folded)
     return x64_vector(code, condition, SCRATCH + 2);
-  compare_some(code, condition, SCRATCH + 2);
+  compare_or_complement(code, condition, SCRATCH + 2);
   *out_is_inverted = x64_compares_inverted(condition);
   return SCRATCH + 2;
 }
@@ -183,16 +186,16 @@ static bool is_zero(const kir_value_t *value) {
 void x64_select_choice(x64_code_t *code, kir_value_t *instr) {
   static const x86_opcode_t blends[] = {X86_OP(1, 3, 0, 0x4c), X86_OP(1, 3, 0, 0x4c),
                                         X86_OP(1, 3, 0, 0x4a), X86_OP(1, 3, 0, 0x4b)};
-  const x86_opcode_t both = X86_OP(1, 1, 0, 0xdb), but_not = X86_OP(1, 1, 0, 0xdf);
+  const x86_opcode_t vpand = X86_OP(1, 1, 0, 0xdb), vpandn = X86_OP(1, 1, 0, 0xdf);
   bool is_inverted;
   int mask = mask_of_choice(code, instr, &is_inverted);
   int to = x64_destination(code, instr, SCRATCH + 2), width = x64_vector_length(code, instr->type);
   kir_value_t *yes = instr->args[is_inverted ? 2 : 1];
   kir_value_t *no = instr->args[is_inverted ? 1 : 2];
   if (is_zero(no)) {
-    x64_emit_registers(code, both, width, to, mask, x64_vector(code, yes, SCRATCH));
+    x64_emit_registers(code, vpand, width, to, mask, x64_vector(code, yes, SCRATCH));
   } else if (is_zero(yes)) {
-    x64_emit_registers(code, but_not, width, to, mask, x64_vector(code, no, SCRATCH));
+    x64_emit_registers(code, vpandn, width, to, mask, x64_vector(code, no, SCRATCH));
   } else {
     int chosen = x64_vector(code, yes, SCRATCH), other = x64_vector(code, no, SCRATCH + 1);
     x64_emit_registers(code, blends[x64_log_bytes(instr->type)], width, to, other, chosen);
