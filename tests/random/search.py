@@ -1,123 +1,146 @@
 #!/usr/bin/env python3
 """Runs random programs in the reference engine, after the passes and in the compiled engine in several ways, and
-compares. A program that fails is shown as small as it still fails. The last line is "N passed, M failed"."""
+compares. Processes of compare_engines, one for each width of vectors, run many programs each. A program that fails is
+shown as small as it still fails. The last line is "N passed, M failed"."""
 import argparse
 import concurrent.futures
 import os
-import re
+import select
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from generate import KINDS, TO_THE_BIT, program
 from shrink import shrink
 
-# What the compiled engine is told: settings, threads.
-WAYS = [({}, 2), ({"HLORUN_VECTOR": "16"}, 1), ({"HLORUN_VECTOR": "32"}, 3), ({"HLORUN_X64": "0"}, 2), ({}, 8),
-        ({"HLORUN_VECTOR": "16", "HLORUN_X64": "0"}, 2), ({"HLORUN_VECTOR": "32", "HLORUN_X64": "0"}, 1),
-        ({"HLORUN_VECTOR": "64"}, 1)]
+# Ways of the compiled engine: bytes of a vector (None: the machine's), workers, whose code.
+WAYS = [(None, "2:own"), ("16", "1:own"), ("32", "3:own"), (None, "8:own"), ("64", "1:own")]
+LLVM_WAYS = [(None, "2:llvm"), ("16", "2:llvm"), ("32", "1:llvm")]
+LLVM_STRIDE = 4  # LLVM takes ten times as long as all else of a trial: one program of so many
+PASSES = (None, "passes")
 
 RTOL = {"bf16": "3e-2", "f16": "4e-3", "f32": "2e-4", "f64": "1e-9"}
+LONGEST_S = 120
 
 
-def parameters(text):
-    """The shapes of the program's parameters."""
-    entry = text[text.index("ENTRY"):]
-    found = re.findall(r"= (\S+) parameter\((\d+)\)", entry)
-    return [shape for shape, _ in sorted(found, key=lambda pair: int(pair[1]))]
+class Engines:
+    """A process of compare_engines, which is started when it is needed."""
+
+    def __init__(self, command, width):
+        self.command, self.environment, self.process = command, dict(os.environ), None
+        self.errors = tempfile.TemporaryFile()
+        if width:
+            self.environment["HLORUN_VECTOR"] = width
+
+    def start(self):
+        self.errors.seek(0)
+        self.errors.truncate()
+        self.process = subprocess.Popen([self.command], env=self.environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+        self.process = None
+
+    def read_some(self, end):
+        """Bytes of the answer; empty at its end, None if the time is over."""
+        pipe = self.process.stdout
+        if not select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
+            return None
+        return os.read(pipe.fileno(), 1 << 16)
+
+    def ask(self, trial, ways, seconds):
+        """Verdicts and texts of the ways, as far as they were given; the last one tells of the process's end."""
+        if not self.process:
+            self.start()
+        self.process.stdin.write((" ".join([*trial, *ways]) + "\n").encode())
+        end, got, answers = time.monotonic() + seconds, b"", []
+        while len(answers) < len(ways):
+            head, newline, rest = got.partition(b"\n")
+            verdict, _, size = head.decode().partition(" ")
+            if newline and len(rest) >= int(size):
+                answers.append((verdict, rest[:int(size)].decode(errors="replace")))
+                got = rest[int(size):]
+                continue
+            more = self.read_some(end)
+            if not more:
+                answers.append(("late", f"more than {seconds} s") if more is None else ("died", self.last_words()))
+                self.end()
+                break
+            got += more
+        return answers
+
+    def last_words(self):
+        self.errors.seek(0)
+        return f"exit code {self.process.wait()}\n" + self.errors.read()[-4000:].decode(errors="replace")
 
 
 class Trial:
-    """One program and the ways it is run, in a folder of its own."""
+    """One program and the inputs it is given, in the ways it is run."""
+    of_thread = threading.local()  # .engines: by width
 
-    def __init__(self, options, seed, kind, folder):
-        self.hlorun, self.seed, self.kind, self.folder = options.hlorun, seed, kind, folder
-        self.given_by = f"--{'wild' if options.wild else 'random'}-inputs={seed}"
-        self.file, self.want = os.path.join(folder, "p.hlo"), os.path.join(folder, "want.npz")
-        self.arrays, self.inputs = os.path.join(folder, "in.npz"), []
-        self.tolerance = ["--ulp", "0"]
-
-    def run(self, settings, *more, seconds=120):
-        """What is wrong, or None."""
-        command = [self.hlorun, "run", *more]
-        try:
-            done = subprocess.run(command, env=dict(os.environ, **settings), timeout=seconds, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-        except subprocess.TimeoutExpired:
-            return f"more than {seconds} s"
-        return None if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout}"
+    def __init__(self, options, seed, kind, file):
+        self.options, self.seed, self.kind, self.file, self.rtol = options, seed, kind, file, "0"
 
     def begin(self, text):
-        """Draws the arrays that the program is given: all runs have the same, whatever becomes of it. Results that
-        are not equal to the bit have the tolerance of the program's narrowest floats, since these may become any
-        other."""
-        shapes = parameters(text)
-        names = ", ".join(f"p{k}" for k in range(len(shapes)))
-        lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]
-        root = f"  ROOT t = ({', '.join(shapes)}) tuple({names})"
-        self.write("\n".join(["HloModule given", "ENTRY main {", *lines, root, "}"]))
-        wrong = self.run({}, "--engine", "reference", self.file, self.given_by, "-o", self.arrays)
-        self.inputs = [word for k in range(len(shapes)) for word in ("-i", f"{k}={self.arrays}:out{k}")]
+        """Results that are not equal to the bit have the tolerance of the program's narrowest floats, since these may
+        become any other."""
         if self.kind not in TO_THE_BIT:
-            self.tolerance = next(["--rtol", rtol] for dtype, rtol in RTOL.items() if f"{dtype}[" in text or dtype == "f64")
-        self.write(text)
-        return wrong
+            self.rtol = next(rtol for dtype, rtol in RTOL.items() if f"{dtype}[" in text or dtype == "f64")
 
-    def given(self, file):
-        return [file, *self.inputs]
-
-    def compared(self):
-        return ["--expect", self.want, *self.tolerance]
-
-    def reference(self, seconds=120):
-        return self.run({}, "--engine", "reference", *self.given(self.file), "-o", self.want, seconds=seconds)
-
-    def after_passes(self):
-        after = os.path.join(self.folder, "after.hlo")
-        return self.run({"HLORUN_VERIFY": "1"}, "--stop-after", "passes", "-o", after, self.file) or \
-            self.run({}, "--engine", "reference", *self.given(after), *self.compared())
-
-    def compiled(self, way):
-        settings, threads = way
-        return self.run(settings, "--cache", "none", "--threads", str(threads), *self.given(self.file), *self.compared())
-
-    def checks(self, ways):
-        """The names of what is compared, and the comparisons."""
-        yield "after the passes", self.after_passes
-        for way in ways:
-            said = " ".join([f"{name}={value}" for name, value in way[0].items()] + [f"--threads {way[1]}"])
-            yield said, lambda way=way: self.compiled(way)
-
-    def write(self, text):
+    def ask(self, text, width, ways, seconds=LONGEST_S):
+        engines = self.of_thread.__dict__.setdefault("engines", {})
+        if width not in engines:
+            engines[width] = Engines(self.options.engines, width)
         with open(self.file, "w") as out:
             out.write(text)
+        inputs = "wild" if self.options.wild else "random"
+        return engines[width].ask([inputs, str(self.seed), self.rtol, self.file], ways, seconds)
 
-    def still_fails(self, check):
-        """For shrink(): does another program fail in the same way, where it runs at all, and ends soon?"""
-        def fails(text):
-            self.write(text)
-            return not self.reference(seconds=2) and bool(check())
-        return fails
+    def first_wrong(self, text, ways):
+        """The first way in which the program fails, the verdict and what is said; or None."""
+        for width in dict.fromkeys(width for width, _ in ways):
+            mine = [way for of_width, way in ways if of_width == width]
+            for way, (verdict, said) in zip(mine, self.ask(text, width, mine)):
+                if verdict != "same":
+                    return (width, way), verdict, said
+        return None
+
+    def still_fails(self, way):
+        """For shrink(): does another program fail in this way, where it runs at all, and ends soon?"""
+        width, name = way
+        return lambda text: self.ask(text, width, [name], seconds=5)[-1][0] in ("differs", "died")
+
+
+def end_engines():
+    for engines in Trial.of_thread.__dict__.get("engines", {}).values():
+        engines.end()
 
 
 def ways_of(seed, count):
-    return [WAYS[0]] + [WAYS[(seed + k) % len(WAYS)] for k in range(count - 1) if (seed + k) % len(WAYS)]
+    ways = [PASSES, *(WAYS[(seed + k) % len(WAYS)] for k in range(min(count, len(WAYS))))]
+    return ways if seed % LLVM_STRIDE else [*ways, LLVM_WAYS[seed // LLVM_STRIDE % len(LLVM_WAYS)]]
 
 
-def try_program(options, seed, kind):
-    """Lines to print of a program that fails; None where all agree."""
-    with tempfile.TemporaryDirectory(prefix="hlorun-random.") as folder:
-        trial, text = Trial(options, seed, kind, folder), program(seed, kind)
-        wrong = trial.begin(text) or trial.reference()
-        if wrong:
-            return text, f"{kind} program {seed} does not run: {wrong}"
-        for name, check in trial.checks(ways_of(seed, options.ways)):
-            wrong = check()
-            if wrong:
-                small = shrink(text, trial.still_fails(check)) if options.shrink else text
-                return small, f"{kind} program {seed}, {name}: {wrong}"
-    return None
+def try_program(options, seed, kind, folder):
+    """The program, small, and what is wrong with it; None where all agree."""
+    file = os.path.join(folder, f"p{threading.get_ident()}.hlo")
+    trial, text = Trial(options, seed, kind, file), program(seed, kind)
+    trial.begin(text)
+    wrong = trial.first_wrong(text, ways_of(seed, options.ways))
+    if not wrong:
+        return None
+    (width, way), verdict, said = wrong
+    if options.shrink and verdict in ("differs", "died"):
+        text = shrink(text, trial.still_fails((width, way)))
+    where = f"{way}, HLORUN_VECTOR={width}" if width else way
+    return text, f"{kind} program {seed}, {where}: {verdict}: {said}"
 
 
 def report(options, seed, kind, failure):
@@ -143,14 +166,14 @@ def numbers(options, begin):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hlorun", required=True)
+    parser.add_argument("--engines", required=True, help="the program compare_engines")
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--count", type=int, default=1 << 40, help="programs of each kind")
     parser.add_argument("--seconds", type=float, default=0, help="no new programs after so long (0: all)")
     parser.add_argument("--kinds", help="with commas between them (default: all but sharded)")
     parser.add_argument("--wild", action="store_true",
                         help="inputs with NaN, infinities and ends of types, for programs that are equal to the bit")
-    parser.add_argument("--ways", type=int, default=2, help="of running each program compiled")
+    parser.add_argument("--ways", type=int, default=2, help="of running each program with own code")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="folder for programs that fail")
     parser.add_argument("--failures", type=int, default=10, help="stop after so many")
@@ -161,26 +184,39 @@ def read_options():
     return options
 
 
+class Search:
+    """Programs are taken from one list by all jobs, each with processes of its own."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder, self.lock = options, folder, threading.Lock()
+        self.todo, self.passed, self.failed = numbers(options, time.monotonic()), 0, 0
+
+    def next_program(self):
+        with self.lock:
+            return None if self.failed >= self.options.failures else next(self.todo, None)
+
+    def count(self, seed, kind, failure):
+        with self.lock:
+            self.passed, self.failed = self.passed + (failure is None), self.failed + (failure is not None)
+            if failure:
+                report(self.options, seed, kind, failure)
+
+    def job(self):
+        while one := self.next_program():
+            self.count(*one, try_program(self.options, *one, self.folder))
+        end_engines()
+
+    def run(self):
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for done in [pool.submit(self.job) for _ in range(self.options.jobs)]:
+                done.result()
+        print(f"{self.passed} passed, {self.failed} failed")
+        return self.failed > 0
+
+
 def main():
-    options, passed, failed = read_options(), 0, 0
-    todo = numbers(options, time.monotonic())
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        running = {}
-        while failed < options.failures:
-            for seed, kind in todo:
-                running[pool.submit(try_program, options, seed, kind)] = (seed, kind)
-                if len(running) >= 2 * options.jobs:
-                    break
-            if not running:
-                break
-            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
-                seed, kind = running.pop(done)
-                failure = done.result()
-                passed, failed = passed + (failure is None), failed + (failure is not None)
-                if failure:
-                    report(options, seed, kind, failure)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    with tempfile.TemporaryDirectory(prefix="hlorun-random.") as folder:
+        return Search(read_options(), folder).run()
 
 
 if __name__ == "__main__":

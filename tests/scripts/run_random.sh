@@ -11,7 +11,7 @@ if ! python3 -c '' 2>/dev/null; then skip "random programs: there is no python3"
 
 # search OPTION...: random programs in all engines.
 search() {
-  PYTHONDONTWRITEBYTECODE=1 python3 "$source_dir/tests/random/search.py" --hlorun "$hlorun" \
+  PYTHONDONTWRITEBYTECODE=1 python3 "$source_dir/tests/random/search.py" --engines "$build_dir/tests/compare_engines" \
     ${RANDOM_KEEP:+--keep "$RANDOM_KEEP"} "$@" >"$work/found" 2>&1
   sed '$d' "$work/found"
   add_counts "$work/found" || fail "the search for programs that fail" "$work/found"
