@@ -8,7 +8,6 @@
  *
  * Sizes: every value is compared with its declared shape before later kernels rely on it. Steps
  *        with dynamic sizes are specialised to their operands each time they run.
- * State: random generators keep theirs per instruction, and it can be saved and restored by name.
  * Cost:  an allocation per computation and per result; tens of nanoseconds per step besides the
  * kernel. */
 #include "exec/machine.h"
@@ -17,31 +16,22 @@
 
 #include "base/fence.h"
 #include "base/mem.h"
+#include "exec/random_states.h"
 #include "exec/run_parallel.h"
 #include "observe/probes.h"
 #include "observe/step_trace.h"
 #include "ops/kernels/common/transfer_list.h"
 #include "ops/kernels/reference/match_sizes.h"
 #include "ops/query/device_assignment.h"
-#include "ops/query/random_part.h"
 
 #define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
-
-typedef struct op_state { /* persistent bytes of one instruction */
-  const hlo_instr_t *instr;
-  struct op_state *next;
-  size_t size_bytes;
-  _Alignas(16) unsigned char bytes[];
-} op_state_t;
 
 struct exec_machine {
   op_env_t env;
   const plan_t *plan;
   exec_machine_options_t options;
-  hr_arena_t scratch;    /* kernels' scratch memory; rewound after each step */
-  hr_arena_t list_arena; /* states */
-  op_state_t *states;
-  hlo_value_t *loaded; /* states to restore; NULL: none */
+  hr_arena_t scratch; /* kernels' scratch memory; rewound after each step */
+  exec_random_states_t random_states;
   exec_probes_t probes;
   hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_span_t *waiting;
@@ -69,96 +59,19 @@ hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
   return exec_cancel_check(options->cancel);
 }
 
-/* Header of a saved state; its bytes follow. */
-typedef struct saved_state {
-  uint64_t name,
-      size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
-} saved_state_t;
-
-/* rng-get-and-update-state has one state in a program, as in XLA, and rng one for each stream: an
- * instruction that was cloned, as in an unrolled loop, continues the other clone's state. */
-static bool shares_state(const hlo_instr_t *a, const hlo_instr_t *b) {
-  if (a->op != b->op) return false;
-  return a->op != HLO_RNG || op_random_stream(a) == op_random_stream(b);
-}
-
-/* The name under which earlier versions saved a state: computation and instruction. */
-static uint64_t instruction_state_name(const hlo_instr_t *instr) {
-  const hr_str_t *names[] = {&instr->parent->name, &instr->name};
-  return hr_hash_bytes(names[1]->data, names[1]->size,
-                       hr_hash_bytes(names[0]->data, names[0]->size, 5));
-}
-
-/* The name under which a state is saved: the operation's, with the stream of rng. */
-static uint64_t state_name(const hlo_instr_t *instr) {
-  const char *shared = hlo_op_table[instr->op].name;
-  uint64_t stream = instr->op == HLO_RNG ? op_random_stream(instr) : 0;
-  return hr_hash_bytes(shared, strlen(shared), 5 + stream);
-}
-
-/* Is it this state, saved by this version or by one in which every instruction had its own
- * state? */
-static bool is_saved_state(const saved_state_t *saved, const op_state_t *state) {
-  return saved->size_bytes == state->size_bytes &&
-         (saved->name == state_name(state->instr) ||
-          saved->name == instruction_state_name(state->instr));
-}
-
-/* Searches the loaded bytes, a list of headers and states, for this state. States that the program
- * lacks are skipped; a missing state starts as zeros. A truncated list ends the search. */
-static void restore_state(const exec_machine_t *machine, op_state_t *state) {
-  const char *at = machine->loaded ? machine->loaded->data : NULL;
-  const char *end = at ? at + machine->loaded->count : NULL;
-  saved_state_t saved;
-  for (; at && (size_t)(end - at) >= sizeof saved; at += saved.size_bytes) {
-    memcpy(&saved, at, sizeof saved);
-    at += sizeof saved;
-    if (saved.size_bytes > (size_t)(end - at)) return;
-    if (is_saved_state(&saved, state)) memcpy(state->bytes, at, state->size_bytes);
-  }
-}
-
-/* Writes all states as one array of bytes, in host byte order (little-endian). */
 hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes) {
-  int64_t size = 0;
-  for (const op_state_t *state = machine->states; state; state = state->next)
-    size += (int64_t)(sizeof(saved_state_t) + state->size_bytes);
-  HR_TRY(hlo_value_array(HR_U8, 1, &size, out_bytes));
-  char *to = (*out_bytes)->data;
-  for (const op_state_t *state = machine->states; state; state = state->next) {
-    saved_state_t saved = {state_name(state->instr), state->size_bytes};
-    memcpy(to, &saved, sizeof saved);
-    memcpy(to + sizeof saved, state->bytes, state->size_bytes);
-    to += sizeof saved + state->size_bytes;
-  }
-  return NULL;
+  return exec_random_states_save(&machine->random_states, out_bytes);
 }
 
 hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *bytes) {
-  hlo_value_release(machine->loaded);
-  machine->loaded = NULL;
-  return hlo_value_copy(bytes, &machine->loaded);
+  return exec_random_states_load(&machine->random_states, bytes);
 }
 
-/* op_engine_ops_t.state: finds an instruction's state, or creates it, zeroed or restored. The list
- * is short: the program's random generators. */
+/* op_engine_ops_t.state. */
 static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes,
                               void **out_state) {
   exec_machine_t *machine = env->engine;
-  op_state_t *state = machine->states;
-  while (state && !shares_state(state->instr, instr)) state = state->next;
-  if (!state) {
-    void *memory;
-    HR_TRY(hr_arena_zeroed(&machine->list_arena, sizeof *state + size_bytes, &memory));
-    state = memory;
-    state->instr = instr;
-    state->size_bytes = size_bytes;
-    restore_state(machine, state);
-    state->next = machine->states;
-    machine->states = state;
-  }
-  *out_state = state->bytes;
-  return NULL;
+  return exec_random_states_find(&machine->random_states, instr, size_bytes, out_state);
 }
 
 /* Values of probed instructions go to files, or to the list that find_probed reads, or both. */
@@ -483,7 +396,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
   machine->options = *options;
   machine->is_fenced = hr_fence_is_on();
   hr_arena_init_fenced(&machine->scratch);
-  hr_arena_init(&machine->list_arena);
+  exec_random_states_init(&machine->random_states);
   hr_status_t st = set_up(machine);
   if (st)
     hr_free(machine);
@@ -496,9 +409,8 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
   exec_probes_clear(&machine->probes);
-  hlo_value_release(machine->loaded);
   op_transfers_destroy(&machine->env);
   hr_arena_deinit(&machine->scratch);
-  hr_arena_deinit(&machine->list_arena);
+  exec_random_states_deinit(&machine->random_states);
   hr_free(machine);
 }

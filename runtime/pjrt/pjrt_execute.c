@@ -8,8 +8,6 @@
  * run: it is the ready event of all its results. Runs of one launch enter the streams under a lock,
  * so that devices that talk to each other see launches in one order.
  * Cost: two allocations per result and two per run. */
-#include "pjrt/pjrt_execute.h"
-
 #include <string.h>
 
 #include "base/clock.h"
@@ -17,6 +15,7 @@
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_agree.h"
 #include "pjrt/pjrt_buffer.h"
+#include "pjrt/pjrt_context.h"
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
 #include "pjrt/pjrt_host_transfer.h"
@@ -42,37 +41,6 @@ typedef struct run {
   /* per argument: the program may overwrite the value */
   bool *donate;
 } run_t;
-
-/* --- the caller's data --- */
-
-hr_status_t pjrt_context_create(pjrt_context_args_t *args) {
-  void *memory;
-  HR_TRY(hr_alloc_object(sizeof(pjrt_context_t), &memory));
-  args->context = memory;
-  *args->context = (pjrt_context_t){.first = NULL};
-  atomic_init(&args->context->references, 1);
-  return NULL;
-}
-
-hr_status_t pjrt_context_destroy(pjrt_context_args_t *args) {
-  pjrt_context_release(args->context);
-  return NULL;
-}
-
-pjrt_context_t *pjrt_context_retain(pjrt_context_t *context) {
-  if (context) atomic_fetch_add_explicit(&context->references, 1, memory_order_relaxed);
-  return context;
-}
-
-void pjrt_context_release(pjrt_context_t *context) {
-  if (!context || atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1)
-    return;
-  for (pjrt_user_data_t *next, *data = context->first; data; data = next) {
-    next = data->next;
-    hr_free(data);
-  }
-  hr_free(context);
-}
 
 /* Signature of custom_ffi_context_t.find.
  * The list is short: one entry, the callbacks of JAX, is usual. */

@@ -4,7 +4,7 @@
 #include "base/mem_object.h"
 #include "ops/query/custom_ffi.h"
 #include "pjrt/pjrt_api.h"
-#include "pjrt/pjrt_execute.h"
+#include "pjrt/pjrt_context.h"
 #include "pjrt/pjrt_extensions.h"
 
 /* FFI_Type_Register: a number for the name, where the framework has none. */

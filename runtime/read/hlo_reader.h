@@ -80,6 +80,13 @@ typedef struct read_draft {
 hr_status_t read_deeper(read_hlo_t *r, const char *what);
 static inline void read_shallower(read_hlo_t *r) { r->depth--; }
 
+/* hlo_reader.c */
+/* Starts a reader whose module and arena are set. The stacks get memory at once, so that an address
+ * into an empty one is valid. Errors: NO_MEMORY; read_hlo_deinit is needed also then. */
+hr_status_t read_hlo_init(read_hlo_t *r);
+/* Frees maps and stacks; results are in the arena. */
+void read_hlo_deinit(read_hlo_t *r);
+
 /* hlo_module_text.c */
 /* A computation by its name, or a body in braces. */
 hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computation);

@@ -1,84 +1,18 @@
 /* Symbolic execution of bodies: nodes in topological order, found by a depth-first walk from the
  * wanted outputs. Functions are executed in the computation of their caller, so that constants and
- * resources pass through calls. Compile-time values come from evaluating instructions that depend
- * on constants only, with the reference kernels.
- * Cost: every node once per call of its body; each instruction is evaluated at most once. */
+ * resources pass through calls. Cost: every node once per call of its body. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "passes/lib/pass_evaluate.h"
 #include "tf/xla_compilation.h"
 
 /* The depth of inlined calls is bounded, as recursion in a graph would never end. That of
  * evaluation is bounded, as it recurses on the C stack. */
 #define CALL_DEPTH_MAX 200
+
 #define CALLS_MAX 100000 /* bodies are inlined: calls that double at each level would not end */
-#define EVALUATE_DEPTH_MAX 2000
 
 /* --- compile-time values --- */
-
-/* Marks instructions in compiler->evaluated that depend on parameters. */
-static char not_constant;
-
-static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
-                                  hlo_value_t **out_value);
-
-/* Leaves *out_value NULL if an operand is not constant, or if pass_evaluate does not support the
- * instruction. The module owns the values, so that the map can share them. */
-static hr_status_t evaluate_operands(tf_compiler_t *compiler, expr_t instr, int depth,
-                                     hlo_value_t **out_value) {
-  hlo_value_t *in[HLO_MAX_RANK + 8];
-  if (instr->operand_count > (int)(sizeof in / sizeof *in) || !pass_can_evaluate(instr))
-    return NULL;
-  for (int k = 0; k < instr->operand_count; k++) {
-    HR_TRY(evaluate_instr(compiler, instr->operands[k], depth + 1, &in[k]));
-    if (!in[k]) return NULL;
-  }
-  hlo_value_t *value;
-  HR_TRY(pass_evaluate(instr, in, &value));
-  if (!value) return NULL;
-  HR_TRY(hlo_module_adopt_value(compiler->module, value));
-  *out_value = value;
-  return NULL;
-}
-
-/* A constant's value, whose elements can be read: a borrowed one is copied first. */
-static hr_status_t literal_of(tf_compiler_t *compiler, hlo_instr_t *instr,
-                              hlo_value_t **out_value) {
-  hlo_value_t *aligned;
-  *out_value = instr->literal;
-  if ((uintptr_t)instr->literal->data % HR_ALIGNMENT == 0) return NULL;
-  HR_TRY(hlo_value_copy(instr->literal, &aligned));
-  HR_TRY(hlo_module_adopt_value(compiler->module, aligned));
-  instr->literal = *out_value = aligned;
-  return NULL;
-}
-
-/* XlaCompiler demands compile-time constants for shapes, axes, permutations and
- * begin/end/strides. They often come from Shape, Pack and arithmetic, so that whole expressions
- * are folded here. The map is indexed by the address of the instruction; its key is a copy in
- * the arena. */
-static hr_status_t evaluate_instr(tf_compiler_t *compiler, expr_t instr, int depth,
-                                  hlo_value_t **out_value) {
-  *out_value = NULL;
-  if (instr->op == HLO_CONSTANT) return literal_of(compiler, instr, out_value);
-  if (instr->op == HLO_PARAMETER || depth > EVALUATE_DEPTH_MAX) return NULL;
-  expr_t *key;
-  void *found = hr_map_get(&compiler->evaluated, (hr_str_t){(const char *)&instr, sizeof instr});
-  if (found) {
-    *out_value = found == &not_constant ? NULL : found;
-    return NULL;
-  }
-  HR_TRY(evaluate_operands(compiler, instr, depth, out_value));
-  HR_TRY(HR_NEW(compiler->arena, &key));
-  *key = instr;
-  void *value = *out_value ? (void *)*out_value : &not_constant;
-  return hr_map_put(&compiler->evaluated, (hr_str_t){(const char *)key, sizeof *key}, value, NULL);
-}
-
-hr_status_t tf_evaluate(tf_compiler_t *compiler, expr_t instr, hlo_value_t **out_value) {
-  return evaluate_instr(compiler, instr, 0, out_value);
-}
 
 /* --- computations --- */
 
@@ -113,130 +47,6 @@ expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *val
 }
 
 /* --- inputs and outputs of an op --- */
-
-/* The text of the failure says what the input was instead of an array. */
-expr_t tf_in(tf_op_t *op, int k) {
-  if (op->b->status) return NULL;
-  if (k < op->input_count) {
-    expr_t instr = tf_value_instr(op->scope->compiler, op->b, op->inputs[k]);
-    if (instr || op->b->status) return instr;
-  }
-  if (k >= op->input_count)
-    op->b->status = hr_error(HR_INVALID, "there is no input %d", k);
-  else if (op->inputs[k]->kind == TF_VALUE_RESOURCE)
-    op->b->status = hr_error(HR_INVALID, "variable %.*s is read before it has a value",
-                             HR_STR_ARGS(op->inputs[k]->resource->name));
-  else
-    op->b->status = hr_error(HR_UNSUPPORTED, "input %d is no array", k);
-  return NULL;
-}
-
-/* After a failure the result is a shape of rank 0 without type, so that callers need no check of
- * their own before hlo_builder_finish(). */
-const hlo_shape_t *tf_in_shape(tf_op_t *op, int k) {
-  static const hlo_shape_t none;
-  expr_t x = tf_in(op, k);
-  return x ? x->shape : &none;
-}
-
-hr_dtype_t tf_in_dtype(tf_op_t *op, int k) { return tf_in_shape(op, k)->dtype; }
-
-/* A value that was found is kept on the edge: other readers do not evaluate again. */
-hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value) {
-  *out_value = NULL;
-  if (k >= op->input_count) return tf_error(op, "there is no input %d", k);
-  tf_value_t *input = op->inputs[k];
-  if (input->kind == TF_VALUE_ARRAY && input->constant) {
-    *out_value = input->constant;
-    return NULL;
-  }
-  expr_t instr = tf_in(op, k);
-  if (!instr) return hlo_builder_finish(op->b);
-  HR_TRY(tf_evaluate(op->scope->compiler, instr, out_value));
-  if (input->kind == TF_VALUE_ARRAY) input->constant = *out_value;
-  return NULL;
-}
-
-/* The text is that of XlaCompiler, for its most common user error. */
-hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value) {
-  HR_TRY(tf_const_if_known(op, k, out_value));
-  if (*out_value) return NULL;
-  return tf_error(op, "input %d must be a compile-time constant", k);
-}
-
-/* pred counts as integer, as flags of Reverse come in this way. */
-hr_status_t tf_const_ints(tf_op_t *op, int k, hr_ints_t *out_ints) {
-  hlo_value_t *value;
-  int64_t *ints;
-  HR_TRY(tf_const(op, k, &value));
-  if (!hr_dtype_is_integer(value->dtype) && value->dtype != HR_PRED)
-    return tf_error(op, "input %d is %s, want integers", k, hr_dtype_name(value->dtype));
-  HR_TRY(HR_NEW_ARRAY(op->arena, value->count, &ints));
-  for (int64_t i = 0; i < value->count; i++) ints[i] = hlo_value_int_at(value, i);
-  *out_ints = (hr_ints_t){ints, value->count};
-  return NULL;
-}
-
-/* A vector of one element is accepted for a scalar, as TensorFlow's kernels do for axes. */
-hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value) {
-  hr_ints_t ints;
-  HR_TRY(tf_const_ints(op, k, &ints));
-  if (ints.count != 1)
-    return tf_error(op, "input %d has %ld elements, want 1", k, (long)ints.count);
-  *out_value = ints.data[0];
-  return NULL;
-}
-
-hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value) {
-  hlo_value_t *value;
-  HR_TRY(tf_const(op, k, &value));
-  if (value->count != 1) return tf_error(op, "input %d is no scalar", k);
-  if (value->dtype == HR_F32)
-    *out_value = *(const float *)value->data;
-  else if (value->dtype == HR_F64)
-    *out_value = *(const double *)value->data;
-  else if (hr_dtype_is_integer(value->dtype))
-    *out_value = (double)hlo_value_int_at(value, 0);
-  else
-    return tf_error(op, "input %d is %s, want f32 or f64", k, hr_dtype_name(value->dtype));
-  return NULL;
-}
-
-/* Outputs that are there already keep their values; new ones are of kind NONE. */
-hr_status_t tf_need_outputs(tf_op_t *op, int count) {
-  if (count <= op->output_count) return NULL;
-  tf_value_t *outputs;
-  HR_TRY(HR_NEW_ARRAY(op->arena, count, &outputs));
-  if (op->output_count) memcpy(outputs, op->outputs, (size_t)op->output_count * sizeof *outputs);
-  op->outputs = outputs;
-  op->output_count = count;
-  return NULL;
-}
-
-hr_status_t tf_out(tf_op_t *op, int k, expr_t instr) {
-  HR_TRY(tf_need_outputs(op, k + 1));
-  op->outputs[k] = (tf_value_t){.kind = TF_VALUE_ARRAY, .instr = instr};
-  return hlo_builder_finish(op->b);
-}
-
-hr_status_t tf_out_value(tf_op_t *op, int k, hlo_value_t *value) {
-  HR_TRY(hlo_module_adopt_value(op->scope->compiler->module, value));
-  HR_TRY(tf_need_outputs(op, k + 1));
-  op->outputs[k] = (tf_value_t){.kind = TF_VALUE_ARRAY, .constant = value};
-  return NULL;
-}
-
-/* Each value is cut to the bytes of `dtype`, from the low end. `scalar` with count 1 gives rank
- * 0. */
-hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64_t count,
-                        const int64_t *values) {
-  hlo_value_t *value;
-  size_t each = hr_dtype_bytes(dtype);
-  HR_TRY(hlo_value_array(dtype, scalar ? 0 : 1, &count, &value));
-  for (int64_t i = 0; i < count; i++)
-    memcpy((char *)value->data + (size_t)i * each, &values[i], each);
-  return tf_out_value(op, k, value);
-}
 
 /* --- nodes --- */
 

@@ -15,7 +15,8 @@
  * outer one is executed. Cost: each body is executed once, and once more if it has empty lists. */
 #include <string.h>
 
-#include "tf/tf_control.h"
+#include "tf/tf_list.h"
+#include "tf/tf_while.h"
 
 const tf_live_t tf_dead;
 

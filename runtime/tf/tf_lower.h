@@ -24,7 +24,7 @@ typedef struct tf_resource {
   expr_t initial;                 /* value on entry of the computation */
   const tf_node_t *node;          /* VarHandleOp or StackV2; NULL: an argument */
   int64_t size;                   /* TENSOR_ARRAY, STACK: entries */
-  bool grows;                     /* STACK without a bound: a push makes it larger */
+  bool unbounded;                 /* STACK without a bound: a push makes it larger */
   hr_dtype_t dtype;               /* TENSOR_ARRAY, STACK: type of an entry */
   struct tf_resource *gradients;  /* TENSOR_ARRAY: list of its gradients; gradient: the next one */
   const struct tf_value *entry;   /* STACK: an entry that is no array, without instructions */
@@ -71,15 +71,15 @@ typedef struct tf_value {
   tf_resource_t *resource;               /* RESOURCE */
   const tf_alternatives_t *alternatives; /* ARRAY: shapes of an optional; NULL: no optional */
   /* LIST */
-  expr_t count;          /* elements in use, an s32 scalar; NULL: all of them */
-  int64_t list_size;     /* capacity, -1: unknown */
-  hr_dtype_t list_dtype; /* element type */
-  bool list_adds;        /* writing an element adds to it: a gradient */
-  bool list_grows;       /* no bound: a push or write behind its end makes it larger */
-  bool list_writes;      /* it grew by writes, not by pushes */
-  bool list_jumps;       /* it was written at an unknown index other than its end */
-  bool list_pushed;      /* its elements were pushed, all equal to `constant` unless that is NULL */
-  int64_t list_bound;    /* if list_pushed: largest value of the scalar elements; -1: not known */
+  expr_t count;             /* elements in use, an s32 scalar; NULL: all of them */
+  int64_t list_size;        /* capacity, -1: unknown */
+  hr_dtype_t list_dtype;    /* element type */
+  bool list_accumulates;    /* writing an element adds to it: a gradient */
+  bool list_unbounded;      /* no bound: a push or write behind its end makes it larger */
+  bool list_grown_by_write; /* it grew by writes, not by pushes */
+  bool list_sparse_write;   /* it was written at an unknown index other than its end */
+  bool list_pushed;   /* its elements were pushed, all equal to `constant` unless that is NULL */
+  int64_t list_bound; /* if list_pushed: largest value of the scalar elements; -1: not known */
   const struct tf_value *element; /* elements that are lists or optionals: one without its array */
   expr_t element_counts;          /* list of lists: s32[list_size], their counts; NULL: full */
 } tf_value_t;
@@ -104,7 +104,7 @@ typedef struct tf_compiler {
   hr_map_t host_tokens;                  /* final token (expr_t) of each XlaHostCompute, by name */
   expr_t call_token;                     /* token for transfers of a called body, see tf_op */
   struct tf_states *states;              /* states of the loop or branch being built */
-  bool is_survey;                /* only counters are analysed: capacities of lists do not matter */
+  bool is_state_enumeration;     /* only counters are analysed: capacities of lists do not matter */
   const struct tf_group *groups; /* groups of CollectiveAssignGroupV2, newest first */
   int group_count;
 } tf_compiler_t;
@@ -137,7 +137,12 @@ struct tf_op {
   tf_value_t *outputs;
 };
 
-/* --- inputs and outputs --- */
+/* Float types whose sums are accumulated in f32. */
+static inline bool tf_is_narrow_float(hr_dtype_t dtype) {
+  return dtype == HR_F16 || dtype == HR_BF16;
+}
+
+/* --- inputs and outputs (tf_inputs.c) --- */
 /* Input k as an instruction; NULL after a failure. */
 expr_t tf_in(tf_op_t *op, int k);
 /* Type and shape of input k; after a failure a shape without dimensions. */
@@ -146,7 +151,7 @@ const hlo_shape_t *tf_in_shape(tf_op_t *op, int k);
 /* Input k as a value that is known at compile time. Errors: INVALID "must be a compile-time
  * constant". */
 hr_status_t tf_const(tf_op_t *op, int k, hlo_value_t **out_value);
-/* The same, or NULL without a failure. */
+/* Input k as a value that is known at compile time; NULL, without a failure, if it is not. */
 hr_status_t tf_const_if_known(tf_op_t *op, int k, hlo_value_t **out_value);
 /* Elements of a constant input as 64-bit integers, of any shape and integer type. Errors:
  * INVALID. */
@@ -192,7 +197,7 @@ expr_t tf_pad(hlo_builder_t *b, expr_t x, expr_t fill, const int64_t *low, const
 expr_t tf_concat(hlo_builder_t *b, int count, expr_t *x, int d);
 /* Indices along dimension d. */
 expr_t tf_iota(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims, int d);
-/* The same over the sizes of `like`, also dynamic ones. */
+/* Indices along dimension d of an array with the sizes of `like`, also dynamic ones. */
 expr_t tf_iota_like(hlo_builder_t *b, hr_dtype_t dtype, expr_t like, int d);
 /* Constants of rank 0. */
 expr_t tf_scalar(hlo_builder_t *b, double number, hr_dtype_t dtype);
@@ -271,7 +276,7 @@ hr_status_t tf_shape_join(hr_arena_t *arena, const hlo_shape_t *x, const hlo_sha
 expr_t tf_widen(hlo_builder_t *b, expr_t x, const hlo_shape_t *shape);
 expr_t tf_iota_sized(hlo_builder_t *b, hr_dtype_t dtype, const tf_sizes_t *sizes, int d);
 
-/* --- variables (tf_state.c), scatters (tf_indexed.c) --- */
+/* --- variables (tf_variables.c), scatters (tf_indexed.c) --- */
 /* The variable of a handle's node, which its first use creates. */
 hr_status_t tf_variable(tf_compiler_t *compiler, const tf_node_t *node,
                         tf_resource_t **out_resource);
@@ -286,24 +291,8 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value);
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x);
 
-/* Sums of gradients of lists, and of the flows of TensorArrays, which are lists here; a flow that
- * is a number stands for zeros. */
-bool tf_has_list(const tf_op_t *op);
-hr_status_t tf_add_lists(tf_op_t *op);
-
 /* x with `count` more zeros along dimension 0. */
 expr_t tf_grow(hlo_builder_t *b, expr_t x, int64_t count);
-/* Enlarges a growing list for a write at the index of input k. */
-hr_status_t tf_list_reach(tf_op_t *op, tf_value_t *list, int k);
-/* Enlarges the capacity of a list by `more` elements. */
-void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more);
-/* Whether a constant or a bound is known that all pushed elements have. */
-bool tf_list_is_known(const tf_value_t *list);
-/* Whether that is known of the elements of its elements, which are lists; and forgets it. */
-bool tf_has_known_lists(const tf_value_t *list);
-hr_status_t tf_forget_lists(hr_arena_t *arena, tf_value_t *list);
-/* Whether writes may make the graph's lists larger. */
-bool tf_lists_resize(tf_op_t *op);
 /* The first `count` (an s32 scalar) elements of x along dimension d. */
 hr_status_t tf_cut_to(tf_op_t *op, expr_t x, int d, expr_t count, expr_t *out);
 /* Enlarges the capacity of a stack by `count` entries; also if it has no value yet. */

@@ -14,8 +14,8 @@ hr_status_t tf_lower_stack(tf_op_t *op) {
       .kind = XLA_RESOURCE_STACK, .name = op->node->name, .argument = -1, .node = op->node};
   HR_TRY(tf_const_int(op, 0, &stack->size));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "elem_type", &stack->dtype));
-  stack->grows = stack->size < 0 || stack->size > INT32_MAX;
-  if (stack->grows) stack->size = 0;
+  stack->unbounded = stack->size < 0 || stack->size > INT32_MAX;
+  if (stack->unbounded) stack->size = 0;
   HR_TRY(tf_need_outputs(op, 1));
   op->outputs[0] = (tf_value_t){.kind = TF_VALUE_RESOURCE, .resource = stack};
   return NULL;
@@ -96,7 +96,7 @@ hr_status_t tf_lower_stack_push(tf_op_t *op) {
   HR_TRY(stack_of(op, &stack));
   if (!is_array) HR_TRY(push_special(op, stack, op->inputs[1]));
   if (!x) return hlo_builder_finish(b);
-  if (stack->grows) tf_stack_grow(b, stack, 1);
+  if (stack->unbounded) tf_stack_grow(b, stack, 1);
   if (!stack->value) HR_TRY(tf_stack_start(b, stack, x->shape));
   expr_t elements = hlo_build_element(b, stack->value, 0);
   expr_t count = hlo_build_element(b, stack->value, 1);

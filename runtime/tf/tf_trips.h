@@ -19,8 +19,8 @@ typedef struct tf_trips {
 typedef struct tf_states {
   struct tf_states *up; /* states of the enclosing computation; NULL: none */
   bool is_loop;
-  bool is_trial;              /* the body is built for analysis only, and built again later */
-  bool is_wanted;             /* an inner loop needs these states for its bound */
+  bool is_dry_run;            /* the body is built for analysis only, and built again later */
+  bool is_needed;             /* an inner loop needs these states for its bound */
   bool is_known;              /* `all` is complete */
   int count;                  /* number of state values */
   expr_t *inside;             /* instructions of the state values; NULL: no array */

@@ -116,7 +116,8 @@ def collect(build, source):
     others = {f"{PLUGIN}/__init__.py": os.path.join(python, "__init__.py"),
               f"{PLUGIN}/torch_device.py": os.path.join(python, "torch_device.py"),
               f"{PLUGIN}/start/sitecustomize.py": os.path.join(source, "runtime/pjrt/python/start/sitecustomize.py"),
-              "hlorun/__init__.py": os.path.join(source, "runtime/api/python/hlorun/__init__.py")}
+              **{f"hlorun/{name}": os.path.join(source, "runtime/api/python/hlorun", name)
+                 for name in ("__init__.py", "_library.py")}}
     libraries = needed_libraries(list(code.values()))
     order = "".join(name + "\n" for name in loading_order(libraries))
     for name in ("jit_llvm.so", "transport_mpi.so"):

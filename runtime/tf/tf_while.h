@@ -1,6 +1,6 @@
 /* Construction of HLO loops for While operations and frames of TensorFlow 1. */
-#ifndef TF_CONTROL_H
-#define TF_CONTROL_H
+#ifndef TF_WHILE_H
+#define TF_WHILE_H
 
 #include "tf/tf_lower.h"
 
@@ -24,10 +24,10 @@ hr_status_t tf_build_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values
 /* Executes the body once to complete `values`, the state before the loop: shapes of empty lists and
  * stacks, and capacity for elements that the loop pushes. Errors: UNSUPPORTED if their number has
  * no bound. */
-hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
+hr_status_t tf_loop_dry_run(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
 /* Executes the body once to find the states of all iterations (compiler->states), if an inner loop
  * needs them for its bound. */
-hr_status_t tf_survey_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
+hr_status_t tf_loop_enumerate_states(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values);
 /* Sets the instructions that represent the values of compiler->states in the code built next. */
 hr_status_t tf_states_enter(tf_op_t *op, int count, const tf_value_t *inside);
 

@@ -1,6 +1,6 @@
 /* Execution contexts: data for the functions that a program calls. */
-#ifndef PJRT_EXECUTE_H
-#define PJRT_EXECUTE_H
+#ifndef PJRT_CONTEXT_H
+#define PJRT_CONTEXT_H
 
 #include <stdatomic.h>
 

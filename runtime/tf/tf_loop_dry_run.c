@@ -1,27 +1,28 @@
-/* Facts about a loop that a trial execution of its body finds before the loop is built: the shapes
+/* Facts about a loop that a dry run of its body finds before the loop is built: the shapes
  * of empty lists and stacks, the growth of those without a bound, and constants among the elements
  * of lists. A list reserved without an element shape has no array yet, but a loop's state needs a
  * static shape. XlaCompiler finds the size of a TensorArray in a loop in the same way. */
-#include "tf/tf_control.h"
+#include "tf/tf_list.h"
 #include "tf/tf_trips.h"
+#include "tf/tf_while.h"
 
-/* The trial's values, by loop value. */
-typedef struct trial {
+/* The dry run's values, by loop value. */
+typedef struct dry_run {
   const tf_loop_t *loop;
   tf_value_t *values;  /* before the loop */
   tf_value_t *inside;  /* at the start of an iteration: parameters, or constants that stay */
   tf_value_t *results; /* after it */
   hlo_builder_t b;     /* builder of the computation, which is dropped */
-} trial_t;
+} dry_run_t;
 
 static bool is_stack(const tf_value_t *value) {
   return value->kind == TF_VALUE_RESOURCE && value->resource->kind == XLA_RESOURCE_STACK;
 }
 
-/* --- inputs of the trial --- */
+/* --- inputs of the dry run --- */
 
-/* The trial changes copies of resources; values that name the same one share it. */
-static hr_status_t copy_resource(tf_op_t *op, trial_t *t, int i) {
+/* The dry run changes copies of resources; values that name the same one share it. */
+static hr_status_t copy_resource(tf_op_t *op, dry_run_t *t, int i) {
   tf_resource_t *resource = t->values[i].resource;
   for (int k = 0; k < i; k++)
     if (t->values[k].kind == TF_VALUE_RESOURCE && t->values[k].resource == resource) {
@@ -35,12 +36,12 @@ static hr_status_t copy_resource(tf_op_t *op, trial_t *t, int i) {
   return NULL;
 }
 
-static void set_counts(trial_t *t, int number, expr_t outside, expr_t *out_inside) {
+static void set_counts(dry_run_t *t, int number, expr_t outside, expr_t *out_inside) {
   if (outside) *out_inside = hlo_build_parameter(&t->b, number, outside->shape);
 }
 
 /* A parameter, as sizes must not depend on the state. */
-static hr_status_t set_inside(tf_op_t *op, trial_t *t, int i) {
+static hr_status_t set_inside(tf_op_t *op, dry_run_t *t, int i) {
   tf_value_t value = t->values[i];
   t->inside[i] = t->values[i];
   if (value.kind == TF_VALUE_RESOURCE) return copy_resource(op, t, i);
@@ -95,28 +96,28 @@ static hr_status_t keep_pushed(hr_arena_t *arena, int count, tf_value_t *values,
 
 /* --- growth --- */
 
-static int64_t capacity_of(const tf_value_t *value) {
+static int64_t capacity(const tf_value_t *value) {
   return is_stack(value) ? value->resource->size : value->list_size;
 }
 
-static bool grows(const tf_value_t *value) {
-  return is_stack(value) ? value->resource->grows
-                         : value->kind == TF_VALUE_LIST && value->list_grows;
+static bool is_unbounded(const tf_value_t *value) {
+  return is_stack(value) ? value->resource->unbounded
+                         : value->kind == TF_VALUE_LIST && value->list_unbounded;
 }
 
 /* Entries that one iteration adds; of a stack, it is asked for the first value that names it. */
-static int64_t growth_of(const trial_t *t, int i) {
-  if (!grows(&t->values[i])) return 0;
+static int64_t growth_of(const dry_run_t *t, int i) {
+  if (!is_unbounded(&t->values[i])) return 0;
   for (int k = 0; k < i; k++)
     if (is_stack(&t->values[i]) && t->values[k].resource == t->values[i].resource) return 0;
   const tf_value_t *after = is_stack(&t->values[i]) ? &t->inside[i] : &t->results[i];
-  return capacity_of(after) - capacity_of(&t->values[i]);
+  return capacity(after) - capacity(&t->values[i]);
 }
 
 /* The loop as instructions, its values and behind them the counts of its lists; `starts` are those
  * before it, `known` their values if they are constants. */
-static hr_status_t find_trips(tf_op_t *op, trial_t *t, expr_t *starts, hlo_value_t **known,
-                              tf_trips_t *out) {
+static hr_status_t describe_loop(tf_op_t *op, dry_run_t *t, expr_t *starts, hlo_value_t **known,
+                                 tf_trips_t *out) {
   tf_value_t pred;
   expr_t *inside, *next;
   int count = t->loop->count;
@@ -143,13 +144,14 @@ static hr_status_t find_trips(tf_op_t *op, trial_t *t, expr_t *starts, hlo_value
 }
 
 /* Finds the bound in each state of the loop around this one, and takes the largest. */
-static hr_status_t find_largest(tf_op_t *op, const tf_states_t *around, const expr_t *starts,
-                                const tf_trips_t *trips, tf_states_t *states, int64_t *out_bound) {
+static hr_status_t find_largest_bound(tf_op_t *op, const tf_states_t *outer, const expr_t *starts,
+                                      const tf_trips_t *trips, tf_states_t *states,
+                                      int64_t *out_bound) {
   hlo_value_t ***values;
   tf_compiler_t *compiler = op->scope->compiler;
   int64_t largest = 0, bound;
-  HR_TRY(tf_evaluate_in(compiler, around, trips->count, starts, &values));
-  for (size_t n = 0; n < around->all.count; n++) {
+  HR_TRY(tf_evaluate_in(compiler, outer, trips->count, starts, &values));
+  for (size_t n = 0; n < outer->all.count; n++) {
     tf_trips_t one = *trips;
     one.start = values[n];
     for (int i = 0; i < trips->count; i++)
@@ -162,27 +164,27 @@ static hr_status_t find_largest(tf_op_t *op, const tf_states_t *around, const ex
   return NULL;
 }
 
-static void want_states(tf_states_t *states) {
+static void request_states(tf_states_t *states) {
   while (states && !states->is_loop) states = states->up;
-  if (states) states->is_wanted = true;
+  if (states) states->is_needed = true;
 }
 
 /* The largest trip count of the loop, -1 if that is not known. `states`, if not NULL, gets its
- * states; `around` are those of the loop around it. */
-static hr_status_t find_bound(tf_op_t *op, trial_t *t, tf_states_t *around, tf_states_t *states,
-                              int64_t *out_bound) {
+ * states; `outer` are those of the loop outer it. */
+static hr_status_t find_trip_bound(tf_op_t *op, dry_run_t *t, tf_states_t *outer,
+                                   tf_states_t *states, int64_t *out_bound) {
   tf_trips_t trips;
   expr_t *starts;
   hlo_value_t **known;
   *out_bound = -1;
   HR_TRY(HR_NEW_ARRAY(op->arena, 2 * t->loop->count, &starts));
   HR_TRY(HR_NEW_ARRAY(op->arena, 2 * t->loop->count, &known));
-  HR_TRY(find_trips(op, t, starts, known, &trips));
+  HR_TRY(describe_loop(op, t, starts, known, &trips));
   HR_TRY(tf_trip_bound(op->scope->compiler, &trips, states, out_bound));
-  if (*out_bound >= 0 || !around) return NULL;
+  if (*out_bound >= 0 || !outer) return NULL;
   if (states) states->all.count = 0;
-  if (around->is_known) return find_largest(op, around, starts, &trips, states, out_bound);
-  want_states(around);
+  if (outer->is_known) return find_largest_bound(op, outer, starts, &trips, states, out_bound);
+  request_states(outer);
   return NULL;
 }
 
@@ -202,78 +204,79 @@ static int64_t largest_count(const tf_states_t *states, int i) {
 }
 
 /* Number of elements that the loop adds to value i, -1 if that is not known. */
-static int64_t room_of(const trial_t *t, int i, int64_t bound, const tf_states_t *states) {
-  int64_t room, each = growth_of(t, i);
-  if (t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps) {
+static int64_t added_capacity(const dry_run_t *t, int i, int64_t bound, const tf_states_t *states) {
+  int64_t added, each = growth_of(t, i);
+  if (t->results[i].kind == TF_VALUE_LIST && t->results[i].list_sparse_write) {
     int64_t most = bound < 0 ? -1 : largest_count(states, t->loop->count + i);
     if (most < 0) return -1;
     return most < t->values[i].list_size ? 0 : most - t->values[i].list_size;
   }
-  if (bound < 0 || __builtin_mul_overflow(bound, each, &room) || room > INT32_MAX) return -1;
-  return room;
+  if (bound < 0 || __builtin_mul_overflow(bound, each, &added) || added > INT32_MAX) return -1;
+  return added;
 }
 
-static hr_status_t grow_by(tf_op_t *op, trial_t *t, int64_t bound, const tf_states_t *states) {
+static hr_status_t add_capacity(tf_op_t *op, dry_run_t *t, int64_t bound,
+                                const tf_states_t *states) {
   for (int i = 0; i < t->loop->count; i++) {
     if (!growth_of(t, i)) continue;
-    int64_t room = room_of(t, i, bound, states);
-    if (room < 0 && op->scope->compiler->is_survey) room = 1;
-    if (room < 0)
+    int64_t added = added_capacity(t, i, bound, states);
+    if (added < 0 && op->scope->compiler->is_state_enumeration) added = 1;
+    if (added < 0)
       return tf_unsupported(op,
                             "a stack or list without a bound, in a loop of which it is not "
                             "known at compile time how often it runs: maximum_iterations "
                             "must be a constant");
     if (is_stack(&t->values[i]))
-      tf_stack_grow(op->b, t->values[i].resource, room);
+      tf_stack_grow(op->b, t->values[i].resource, added);
     else
-      tf_list_grow(op, &t->values[i], room);
+      tf_list_grow(op, &t->values[i], added);
   }
   return NULL;
 }
 
-/* Makes room for the elements that all iterations push, or write at counters. */
-static hr_status_t grow_values(tf_op_t *op, trial_t *t) {
+/* Makes added for the elements that all iterations push, or write at counters. */
+static hr_status_t reserve_capacity(tf_op_t *op, dry_run_t *t) {
   int64_t bound = -1;
   bool grows = false, jumps = false;
   tf_compiler_t *compiler = op->scope->compiler;
   tf_states_t states = {.count = 2 * t->loop->count};
   for (int i = 0; i < t->loop->count; i++) {
     grows |= growth_of(t, i) != 0;
-    jumps |= t->results[i].kind == TF_VALUE_LIST && t->results[i].list_jumps;
+    jumps |= t->results[i].kind == TF_VALUE_LIST && t->results[i].list_sparse_write;
   }
   if (!grows) return NULL;
-  hr_status_t st = find_bound(op, t, compiler->states->up, jumps ? &states : NULL, &bound);
-  if (!st && bound < 0 && compiler->is_survey) bound = 1;
-  if (!st) st = grow_by(op, t, bound, &states);
+  hr_status_t st = find_trip_bound(op, t, compiler->states->up, jumps ? &states : NULL, &bound);
+  if (!st && bound < 0 && compiler->is_state_enumeration) bound = 1;
+  if (!st) st = add_capacity(op, t, bound, &states);
   HR_VEC_FREE(&states.all);
   return st;
 }
 
 /* Lists whose lengths the body changes, although they were full. */
-static bool count_lists(tf_op_t *op, trial_t *t) {
+static bool add_missing_counts(tf_op_t *op, dry_run_t *t) {
   bool changed = false;
   for (int i = 0; i < t->loop->count; i++) {
     tf_value_t *value = &t->values[i];
-    if (value->kind != TF_VALUE_LIST || value->count || !value->list_grows) continue;
+    if (value->kind != TF_VALUE_LIST || value->count || !value->list_unbounded) continue;
     bool is_longer = t->results[i].list_size != value->list_size;
     if (!t->results[i].count && !is_longer) continue;
     value->count = tf_scalar_int(op->b, value->list_size, HR_S32);
-    value->list_writes = t->results[i].list_writes;
+    value->list_grown_by_write = t->results[i].list_grown_by_write;
     changed = true;
   }
   return changed;
 }
 
-/* --- results of the trial --- */
+/* --- results of the dry run --- */
 
-/* The trial's pushes show the shape of an entry. */
-static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *trial) {
+/* The dry run's pushes show the shape of an entry. */
+static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resource_t *inside) {
   int64_t dims[HLO_MAX_RANK];
   const hlo_shape_t *entry;
-  stack->entry = trial->entry;
-  stack->entry_shape = trial->entry_shape;
-  if (!trial->value) return NULL;
-  const hlo_shape_t *all = trial->value->shape->elements[0];
+  stack->entry = inside->entry;
+  stack->entry_shape = inside->entry_shape;
+  if (!inside->value) return NULL;
+  const hlo_shape_t *all = inside->value->shape->elements[0];
   for (int d = 1; d < all->rank; d++) dims[d - 1] = all->dims[d];
   HR_TRY(hlo_shape_array(op->arena, all->dtype, all->rank - 1, dims, &entry));
   return tf_stack_start(op->b, stack, entry);
@@ -283,7 +286,7 @@ static hr_status_t start_stack(tf_op_t *op, tf_resource_t *stack, const tf_resou
 static void start_list(tf_op_t *op, tf_value_t *list, const tf_value_t *result) {
   int64_t dims[HLO_MAX_RANK];
   const hlo_shape_t *shape = result->instr->shape;
-  if (!list->list_grows) list->list_size = shape->dims[0];
+  if (!list->list_unbounded) list->list_size = shape->dims[0];
   for (int d = 0; d < shape->rank; d++) dims[d] = d ? shape->dims[d] : list->list_size;
   list->instr = tf_fill(op->b, 0, shape->dtype, shape->rank, dims);
   list->list_dtype = shape->dtype;
@@ -298,10 +301,10 @@ static void start_flow(tf_op_t *op, tf_value_t *value, const tf_value_t *result)
   *value = *result;
   value->live = live;
   value->instr = hlo_build_number_like(op->b, 0, result->instr);
-  value->list_adds = true;
+  value->list_accumulates = true;
 }
 
-static hr_status_t start_values(tf_op_t *op, trial_t *t) {
+static hr_status_t start_values(tf_op_t *op, dry_run_t *t) {
   for (int i = 0; i < t->loop->count; i++) {
     tf_value_t *value = &t->values[i];
     start_flow(op, value, &t->results[i]);
@@ -320,13 +323,13 @@ static bool may_be_flow(const tf_value_t *value) {
   return value->instr && !value->instr->shape->rank && value->instr->shape->dtype == HR_F32;
 }
 
-/* Only for these the trial execution of the body is worth its cost. */
-static bool needs_trial(int count, const tf_value_t *values) {
+/* Only for these the dry run of the body is worth its cost. */
+static bool needs_dry_run(int count, const tf_value_t *values) {
   bool has_flow = false;
   for (int i = 0; i < count; i++) has_flow |= may_be_flow(&values[i]);
   for (int i = 0; i < count; i++) {
     bool is_list = values[i].kind == TF_VALUE_LIST;
-    if (grows(&values[i]) || tf_has_known_lists(&values[i]) ||
+    if (is_unbounded(&values[i]) || tf_has_known_lists(&values[i]) ||
         (is_list && (!values[i].instr || values[i].list_pushed)) || (is_list && has_flow) ||
         (is_stack(&values[i]) && !values[i].resource->value))
       return true;
@@ -335,41 +338,42 @@ static bool needs_trial(int count, const tf_value_t *values) {
 }
 
 /* Executes the body once, in a computation that is dropped. */
-static hr_status_t run_trial(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values, trial_t *out) {
-  *out = (trial_t){.loop = loop, .values = values};
+static hr_status_t run_body_once(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values,
+                                 dry_run_t *out) {
+  *out = (dry_run_t){.loop = loop, .values = values};
   HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &out->inside));
   HR_TRY(HR_NEW_ARRAY(op->arena, loop->count, &out->results));
-  HR_TRY(tf_computation_begin(op->scope->compiler, "trial", &out->b));
+  HR_TRY(tf_computation_begin(op->scope->compiler, "dry_run", &out->b));
   for (int i = 0; i < loop->count; i++) HR_TRY(set_inside(op, out, i));
   HR_TRY(hlo_builder_finish(op->b));
   HR_TRY(tf_states_enter(op, loop->count, out->inside));
   tf_states_t *states = op->scope->compiler->states;
-  states->is_trial = true;
+  states->is_dry_run = true;
   hr_status_t st = loop->body(loop->context, op, &out->b, out->inside, out->results);
-  states->is_trial = false;
+  states->is_dry_run = false;
   return st;
 }
 
-hr_status_t tf_try_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
-  trial_t t;
-  if (!needs_trial(loop->count, values)) return NULL;
-  HR_TRY(run_trial(op, loop, values, &t));
-  if (count_lists(op, &t)) HR_TRY(run_trial(op, loop, values, &t));
-  HR_TRY(grow_values(op, &t));
+hr_status_t tf_loop_dry_run(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
+  dry_run_t t;
+  if (!needs_dry_run(loop->count, values)) return NULL;
+  HR_TRY(run_body_once(op, loop, values, &t));
+  if (add_missing_counts(op, &t)) HR_TRY(run_body_once(op, loop, values, &t));
+  HR_TRY(reserve_capacity(op, &t));
   HR_TRY(start_values(op, &t));
   HR_TRY(keep_pushed(op->arena, loop->count, values, t.results));
   return hlo_builder_finish(op->b);
 }
 
-hr_status_t tf_survey_loop(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
-  trial_t t;
+hr_status_t tf_loop_enumerate_states(tf_op_t *op, const tf_loop_t *loop, tf_value_t *values) {
+  dry_run_t t;
   int64_t bound;
   tf_compiler_t *compiler = op->scope->compiler;
   tf_states_t *states = compiler->states;
-  compiler->is_survey = true;
-  hr_status_t st = run_trial(op, loop, values, &t);
-  compiler->is_survey = false;
-  if (!st) st = find_bound(op, &t, states->up, states, &bound);
+  compiler->is_state_enumeration = true;
+  hr_status_t st = run_body_once(op, loop, values, &t);
+  compiler->is_state_enumeration = false;
+  if (!st) st = find_trip_bound(op, &t, states->up, states, &bound);
   states->is_known = !st && bound >= 0;
   return st;
 }
