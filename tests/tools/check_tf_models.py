@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares hlorun with TensorFlow on whole graphs (tf_graphs.py, tf_user_graphs.py, tf_user_functions.py,
-tf_user_sizes.py, tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py, tf_user_layers.py,
+tf_user_signals.py, tf_user_sizes.py, tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py, tf_user_layers.py,
 tf_user_networks.py, tf_user_states.py, and tf_models.py of the benchmarks), in both engines.
 
     check_tf_models.py HLORUN [--engines compiled,reference] [--keep FOLDER] [NAME...]
@@ -97,13 +97,14 @@ def all_names():
     import tf_keras_models
     import tf_models
     import tf_user_functions  # noqa: F401, registers its graphs in tf_graphs
-    import tf_user_graphs  # noqa: F401, the same
+    import tf_user_signals  # noqa: F401, registers its graphs
+    import tf_user_graphs  # noqa: F401, registers its graphs
     import tf_user_layers
     import tf_user_models
     import tf_user_networks
-    import tf_user_sizes  # noqa: F401, the same
+    import tf_user_sizes  # noqa: F401, registers its graphs
     import tf_user_states
-    import tf_user_tasks  # noqa: F401, the same
+    import tf_user_tasks  # noqa: F401, registers its graphs
     modules = (tf_models, tf_keras_models, tf_user_models, tf_user_layers, tf_user_networks, tf_user_states)
     models = {name: make for module in modules for name, make in module.MODELS.items()}
     return tf_graphs.GRAPHS, models

@@ -332,3 +332,21 @@ def numpy_of_keras():
         }
 
     return signature(tf.Module(), run, x=floats(5, 4))
+
+
+@model
+def older_keras_train():
+    """Keras 2, whose optimizers and LSTM are other ones."""
+    import tf_keras
+    net = tf_keras.Sequential([tf_keras.layers.LSTM(6, input_shape=(5, 3), return_sequences=True), tf_keras.layers.GRU(5),
+                               tf_keras.layers.BatchNormalization(), tf_keras.layers.Dense(2)])
+    optimizer = tf_keras.optimizers.legacy.Adam(1e-2)
+    net(floats(4, 5, 3))
+    optimizer._create_all_weights(net.trainable_variables)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(net(x, training=True) - y))
+        optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+        return {"loss": loss}
+    return signature(holding(net=net, optimizer=optimizer), step, x=floats(4, 5, 3), y=floats(4, 2))
