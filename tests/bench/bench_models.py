@@ -19,12 +19,13 @@ import tempfile
 import bench_xla
 
 MIB = 2.0 ** 20
-# Results that roundings decide: chains that accept or not, tokens of equal probability, roundings to integers,
-# gradients that are zero but for rounding (biases of keys, sums over normalised values) and become steps of full
-# size.
+# Results that roundings decide: chains that accept or not, roundings to integers, gradients that are zero but for
+# rounding (biases of keys, sums over normalised values) and become steps of full size. Logits in bf16 have the errors
+# of all layers: up to three steps of their largest magnitude.
 LOOSE = {name: ["--rtol", "0.02", "--atol", "0.02"] for name in ("gpt2_adamw", "resnet_train", "int8_ffn", "flow_spline_grad",
                                                              "nerf_grad")}
-UNDECIDED = ("hmc_chains", "llama_decode_bf16", "llama_scan_remat")
+LOOSE["llama_decode_bf16"] = ["--rtol", "0.016", "--atol", "0.1"]
+UNDECIDED = ("hmc_chains", "llama_scan_remat")
 
 
 def limit(options, folder, name):

@@ -97,13 +97,14 @@ def rotary(x, position):
     return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def llama_decode(w, prompt, steps, window):
-    """Greedy decoding with caches of keys and values that the scan over layers updates."""
+def llama_decode(w, prompt, steps, window, given=None):
+    """Greedy decoding with caches of keys and values that the scan over layers updates. `given`: tokens that take the
+    place of the most probable ones where they are not negative; then the result is the logits of all steps."""
     layers, n = w["layers"]["q"].shape[0], prompt.shape[0]
     groups, h = w["layers"]["k"].shape[2:]
     cache = jnp.zeros((layers, n, window, groups, h), w["embed"].dtype)
 
-    def decode(state, _):
+    def decode(state, given):
         token, position, keys, values = state
         x = w["embed"][token]
 
@@ -122,9 +123,12 @@ def llama_decode(w, prompt, steps, window):
             y = rms_norm(x, w["ln2"])
             return x + (jax.nn.silu(y @ w["gate"]) * (y @ w["up"])) @ w["down"], (k, v)
         x, (keys, values) = lax.scan(layer, x, (w["layers"], keys, values))
-        token = jnp.argmax((rms_norm(x, w["ln"]) @ w["head"]).astype(jnp.float32), -1).astype(jnp.int32)
-        return (token, position + 1, keys, values), token
-    return lax.scan(decode, (prompt, jnp.int32(0), cache, cache), None, length=steps)[1]
+        logits = (rms_norm(x, w["ln"]) @ w["head"]).astype(jnp.float32)
+        token = jnp.argmax(logits, -1).astype(jnp.int32)
+        if given is not None:
+            token = jnp.where(given < 0, token, given)
+        return (token, position + 1, keys, values), token if given is None else logits
+    return lax.scan(decode, (prompt, jnp.int32(0), cache, cache), given, length=steps)[1]
 
 
 decode_weights = llama_weights(6, 512, 8, 2, 1408, 8192)
@@ -135,9 +139,11 @@ def llama_decode_f32(w, prompt):
     return llama_decode(w, prompt, 8, 256)
 
 
-@model("llama_decode_bf16", jax.tree.map(lambda x: x.astype(bf16), decode_weights), integers(0, 8192, 1))
-def llama_decode_bf16(w, prompt):
-    return llama_decode(w, prompt, 8, 256)
+@model("llama_decode_bf16", jax.tree.map(lambda x: x.astype(bf16), decode_weights), integers(0, 8192, 1),
+       integers(0, 8192, 8, 1))
+def llama_decode_bf16(w, prompt, given):
+    """The largest logits are often equal in bf16: with given tokens all steps can be compared."""
+    return llama_decode(w, prompt, 8, 256, given)
 
 
 @model("llama_decode_batch8", decode_weights, integers(0, 8192, 8))
