@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "jit/element/element.h"
+#include "jit/element/element_complex.h"
 #include "jit/emit/emit_kernel.h"
 
 /* Longer prefetch distances, in bytes, go to L2 only, so as not to evict L1. */
@@ -37,6 +38,16 @@ static kir_value_t *fold_select(jit_emit_t *emit, jit_node_t *node, bool in_lane
   return in_lanes ? jit_emit_lanes(emit, chosen) : jit_emit_node(emit, chosen);
 }
 
+/* Sets the lanes outside the loop's bounds, which loads set to 0, to 1. Many complex functions have
+ * no fast formula for 0, and one such lane makes all lanes take the slow path. */
+static kir_value_t *fill_surplus(jit_emit_t *emit, kir_value_t *value) {
+  jit_code_t *code = emit->code;
+  jit_pair_t parts = jit_complex_split(code, value);
+  kir_value_t *one = jit_real(kir_type_of(parts.re), 1);
+  parts.re = kir_select(code->builder, emit->lane.mask, parts.re, one);
+  return jit_complex_join(code, parts);
+}
+
 static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *args[3];
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
@@ -53,6 +64,8 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);
+  if (in_lanes && emit->lane.mask && hr_dtype_is_complex(op.from) && jit_complex_is_function(op.op))
+    for (int k = 0; k < node->arg_count; k++) args[k] = fill_surplus(emit, args[k]);
   return jit_element_emit(emit->code, &op, args);
 }
 
