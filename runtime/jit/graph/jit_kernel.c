@@ -25,6 +25,7 @@
 #define ROW_TERMS 40        /* most terms of an unrolled row, elements of 4 bytes or more */
 #define NARROW_ROW_TERMS 64 /* most terms for narrower elements: lanes of terms gain less */
 #define RESULTS_LEAST 64    /* least number of results that are worth lanes of their own */
+#define IDLE_GAIN 2         /* least gain in used lanes of results as lanes, in short lines */
 #define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
@@ -269,13 +270,19 @@ static bool can_expand_reductions(const jit_kernel_t *kernel) {
   return space->full_count <= most * space->outer_count && supports_reductions(kernel);
 }
 
+/* Part of the lanes that lines of `size` elements use. */
+static double lane_use(int64_t size, int lanes) {
+  return (double)size / (double)(hr_div_ceil(size, lanes) * lanes);
+}
+
 /* Are many results computed in partly idle lanes? Elements that lie apart are then loaded one by
- * one. */
+ * one. Rows that leave most lanes idle, if the terms of a result are the lanes, are still worse. */
 static bool has_idle_lanes(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
+  int lanes = kernel->loops.lanes;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
-  return size % kernel->loops.lanes && size < SHORT_LINE * kernel->loops.lanes &&
-         !jit_inner_fits(kernel);
+  if (size % lanes == 0 || size >= SHORT_LINE * lanes || jit_inner_fits(kernel)) return false;
+  return lane_use(size, lanes) < IDLE_GAIN * lane_use(kernel->loops.narrow_row, lanes);
 }
 
 /* UNSUPPORTED: the kernel is unchanged. */
