@@ -144,8 +144,9 @@ static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t 
   return function;
 }
 
-static bool is_called(const jit_element_op_t *op) {
-  return op->shared && op->op != HLO_IS_FINITE && jit_math_supports(op->op) &&
+static bool is_called(const jit_element_op_t *op, kir_value_t *const *args) {
+  return op->shared && jit_math_supports(op->op) &&
+         jit_math_is_called(op->op, hlo_op_table[op->op].operands > 1 ? args[1] : NULL) &&
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }
 
@@ -160,7 +161,7 @@ static kir_value_t *call(jit_code_t *code, const void *context, kir_value_t **ar
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   int count = hlo_op_table[op->op].operands;
   kir_value_t *result =
-      is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
+      is_called(op, args) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
   /* The narrowest types lack some zeros and infinities. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);

@@ -149,11 +149,15 @@ jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b) {
   return jit_node_op(graph, HLO_AND, HR_PRED, 0, 2, (jit_node_t *[]){a, b});
 }
 
-jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
-                           hr_dtype_t dtype, uint32_t vars) {
-  return jit_node_make(
-      graph, &(jit_node_t){
-                 .kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
+/* The result at index `expr`; available once the unit's reductions are complete. */
+static jit_node_t *make_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                             hr_dtype_t dtype, const jit_expr_t *expr) {
+  return jit_node_make(graph, &(jit_node_t){.kind = JIT_LEAF,
+                                            .dtype = dtype,
+                                            .instr = instr,
+                                            .number = number,
+                                            .expr = expr,
+                                            .vars = expr->vars | 1u << JIT_UNIT_LOOP});
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
@@ -277,15 +281,21 @@ static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, 
                      instr->operand_count, args);
 }
 
-/* Results of a reduction are leaves outside of it, available at the outer index only. */
+static bool is_outer(const jit_graph_t *graph, const jit_expr_t *linear) {
+  for (int c = 0; c < graph->outer_count; c++)
+    if (graph->outer[c] == linear) return true;
+  return false;
+}
+
+/* Results of a reduction are leaves outside of it, available at the outer indices only. */
 static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                                 jit_index_t index) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
   const jit_expr_t *linear = jit_index_linear(graph, shape, index);
-  if (linear != graph->outer && !graph->failed)
+  if (!is_outer(graph, linear) && !graph->failed)
     keep_failure(graph,
                  hlo_unsupported(instr, "a reduction is used at another index than its own"));
-  return jit_graph_leaf(graph, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
+  return make_leaf(graph, instr, number, shape->dtype, linear);
 }
 
 /* --- expanded reductions ---------------------------------------------------------------------- */

@@ -110,7 +110,9 @@ typedef struct jit_graph {
   jit_exprs_t exprs;
   hr_status_t failed;
   const hlo_computation_t *body;
-  const jit_expr_t *outer; /* kInput: index at which results of reductions are available */
+  /* kInput: indices at which results of reductions are available */
+  const jit_expr_t *const *outer;
+  int outer_count;
   bool writes_sums_out; /* kInput with few terms, planned as a kLoop: reductions are expanded into
                            formulas of all terms */
   int buffer_count;     /* arrays that are read, numbered by first use */
@@ -138,9 +140,6 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
 /* Index in the whole array at which an update writes its element `index`. */
 const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update,
                                          jit_index_t index);
-/* A value provided by the code generator, which number and instr identify. */
-jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number,
-                           hr_dtype_t dtype, uint32_t vars);
 
 const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index);
 const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape,

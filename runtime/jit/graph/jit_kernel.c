@@ -26,6 +26,7 @@
 #define NARROW_ROW_TERMS 64 /* most terms for narrower elements: lanes of terms gain less */
 #define RESULTS_LEAST 64    /* least number of results that are worth lanes of their own */
 #define IDLE_GAIN 2         /* least gain in used lanes of results as lanes, in short lines */
+#define TERMS_LEAST 16      /* least number of terms that are worth lanes of their own */
 #define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
@@ -299,6 +300,33 @@ static hr_status_t plan_expanded_reductions(jit_kernel_t *kernel) {
   return st;
 }
 
+/* Is a short last dimension kept, behind a long reduced one? Lanes of columns would be mostly
+ * idle; as rows, whose last dimension is unrolled, they are filled by terms. */
+static bool can_unroll_columns(const jit_kernel_t *kernel) {
+  const fusion_space_t *space = &kernel->form.space;
+  int last = space->rank - 1;
+  if (kernel->has_rows || last < 1 || kernel->schedule.producer_grid.rows) return false;
+  if (space->sizes[last] > JIT_MAX_SHORT || space->sizes[last - 1] < TERMS_LEAST) return false;
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    int64_t count = fusion_count(hlo_shape_leaf(root->instr->shape, root->number));
+    if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || count != space->outer_count) return false;
+  }
+  return true;
+}
+
+/* Plans columns as rows with an unrolled last dimension. UNSUPPORTED: the kernel is unchanged. */
+static hr_status_t plan_unrolled_columns(jit_kernel_t *kernel) {
+  jit_kernel_t before = *kernel;
+  kernel->loops.unrolled = (int)kernel->form.space.sizes[kernel->form.space.rank - 1];
+  kernel->has_rows = true;
+  hr_status_t st = jit_rows_plan(kernel);
+  if (hr_status_code(st) != HR_UNSUPPORTED) return st;
+  before.arena = kernel->arena;
+  *kernel = before;
+  return st;
+}
+
 /* Without a reduced dimension, or with reduced dimensions of size 1, the columns form is tried
  * first; dependent reductions need rows. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
@@ -310,6 +338,11 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
   if (kernel->form.space.kind == FUSION_LOOP) return st;
   hr_status_release(st);
   if (kernel->has_rows) return jit_rows_plan(kernel);
+  if (can_unroll_columns(kernel)) {
+    st = plan_unrolled_columns(kernel);
+    if (hr_status_code(st) != HR_UNSUPPORTED) return st;
+    hr_status_release(st);
+  }
   st = jit_columns_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);

@@ -46,9 +46,10 @@ typedef struct jit_root {
   jit_node_t *value;
   const jit_expr_t *index;
   bool is_full; /* kInput: the root has one element per element of the space, not one per result */
-  jit_node_t
-      *row[JIT_NARROW_ROW]; /* kLoop of narrow rows: elements of a full root, from `index` on */
-  bool streams;             /* larger than all caches: written by nontemporal stores */
+  /* kLoop of narrow rows: elements of a full root, from `index` on; kInput: results, by value of
+   * the unrolled dimension. */
+  jit_node_t *row[JIT_NARROW_ROW];
+  bool streams; /* larger than all caches: written by nontemporal stores */
 } jit_root_t;
 
 /* Part of an array with the grid's dimensions that a tile of a kernel reads, in ascending order of
@@ -75,13 +76,13 @@ typedef struct jit_loops {
   int64_t block;      /* values of the innermost variable per unit; 0: all */
   int64_t narrow_row; /* kLoop made from a kInput with few terms per result: number of terms, all
                          unrolled; 0: none */
-  int unrolled;       /* kLoop: trip count of a short last loop, fully unrolled inside the lanes; 0:
-                         none */
-  bool has_tiles;     /* the last two loops run over square tiles (kernel_tile.c) */
-  int unit_rank;      /* number of outermost variables that a unit fixes */
-  int part_var;       /* kLoop: outer loop that is peeled into `parts` if they are two or more */
-  jit_parts_t parts;  /* intervals of part_var */
-  jit_parts_t inner;  /* intervals of the innermost variable */
+  int unrolled; /* kLoop, rows: trip count of a short last loop, fully unrolled inside the lanes; 0:
+                   none */
+  bool has_tiles;    /* the last two loops run over square tiles (kernel_tile.c) */
+  int unit_rank;     /* number of outermost variables that a unit fixes */
+  int part_var;      /* kLoop: outer loop that is peeled into `parts` if they are two or more */
+  jit_parts_t parts; /* intervals of part_var */
+  jit_parts_t inner; /* intervals of the innermost variable */
 } jit_loops_t;
 
 /* Division of a kernel into phases and units, and the memory that they need. */

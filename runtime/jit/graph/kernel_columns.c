@@ -167,7 +167,7 @@ static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduc
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
     out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]),
-                                columns->reduce->outer, (jit_guard_t){0}, emit->level);
+                                columns->reduce->unit, (jit_guard_t){0}, emit->level);
   }
 }
 
@@ -175,7 +175,7 @@ static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_redu
                       kir_value_t *block, kir_value_t **accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
-    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer,
+    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->unit,
                    accs[k], false);
   }
 }
@@ -382,9 +382,8 @@ static void emit_results(jit_emit_t *emit, void *context, int copy) {
 
 static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const columns_t *columns = emit->provider.context;
-  return node->kind == JIT_LEAF
-             ? jit_reduction_of(columns->reduce, node->instr)->values[node->number]
-             : NULL;
+  return node->kind == JIT_LEAF ? jit_reduction_of(columns->reduce, node)->values[node->number]
+                                : NULL;
 }
 
 static void combine_blocks(jit_emit_t *emit, columns_t *columns) {

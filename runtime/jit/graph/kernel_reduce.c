@@ -16,6 +16,11 @@
 #define NODES_MAX 3000
 #define LANES_WORTH 16 /* lanes of the widest f32 vector */
 
+/* Number of dimensions of the space that loops cover: all but an unrolled last one. */
+static int kernel_rank(const jit_kernel_t *kernel) {
+  return kernel->form.space.rank - (kernel->loops.unrolled ? 1 : 0);
+}
+
 /* --- indices ---------------------------------------------------------------------------------- */
 
 /* Index along one dimension of the space, from the variables of one nest. */
@@ -36,34 +41,45 @@ static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit
     vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
 }
 
-/* full = linear index in the operand; outer and within = linear indices among the kept and the
- * reduced dimensions. All three are sums over the same loop variables with different strides. */
+/* Adds the index along dimension d to *index, which has covered *stride elements of the dimensions
+ * behind it. */
+static void add_dimension(jit_graph_t *graph, const jit_expr_t *along, int64_t size,
+                          const jit_expr_t **index, int64_t *stride) {
+  *index = jit_expr_add(&graph->exprs, *index, jit_expr_scale(&graph->exprs, along, *stride));
+  *stride *= size;
+}
+
+/* full = linear index in the operand; unit and within = linear indices among the kept and the
+ * reduced dimensions. All three are sums over the same loop variables with different strides. An
+ * unrolled last dimension has an index of its own for each value. */
 static void make_indices(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_graph_t *graph = kernel->graph;
-  jit_exprs_t *exprs = &graph->exprs;
   const fusion_space_t *space = &kernel->form.space;
   const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS],
-      *zero = jit_expr_constant(exprs, 0);
-  int64_t stride = 1, outer_stride = 1, within_stride = 1;
+      *zero = jit_expr_constant(&graph->exprs, 0), *full = zero;
+  reduce->index_count = kernel->loops.unrolled ? kernel->loops.unrolled : 1;
+  reduce->outer_count = reduce->within_count = 1;
+  reduce->unit = reduce->within = zero;
   make_variables(graph, &kernel->loops.nest, kept);
   make_variables(graph, &kernel->loops.within, reduced);
-  reduce->full = zero;
-  reduce->outer = zero;
-  reduce->within = zero;
-  for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
+  int64_t stride = reduce->index_count;
+  for (int d = kernel_rank(kernel); d-- > 0;) {
     bool is_reduced = space->reduced >> d & 1;
-    const jit_expr_t *index = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)
+    const jit_expr_t *along = is_reduced ? dimension_index(graph, &kernel->loops.within, d, reduced)
                                          : dimension_index(graph, &kernel->loops.nest, d, kept);
-    const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
-    int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
-    reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
-    *part = jit_expr_add(exprs, *part, jit_expr_scale(exprs, index, *part_stride));
-    *part_stride *= space->sizes[d];
+    add_dimension(graph, along, space->sizes[d], &full, &stride);
+    if (is_reduced)
+      add_dimension(graph, along, space->sizes[d], &reduce->within, &reduce->within_count);
+    else
+      add_dimension(graph, along, space->sizes[d], &reduce->unit, &reduce->outer_count);
   }
-  reduce->outer_count = outer_stride;
-  reduce->within_count = within_stride;
+  for (int c = 0; c < reduce->index_count; c++) {
+    reduce->full[c] = jit_expr_affine(&graph->exprs, full, 1, c);
+    reduce->outer[c] = jit_expr_affine(&graph->exprs, reduce->unit, reduce->index_count, c);
+  }
   graph->outer = reduce->outer;
+  graph->outer_count = reduce->index_count;
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -73,7 +89,7 @@ static int node_pass(jit_reduce_t *reduce, const jit_node_t *node) {
   int pass = node->guard ? node->guard->reduce.pass : 0;
   for (int k = 0; k < node->arg_count; k++)
     if (node->args[k]->reduce.pass > pass) pass = node->args[k]->reduce.pass;
-  return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node->instr)->pass + 1 : pass;
+  return node->kind == JIT_LEAF ? jit_reduction_of(reduce, node)->pass + 1 : pass;
 }
 
 /* Assigns passes to the nodes that were made since the last call. */
@@ -84,16 +100,18 @@ static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   }
 }
 
-/* Builds a reduction: its inputs at the full index, its pass after the passes of its inputs. */
-static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr) {
+/* Builds the reduction of the elements at one of the indices: its inputs, its pass after the passes
+ * of its inputs. */
+static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr, int c) {
   jit_reduce_t *reduce = kernel->reduce;
   if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
     return hlo_unsupported(instr, "more reductions than one loop takes");
   jit_reduction_t *reduction = &reduce->reductions[reduce->reduction_count];
   jit_node_t **made = kernel->graph->last_made;
-  jit_index_t full = {reduce->full, NULL},
+  jit_index_t full = {reduce->full[c], NULL},
               zero = {jit_expr_constant(&kernel->graph->exprs, 0), NULL};
-  *reduction = (jit_reduction_t){.instr = instr, .first_leaf = reduce->leaf_count};
+  *reduction = (jit_reduction_t){
+      .instr = instr, .outer = reduce->outer[c], .first_leaf = reduce->leaf_count};
   if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
     return hlo_unsupported(instr, "no code for its computation");
   int count = reduction->reducer.count;
@@ -111,16 +129,28 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   return NULL;
 }
 
+static hr_status_t build_reductions(jit_kernel_t *kernel, const hlo_instr_t *instr) {
+  for (int c = 0; c < kernel->reduce->index_count; c++) HR_TRY(build_reduction(kernel, instr, c));
+  return NULL;
+}
+
 /* A root of the operand's size is stored element by element, other roots once per result. */
+static void build_root(jit_kernel_t *kernel, jit_root_t *root) {
+  jit_reduce_t *reduce = kernel->reduce;
+  const hlo_shape_t *shape = hlo_shape_leaf(fusion_root_shape(root->instr), root->number);
+  root->is_full = fusion_count(shape) != kernel->form.space.outer_count;
+  jit_root_build(kernel->graph, root, root->is_full ? reduce->full[0] : reduce->outer[0]);
+  root->row[0] = root->value;
+  for (int c = 1; c < reduce->index_count; c++) {
+    jit_index_t at = {reduce->outer[c], NULL};
+    root->row[c] = jit_graph_at(kernel->graph, root->instr, root->number, at, NULL);
+  }
+}
+
 static void build_roots(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_node_t **made = kernel->graph->last_made;
-  for (int r = 0; r < kernel->root_count; r++) {
-    jit_root_t *root = &kernel->roots[r];
-    const hlo_shape_t *shape = hlo_shape_leaf(fusion_root_shape(root->instr), root->number);
-    root->is_full = fusion_count(shape) != reduce->outer_count;
-    jit_root_build(kernel->graph, root, root->is_full ? reduce->full : reduce->outer);
-  }
+  for (int r = 0; r < kernel->root_count; r++) build_root(kernel, &kernel->roots[r]);
   assign_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass >= reduce->pass_count)
@@ -145,7 +175,7 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
     hr_status_t st =
-        instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reduction(kernel, instr) : NULL;
+        instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reductions(kernel, instr) : NULL;
     if (!st) continue;
     hr_status_release(jit_graph_take_failure(kernel->graph));
     return st;
@@ -174,7 +204,7 @@ bool jit_reduce_is_from_left(const jit_reduce_t *reduce) {
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->rank >= JIT_MAX_LOOPS / 2) return hr_error(HR_UNSUPPORTED, "too many dimensions");
-  for (int d = 0; d < space->rank; d++) {
+  for (int d = 0; d < kernel_rank(kernel); d++) {
     jit_nest_t *nest = space->reduced >> d & 1 ? &kernel->loops.within : &kernel->loops.nest;
     nest->dims[nest->rank] = d;
     nest->sizes[nest->rank++] = space->sizes[d];
@@ -190,9 +220,9 @@ hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr) {
+jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const jit_node_t *leaf) {
   jit_reduction_t *reduction = reduce->reductions;
-  while (reduction->instr != instr) reduction++;
+  while (reduction->instr != leaf->instr || reduction->outer != leaf->expr) reduction++;
   return reduction;
 }
 

@@ -9,6 +9,7 @@
 
 typedef struct jit_reduction {
   const hlo_instr_t *instr;
+  const jit_expr_t *outer; /* index of its results */
   jit_reducer_t reducer;
   jit_node_t *inputs[JIT_MAX_RESULTS], *inits[JIT_MAX_RESULTS];
   int pass;       /* pass over the row that computes the reduction */
@@ -20,9 +21,14 @@ typedef struct jit_reduction {
 typedef struct jit_reduce {
   int reduction_count, leaf_count, pass_count;
   jit_reduction_t reductions[JIT_MAX_REDUCTIONS];
-  const jit_expr_t *full, *outer; /* linear index of an element, and of its result */
-  const jit_expr_t *within;       /* index of an element among the terms of its result */
-  int64_t outer_count, within_count;
+  /* Linear index of an element, and of its result: by value of the unrolled last dimension, if
+   * loops.unrolled is set; else one of each. */
+  int index_count;
+  const jit_expr_t *full[JIT_MAX_SHORT], *outer[JIT_MAX_SHORT];
+  const jit_expr_t *unit;   /* linear index among the kept dimensions that are not unrolled */
+  const jit_expr_t *within; /* index of an element among the terms of its result */
+  int64_t outer_count;      /* number of values of `unit` */
+  int64_t within_count;     /* number of values of `within` */
   /* Blocks of the reduced dimensions, for few long reductions. Rows are cut at loop `cut`, columns
    * at the first reduced loop. */
   int64_t block, block_count;
@@ -46,7 +52,8 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel);
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
 /* Must all elements of some reduction go into one accumulator one by one (OP_REDUCE_LEFT)? */
 bool jit_reduce_is_from_left(const jit_reduce_t *reduce);
-jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
+/* The reduction whose result the LEAF is. */
+jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const jit_node_t *leaf);
 static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->loops.within.rank) - 1) << kernel->loops.nest.rank;
 }

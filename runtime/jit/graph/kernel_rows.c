@@ -76,9 +76,9 @@ static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_val
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = rows->reduce;
   kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count),
-              *outer = jit_emit_expr(emit, reduce->outer);
+              *unit = jit_emit_expr(emit, reduce->unit);
   jit_emit_at(emit, emit->level);
-  kir_value_t *index = kir_mul(b, outer, jit_emit_i64(emit, reduce->block_count + 1));
+  kir_value_t *index = kir_mul(b, unit, jit_emit_i64(emit, reduce->block_count + 1));
   index = kir_add(b, index, block ? block : jit_emit_i64(emit, reduce->block_count));
   index = kir_mul(b, index, jit_emit_i64(emit, reduce->leaf_count));
   index = kir_add(b, index, jit_emit_i64(emit, leaf));
@@ -104,7 +104,7 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
 static kir_value_t *provide_value(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->provider.context;
   if (node->kind == JIT_LEAF) {
-    const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
+    const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node);
     kir_value_t *value = reduction->values[node->number];
     return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
   }
@@ -335,15 +335,23 @@ static void emit_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *blo
     emit_elements(emit, rows, 0); /* one element per row: no loop, no lanes */
 }
 
+/* Stores the results of root r: one, or one for each value of an unrolled dimension. */
+static void store_root(jit_emit_t *emit, const jit_kernel_t *kernel, int r, kir_value_t **values) {
+  const jit_root_t *root = &kernel->roots[r];
+  for (int c = 0; c < kernel->reduce->index_count; c++) {
+    const jit_expr_t *index = jit_expr_affine(&kernel->graph->exprs, root->index, 1, c);
+    jit_emit_root(emit, r, root->dtype, index, values[c], false);
+  }
+}
+
 /* All values are computed before the first store, which may overwrite another root's operand. */
 static void store_results(jit_emit_t *emit, jit_kernel_t *kernel) {
-  kir_value_t *values[kernel->root_count];
+  kir_value_t *values[kernel->root_count][JIT_MAX_SHORT];
   for (int r = 0; r < kernel->root_count; r++)
-    if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
-  for (int r = 0; r < kernel->root_count; r++) {
-    const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->index, values[r], false);
-  }
+    for (int c = 0; c < kernel->reduce->index_count && !kernel->roots[r].is_full; c++)
+      values[r][c] = jit_emit_node(emit, kernel->roots[r].row[c]);
+  for (int r = 0; r < kernel->root_count; r++)
+    if (!kernel->roots[r].is_full) store_root(emit, kernel, r, values[r]);
 }
 
 static void clear_values(jit_reduce_t *reduce) {

@@ -191,6 +191,6 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   else
     whole_rows(kernel);
   find_streams(kernel);
-  return kernel->schedule.phase_count > 1 || reduce->pass_count > 1 ? NULL
-                                                                    : jit_kernel_find_reuse(kernel);
+  bool is_one_pass = kernel->schedule.phase_count == 1 && reduce->pass_count == 1;
+  return is_one_pass && !kernel->loops.unrolled ? jit_kernel_find_reuse(kernel) : NULL;
 }

@@ -55,9 +55,13 @@ static kir_value_t *emit_call(jit_code_t *code, const void *row, kir_value_t **i
   return kir_call(code->builder, signature, function, in, op->emit_2 ? 2 : 1);
 }
 
+bool jit_math_is_called(hlo_opcode_t op, kir_value_t *y) {
+  return math_ops[op].form == AS_FUNCTION && !(op == HLO_POWER && jit_power_is_short(y));
+}
+
 kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, kir_value_t *y) {
   const math_op_t *row = &math_ops[op];
   hr_assert(row->name);
-  if (row->form == IN_PLACE) return emit_body(code, row, x, y);
+  if (!jit_math_is_called(op, y)) return emit_body(code, row, x, y);
   return jit_by_vectors(code, emit_call, row, (kir_value_t *[]){x, y}, row->emit_2 ? 2 : 1);
 }

@@ -26,6 +26,9 @@ bool jit_math_supports(hlo_opcode_t op);
  * functions added to the module, whichever measured faster; the builder stays in its block. */
 kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, kir_value_t *y);
 
+/* Does jit_math_emit call a function for this op, not write it in place? y as there. */
+bool jit_math_is_called(hlo_opcode_t op, kir_value_t *y);
+
 /* The larger (`most`) or smaller of two numbers, with -0 below +0; unspecified if one is NaN. */
 kir_value_t *jit_math_minmax_number(jit_code_t *code, kir_value_t *x, kir_value_t *y, bool most);
 

@@ -12,4 +12,8 @@
 #undef MATH_1
 #undef MATH_2
 
+/* Is a power with this exponent a few multiplications and a root? Then it is emitted in place, as a
+ * function would not see the constant. */
+bool jit_power_is_short(kir_value_t *y);
+
 #endif

@@ -88,23 +88,43 @@ static math_value_t power(jit_code_t *c, math_value_t x, math_value_t y, bool fa
   return choose_k(c, either(c, is_equal_k(c, y, 0), is_equal_k(c, x, 1)), 1, result);
 }
 
-/* Is the exponent a constant, the same in all lanes, and a small multiple of 1/2? */
-static bool is_simple_exponent(math_value_t y, bool wide, double *out_exponent) {
+/* Is the exponent a constant, the same in all lanes, and a small multiple of 1/2? In f64 only those
+ * whose power is as accurate as the general one. */
+static bool is_simple_exponent(math_value_t y, double *out_exponent) {
+  bool wide = is_f64(y);
   if (!kir_is_constant(y)) return false;
   math_value_t one = jit_lanes(kir_type_of(y)) > 1 ? kir_const_lane(y, 0) : y;
   if (!one || jit_splat_constant(kir_type_of(y), one) != y || kir_is_null(y)) return false;
   double exponent = kir_const_as_double(one);
   *out_exponent = exponent;
-  return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent && (exponent > 0 || !wide);
+  if (wide && (exponent < 0 || exponent > 2.5)) return false;
+  return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent;
+}
+
+bool jit_power_is_short(math_value_t y) {
+  double exponent;
+  return is_simple_exponent(y, &exponent);
+}
+
+/* a^y for a >= 0 and y = whole + 1/2 or -(whole + 1/2), by the root or the inverse root. */
+static math_value_t half_power(jit_code_t *c, math_value_t a, double y) {
+  math_value_t root = y < 0 ? jit_emit_rsqrt(c, a) : square_root(c, a);
+  math_value_t result = root, factor = y < 0 ? mul(c, root, root) : a;
+  for (int k = 0; k < (int)fabs(y); k++) result = mul(c, result, factor);
+  return result;
+}
+
+static math_value_t whole_power(jit_code_t *c, math_value_t a, double y) {
+  math_value_t result = real(a, 1);
+  for (int k = 0; k < (int)fabs(y); k++) result = mul(c, result, a);
+  return y < 0 ? k_divide(c, 1, result) : result;
 }
 
 /* |x|^y by multiplications and a root, for numbers whose powers do not overflow or lose digits
  * before the result does: f32 in f64, or a positive y up to 2.5. */
 static math_value_t simple_power(jit_code_t *c, math_value_t x, double y) {
-  math_value_t a = magnitude(c, x), result = fmod(y, 1) ? square_root(c, a) : real(x, 1);
-  int whole = (int)fabs(y);
-  for (int k = 0; k < whole; k++) result = mul(c, result, a);
-  if (y < 0) result = k_divide(c, 1, result);
+  math_value_t a = magnitude(c, x),
+               result = fmod(y, 1) ? half_power(c, a, y) : whole_power(c, a, y);
   if (fmod(y, 2) == 1 || fmod(y, 2) == -1) return with_sign_of(c, result, x);
   math_value_t is_undefined = both(c, is_less_k(c, x, 0), is_more_k(c, x, -INFINITY));
   return fmod(y, 1) ? choose_k(c, is_undefined, NAN, result) : result;
@@ -112,7 +132,7 @@ static math_value_t simple_power(jit_code_t *c, math_value_t x, double y) {
 
 math_value_t jit_emit_power(jit_code_t *c, math_value_t x, math_value_t y) {
   double exponent;
-  if (is_simple_exponent(y, is_f64(x), &exponent) && (!is_f64(x) || exponent <= 2.5))
+  if (is_simple_exponent(y, &exponent))
     return is_f64(x) ? simple_power(c, x, exponent)
                      : math_narrow(c, simple_power(c, math_widen(c, x), exponent));
   if (is_f64(x)) return power(c, x, y, false);
