@@ -7,14 +7,15 @@
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
-enum { MAX_STEPS = 32 }; /* rewrites of one instruction in one round */
+#define MAX_STEPS 32 /* rewrites of one instruction in one round */
+#define MAX_ROUNDS 4
 
 static const simplify_fn families[] = {
-    simplify_arithmetic,    simplify_logic,  simplify_convert, simplify_splats,
-    simplify_movement,      simplify_parts,  simplify_reduce,  simplify_reshape_sink,
-    simplify_int8_dot,      simplify_dots,   simplify_gates,   simplify_conv,
-    simplify_gather,        simplify_window, simplify_sparse,  simplify_softplus,
-    simplify_transpose_sink};
+    simplify_arithmetic, simplify_logic,         simplify_convert,     simplify_splats,
+    simplify_movement,   simplify_parts,         simplify_reduce,      simplify_reshape_sink,
+    simplify_int8_dot,   simplify_dots,          simplify_grouped_dot, simplify_gates,
+    simplify_conv,       simplify_gather,        simplify_window,      simplify_sparse,
+    simplify_softplus,   simplify_transpose_sink};
 
 /* Structural rules apply to all shapes, the families to static arrays only. */
 static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -40,6 +41,15 @@ static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr, v
   return NULL;
 }
 
+/* Rounds until nothing changes: the operands that a rule builds are visited in the next one. Other
+ * passes would take them as they are, as a transposition that a product can absorb for one that is
+ * worth moving out of a loop. */
 hr_status_t pass_simplify(hlo_module_t *module, bool *out_changed) {
-  return pass_rewrite_module(module, simplify_instr, NULL, out_changed);
+  bool changed = true;
+  for (int round = 0; round < MAX_ROUNDS && changed; round++) {
+    changed = false;
+    HR_TRY(pass_rewrite_module(module, simplify_instr, NULL, &changed));
+    *out_changed |= changed;
+  }
+  return NULL;
 }
