@@ -127,39 +127,107 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   if (whole < end) SIMD_VECTOR_NAME(add_rest)(type, job, whole, end);
 }
 
+/* Adds lanes [half, 2 half) to lanes [0, half); `half` is a constant at each call. */
+THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(fold_lanes)(SIMD_VECTOR_NAME(vec) x, int half) {
+  SIMD_VECTOR_NAME(ints) from = {0};
+#pragma GCC unroll 16
+  for (int i = 0; i < half; i++) from[i] = i + half;
+  return x + SIMD_SHUFFLE_1(x, from);
+}
+
 /* The sum of the lanes of x, by halves. */
 THIN_INLINE float SIMD_VECTOR_NAME(sum_lanes)(SIMD_VECTOR_NAME(vec) x) {
-#pragma GCC unroll 4
-  for (int half = LANES / 2; half; half /= 2) {
-    SIMD_VECTOR_NAME(ints) from = {0};
+  if (LANES > 8) x = SIMD_VECTOR_NAME(fold_lanes)(x, 8);
+  if (LANES > 4) x = SIMD_VECTOR_NAME(fold_lanes)(x, 4);
+  x = SIMD_VECTOR_NAME(fold_lanes)(x, 2);
+  return SIMD_VECTOR_NAME(fold_lanes)(x, 1)[0];
+}
+
+/* Adds the halves of each sum: x has LANES sums, as many in each vector, of `lanes` lanes each,
+ * and then half as many vectors. `lanes` is a constant at each call. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_halves)(SIMD_VECTOR_NAME(vec) * x, int lanes) {
+  SIMD_VECTOR_NAME(ints) low = {0}, high = {0};
 #pragma GCC unroll 16
-    for (int i = 0; i < half; i++) from[i] = i + half;
-    x += __builtin_shuffle(x, from);
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / (lanes / 2) * lanes + i % (lanes / 2);
+    high[i] = low[i] + lanes / 2;
   }
+#pragma GCC unroll 8
+  for (int i = 0; i < lanes / 2; i++)
+    x[i] =
+        SIMD_SHUFFLE_2(x[2 * i], x[2 * i + 1], low) + SIMD_SHUFFLE_2(x[2 * i], x[2 * i + 1], high);
+}
+
+/* sum_lanes of LANES vectors at once, with the same bits. */
+THIN_INLINE SIMD_VECTOR_NAME(vec)
+    SIMD_VECTOR_NAME(sum_vectors)(const SIMD_VECTOR_NAME(vec) * from) {
+  SIMD_VECTOR_NAME(vec) x[LANES];
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) x[i] = from[i];
+  if (LANES > 8) SIMD_VECTOR_NAME(add_halves)(x, 16);
+  if (LANES > 4) SIMD_VECTOR_NAME(add_halves)(x, 8);
+  SIMD_VECTOR_NAME(add_halves)(x, 4);
+  SIMD_VECTOR_NAME(add_halves)(x, 2);
   return x[0];
 }
 
-/* A sum over the terms for each row and column: columns of b are dense. */
-THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const thin_job_t *job,
-                                                  int64_t begin, int64_t end) {
-  int64_t whole = job->k / LANES * LANES;
-  for (int64_t j = begin; j < end; j++) {
-    const char *from = job->b + j * job->b_col_bytes;
-    SIMD_VECTOR_NAME(vec) sums[THIN_ROWS] = {0};
-    for (int64_t p = 0; p < whole; p += LANES) {
-      SIMD_VECTOR_NAME(vec) line = SIMD_VECTOR_NAME(widen)(type, from + p * job->b_bytes);
-      __builtin_prefetch(from + p * job->b_bytes + THIN_COLUMNS_AHEAD * job->b_col_bytes);
-#pragma GCC unroll 8
-      for (int r = 0; r < m; r++)
-        sums[r] += *(const SIMD_VECTOR_NAME(part) *)(job->a + r * job->k + p) * line;
+/* Adds the whole vectors of terms of `columns` columns from `from` on to sums[row][column], which
+ * it sets. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_columns)(int m, int columns, thin_type_t type,
+                                               const thin_job_t *job, const char *from,
+                                               SIMD_VECTOR_NAME(vec) sums[][LANES]) {
+  SIMD_VECTOR_NAME(vec) local[THIN_ROWS][2] = {0};
+  for (int64_t p = 0; p + LANES <= job->k; p += LANES) {
+    SIMD_VECTOR_NAME(vec) line[2];
+#pragma GCC unroll 2
+    for (int c = 0; c < columns; c++) {
+      const char *at = from + c * job->b_col_bytes + p * job->b_bytes;
+      line[c] = SIMD_VECTOR_NAME(widen)(type, at);
+      __builtin_prefetch(at + THIN_COLUMNS_AHEAD * job->b_col_bytes);
     }
+#pragma GCC unroll 8
     for (int r = 0; r < m; r++) {
-      float total = SIMD_VECTOR_NAME(sum_lanes)(sums[r]);
-      for (int64_t p = whole; p < job->k; p++)
-        total += job->a[r * job->k + p] * thin_element(type, from + p * job->b_bytes);
-      job->c[r * job->c_row + j] = total;
+      SIMD_VECTOR_NAME(vec) factors = *(const SIMD_VECTOR_NAME(part) *)(job->a + r * job->k + p);
+#pragma GCC unroll 2
+      for (int c = 0; c < columns; c++) local[r][c] += factors * line[c];
     }
   }
+#pragma GCC unroll 8
+  for (int r = 0; r < m; r++)
+#pragma GCC unroll 2
+    for (int c = 0; c < columns; c++) sums[r][c] = local[r][c];
+}
+
+/* Adds the terms that do not fill a vector to the result of one column. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_last_terms)(int m, thin_type_t type, const thin_job_t *job,
+                                                  int64_t column) {
+  const char *from = job->b + column * job->b_col_bytes;
+  for (int64_t p = job->k / LANES * LANES; p < job->k; p++)
+    for (int r = 0; r < m; r++)
+      job->c[r * job->c_row + column] +=
+          job->a[r * job->k + p] * thin_element(type, from + p * job->b_bytes);
+}
+
+/* A sum over the terms for each row and column: columns of b are dense. The lanes of LANES columns
+ * are summed together. */
+THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const thin_job_t *job,
+                                                  int64_t begin, int64_t end) {
+  SIMD_VECTOR_NAME(vec) sums[THIN_ROWS][LANES];
+  int64_t j = begin;
+  for (; j + LANES <= end; j += LANES) {
+    for (int c = 0; c < LANES; c += 2) SIMD_VECTOR_NAME(add_columns)
+    (m, 2, type, job, job->b + (j + c) * job->b_col_bytes,
+     (SIMD_VECTOR_NAME(vec)(*)[LANES]) & sums[0][c]);
+    for (int r = 0; r < m; r++)
+      *(SIMD_VECTOR_NAME(part) *)(job->c + r * job->c_row + j) =
+          SIMD_VECTOR_NAME(sum_vectors)(sums[r]);
+  }
+  for (; j < end; j++) {
+    SIMD_VECTOR_NAME(add_columns)(m, 1, type, job, job->b + j * job->b_col_bytes, sums);
+    for (int r = 0; r < m; r++)
+      job->c[r * job->c_row + j] = SIMD_VECTOR_NAME(sum_lanes)(sums[r][0]);
+  }
+  for (j = begin; j < end && job->k % LANES; j++) SIMD_VECTOR_NAME(add_last_terms)(m, type, job, j);
 }
 
 #define THIN_ROWS_CASE(M, TYPE, LOOP)                 \
