@@ -225,7 +225,7 @@ extern const op_kernel_t custom_potrf;
 static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   const lapack_plan_t *lapack;
-  HR_TRY(native_lapack_check(target, step, &custom_potrf, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_potrf, 2, &lapack));
   if (!lapack) return NULL;
   return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L',
                        true, out);

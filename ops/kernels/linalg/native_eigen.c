@@ -223,7 +223,7 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
   const lapack_plan_t *lapack;
   eigen_native_t *plan;
   bool solves = kernel == &custom_syevd;
-  HR_TRY(native_lapack_check(target, step, kernel, &lapack));
+  HR_TRY(native_lapack_check(target, step, kernel, 2, &lapack));
   if (!lapack || lapack->batch == 0 || lapack->n < 2 ||
       mlir_dict_int(lapack->options, "uplo", 0) != 'L' ||
       custom_result_count(step->out_shape) != results)

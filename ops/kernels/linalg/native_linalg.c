@@ -48,11 +48,12 @@ static bool have_lapack_layouts(const op_step_t *step, int batch_rank) {
 
 /* The reference kernel's own check; NULL if layouts differ or the call has the old form. */
 hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step,
-                                const op_kernel_t *kernel, const lapack_plan_t **out_plan) {
+                                const op_kernel_t *kernel, int rank,
+                                const lapack_plan_t **out_plan) {
   const void *plan = NULL;
   *out_plan = NULL;
-  if (step->instr->operand_count == 0 || step->in_shapes[0]->rank < 2) return NULL;
-  if (!have_lapack_layouts(step, step->in_shapes[0]->rank - 2)) return NULL;
+  if (step->instr->operand_count == 0 || step->in_shapes[0]->rank < rank) return NULL;
+  if (!have_lapack_layouts(step, step->in_shapes[0]->rank - rank)) return NULL;
   HR_TRY(kernel->prepare(target->arena, step, &plan));
   if (!((const lapack_plan_t *)plan)->scalars) *out_plan = plan;
   return NULL;

@@ -6,11 +6,13 @@
 #include "ops/kernels/common/native_common.h"
 #include "ops/kernels/custom/custom_lapack.h"
 
-/* Checks a custom call by the reference kernel's `prepare` and returns its plan. *out_plan is NULL
- * for another form: untyped scalars, or layouts other than column-major matrices with row-major
- * batch dimensions, which LAPACK reads as the program's matrices. */
+/* Checks a custom call by the reference kernel's `prepare` and returns its plan. rank: rank of the
+ * first operand without its batch. *out_plan is NULL for another form: untyped scalars, or layouts
+ * other than column-major matrices with row-major batch dimensions, which LAPACK reads as the
+ * program's matrices. */
 hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step,
-                                const op_kernel_t *kernel, const lapack_plan_t **out_plan);
+                                const op_kernel_t *kernel, int rank,
+                                const lapack_plan_t **out_plan);
 
 /* Transposes a dense rows x columns matrix: between a program's matrix and LAPACK's column-major
  * one. */

@@ -50,7 +50,7 @@ static hr_status_t prepare_getrf(const op_native_target_t *target, const op_step
   const lapack_plan_t *lapack;
   const hlo_shape_t *a = step->in_shapes[0];
   lu_native_t *plan;
-  HR_TRY(native_lapack_check(target, step, &custom_getrf, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_getrf, 2, &lapack));
   if (!lapack || !lapack->batch || !lapack->m || !lapack->n) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   double m = lapack->m, n = lapack->n, fewer = m < n ? m : n;

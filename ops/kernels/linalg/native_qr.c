@@ -201,7 +201,7 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
                                  op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0};
   const lapack_plan_t *lapack;
-  HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_geqrf, 2, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
   int64_t m = lapack->m, n = lapack->n, count = hr_min(m, n);
   const batched_small_loops_t *batched = batched_small_find(lapack->dtype, lapack->batch, m, n);
@@ -213,7 +213,7 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
 static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step_t *step,
                                  op_native_step_t *out) {
   const lapack_plan_t *lapack;
-  HR_TRY(native_lapack_check(target, step, &custom_orgqr, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_orgqr, 2, &lapack));
   if (!lapack || lapack->k != lapack->n || custom_result_count(step->out_shape) != 1) return NULL;
   qr_native_t sizes = {.m = lapack->m, .n = lapack->n, .count = lapack->k, .length = lapack->m};
   sizes.batched = batched_small_find(lapack->dtype, lapack->batch, lapack->m, lapack->n);
@@ -224,7 +224,7 @@ static hr_status_t prepare_ormqr(const op_native_target_t *target, const op_step
                                  op_native_step_t *out) {
   static const uint64_t in_place[] = {4};
   const lapack_plan_t *lapack;
-  HR_TRY(native_lapack_check(target, step, &custom_ormqr, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_ormqr, 2, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 1) return NULL;
   bool left = mlir_dict_int(lapack->options, "left", 0);
   qr_native_t sizes = {.m = lapack->m,

@@ -378,7 +378,7 @@ static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step
   svd_native_t *plan;
   hr_str_t name = op_custom_call_target(step->instr);
   if (memmem(name.data, name.size, "gesdd", 5) == NULL) return NULL;
-  HR_TRY(native_lapack_check(target, step, &custom_gesdd, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_gesdd, 2, &lapack));
   if (!lapack || lapack->batch == 0 || lapack->m < 1 || lapack->n < 1 ||
       custom_result_count(step->out_shape) != 5)
     return NULL;

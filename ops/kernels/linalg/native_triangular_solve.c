@@ -180,7 +180,7 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
                                 op_native_step_t *out) {
   const lapack_plan_t *lapack;
   solve_native_t *plan;
-  HR_TRY(native_lapack_check(target, step, &custom_trsm, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_trsm, 2, &lapack));
   if (!lapack || step->instr->operand_count != 2) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   int64_t trans = mlir_dict_int(lapack->options, "trans_x", 0);

@@ -1,0 +1,150 @@
+/* gtsv (solution of tridiagonal systems by elimination with partial pivoting), for LAPACK's custom
+ * call. The systems of a batch are distributed over the workers.
+ *
+ * A system is factored once, by scalars; LAPACK's steps are kept as a multiplier and an exchange
+ * each. Every step then works on rows of right-hand sides, COLUMNS at a time, so that the rows of
+ * the next steps stay in the caches. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "ops/kernels/linalg/native_linalg.h"
+#include "ops/kernels/simd/simd_target.h"
+
+NATIVE_OPTIMIZE
+
+extern const op_kernel_t custom_gtsv;
+
+#define COLUMNS 256 /* right-hand sides at a time */
+#define DIAGONALS 3
+
+typedef struct gtsv_native {
+  native_matrices_t matrices;
+  bool is_double;
+  int64_t n, k; /* rows; right-hand sides */
+} gtsv_native_t;
+
+typedef struct gtsv_run {
+  const gtsv_native_t *plan;
+  char *diagonals[DIAGONALS]; /* below, on and above the main one; then the factor's upper ones */
+  char *b;
+  int32_t *info;
+} gtsv_run_t;
+
+/* NAME_factor: returns the number of elimination steps done, n - 1 unless a pivot is zero, and sets
+ * *out_info as LAPACK does. lower: dl[1 ... n - 1], from its first element on.
+ * NAME_eliminate, NAME_substitute: `count` columns of b, whose rows have k elements. */
+#define DEFINE_GTSV(NAME, T, ABS)                                                                  \
+  static int64_t NAME##_factor(int64_t n, T *lower, T *d, T *du, T *factors, bool *swaps,          \
+                               int32_t *out_info) {                                                \
+    *out_info = 0;                                                                                 \
+    for (int64_t i = 0; i + 1 < n; i++) {                                                          \
+      swaps[i] = !(ABS(d[i]) >= ABS(lower[i]));                                                    \
+      if (!swaps[i] && d[i] == 0) {                                                                \
+        *out_info = (int32_t)(i + 1);                                                              \
+        return i;                                                                                  \
+      }                                                                                            \
+      T above = swaps[i] ? d[i + 1] : du[i];                                                       \
+      T other = swaps[i] ? du[i] : d[i + 1];                                                       \
+      factors[i] = swaps[i] ? d[i] / lower[i] : lower[i] / d[i];                                   \
+      if (swaps[i]) d[i] = lower[i];                                                               \
+      d[i + 1] = other - factors[i] * above;                                                       \
+      du[i] = above;                                                                               \
+      if (i + 2 >= n) continue;                                                                    \
+      lower[i] = swaps[i] ? du[i + 1] : 0;                                                         \
+      if (swaps[i]) du[i + 1] = -factors[i] * lower[i];                                            \
+    }                                                                                              \
+    if (d[n - 1] == 0) *out_info = (int32_t)n;                                                     \
+    return n - 1;                                                                                  \
+  }                                                                                                \
+                                                                                                   \
+  NATIVE_CLONES static void NAME##_eliminate(int64_t steps, const T *factors, const bool *swaps,   \
+                                             int64_t k, int64_t count, T *b) {                     \
+    for (int64_t i = 0; i < steps; i++, b += k) {                                                  \
+      T factor = factors[i], *next = b + k;                                                        \
+      for (int64_t c = 0; c < count && swaps[i]; c++) {                                            \
+        T old = b[c];                                                                              \
+        b[c] = next[c];                                                                            \
+        next[c] = old - factor * next[c];                                                          \
+      }                                                                                            \
+      for (int64_t c = 0; c < count && !swaps[i]; c++) next[c] -= factor * b[c];                   \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  NATIVE_CLONES static void NAME##_substitute(int64_t n, const T *lower, const T *d, const T *du,  \
+                                              int64_t k, int64_t count, T *b) {                    \
+    T *row = b + (n - 1) * k;                                                                      \
+    for (int64_t c = 0; c < count; c++) row[c] /= d[n - 1];                                        \
+    for (int64_t i = n - 2; i >= 0; i--) {                                                         \
+      const T *below = row, *second = i + 2 < n ? row + k : row;                                   \
+      T near = du[i], far = i + 2 < n ? lower[i] : 0, pivot = d[i];                                \
+      row -= k;                                                                                    \
+      for (int64_t c = 0; c < count; c++)                                                          \
+        row[c] = (row[c] - near * below[c] - far * second[c]) / pivot;                             \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void NAME##_system(const gtsv_run_t *run, int64_t system, char *space) {                  \
+    int64_t n = run->plan->n, k = run->plan->k;                                                    \
+    T *at[DIAGONALS], *factors = (T *)space, *b = (T *)run->b + system * n * k;                    \
+    bool *swaps = (bool *)(factors + n);                                                           \
+    for (int j = 0; j < DIAGONALS; j++) at[j] = (T *)run->diagonals[j] + system * n;               \
+    int64_t steps = NAME##_factor(n, at[0] + 1, at[1], at[2], factors, swaps, &run->info[system]); \
+    for (int64_t c = 0; c < k; c += COLUMNS) {                                                     \
+      int64_t count = hr_min(COLUMNS, k - c);                                                      \
+      NAME##_eliminate(steps, factors, swaps, k, count, b + c);                                    \
+      if (!run->info[system]) NAME##_substitute(n, at[0] + 1, at[1], at[2], k, count, b + c);      \
+    }                                                                                              \
+  }
+DEFINE_GTSV(f32, float, fabsf)
+DEFINE_GTSV(f64, double, fabs)
+
+static void solve_system(const void *context, int64_t i, hr_workers_t *workers, char *memory,
+                         char *space) {
+  const gtsv_run_t *run = context;
+  (void)memory, (void)workers;
+  if (run->plan->is_double)
+    f64_system(run, i, space);
+  else
+    f32_system(run, i, space);
+}
+
+static hr_status_t run_gtsv(const op_native_run_t *run, const void *plan_, void *const *in,
+                            void *const *out) {
+  const gtsv_native_t *plan = plan_;
+  gtsv_run_t r = {plan, {out[0], out[1], out[2]}, out[3], out[4]};
+  size_t bytes = plan->is_double ? sizeof(double) : sizeof(float);
+  size_t rows = (size_t)(plan->matrices.batch * plan->n);
+  for (int j = 0; j <= DIAGONALS; j++)
+    if (in[j] != out[j])
+      memcpy(out[j], in[j], rows * bytes * (size_t)(j == DIAGONALS ? plan->k : 1));
+  native_matrices_run(&plan->matrices, run, solve_system, &r);
+  return NULL;
+}
+
+/* Real systems in LAPACK's layout. flops: those of the right-hand sides; operands' buffers may
+ * become results. */
+static hr_status_t prepare_gtsv(const op_native_target_t *target, const op_step_t *step,
+                                op_native_step_t *out) {
+  static const uint64_t in_place[] = {1, 2, 4, 8, 0};
+  const lapack_plan_t *lapack;
+  gtsv_native_t *plan;
+  HR_TRY(native_lapack_check(target, step, &custom_gtsv, 1, &lapack));
+  if (!lapack || lapack->is_complex || !lapack->batch || !lapack->n || !lapack->k) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  size_t bytes = hr_dtype_bytes(lapack->dtype);
+  plan->is_double = lapack->is_double;
+  plan->n = lapack->n;
+  plan->k = lapack->k;
+  size_t space = (size_t)plan->n * (bytes + sizeof(bool));
+  double n = (double)plan->n, k = (double)plan->k;
+  out->scratch_bytes =
+      native_matrices_plan(target, lapack->batch, 8 * n * k, 0, space, &plan->matrices);
+  out->flops = (double)lapack->batch * 8 * n * k;
+  out->bytes = 2 * (double)lapack->batch * n * (k + DIAGONALS) * (double)bytes;
+  out->reuse = in_place;
+  out->plan = plan;
+  return NULL;
+}
+
+const op_native_t native_custom_gtsv = {"gtsv", prepare_gtsv, run_gtsv};
