@@ -2,33 +2,47 @@
  *
  *   w - c * scatter-add(0, i, u)            ->   scatter-add(w, i, -c * u)      c > 0
  *   w + c * scatter-add(0, i, u)            ->   scatter-add(w, i, c * u)       c < 0
+ *   g + scatter-add(0, i, u)                ->   scatter-add(g, i, u)           g another such sum
  *   add(pad(x, 0), pad(y, 0)), x beside y   ->   pad(concatenate(x + 0, y + 0), 0)
  *
  * The first two are a step of gradient descent on a table of which a batch reads some rows: only
- * these rows are accessed. The last is the gradient of an array whose parts are read one by one,
- * such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes one copy.
- * Elements without an update stay bitwise equal: x - 0 and x + -0 are x. Elements with several
- * updates may be rounded differently. x + 0 turns -0 into 0, as the sum does; it is omitted if x is
- * never -0. */
+ * these rows are accessed. The third is the gradient of a table that is read several times; a step
+ * with it becomes one scatter after the other. The last is the gradient of an array whose parts are
+ * read one by one, such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes
+ * one copy. Elements without an update stay bitwise equal: x - 0 and x + -0 are x, and a sum that
+ * starts at 0 is never -0. Elements with several updates may be rounded differently. x + 0 turns -0
+ * into 0, as the sum does; it is omitted if x is never -0. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
 
 /* ---- gradient descent on some rows ---- */
 
-static bool is_sum_of_rows(const hlo_instr_t *x) {
+#define SCATTERS_MAX 8 /* most scatters into one sum */
+
+static bool is_scatter_add(const hlo_instr_t *x) {
   hlo_opcode_t op;
-  return x->op == HLO_SCATTER && x->operand_count == 3 && pass_is_number(x->operands[0], 0) &&
-         pass_body_is_binary(x->called[0], &op) && op == HLO_ADD &&
-         pass_is_plain_float(x->shape->dtype) &&
+  return x->op == HLO_SCATTER && x->operand_count == 3 && pass_body_is_binary(x->called[0], &op) &&
+         op == HLO_ADD && pass_is_plain_float(x->shape->dtype) &&
          hlo_shape_elements(x->operands[2]->shape) <= hlo_shape_elements(x->shape);
+}
+
+/* Is x a sum of rows in an array of zeros, by scatters of which only the last one is read outside?
+ */
+static bool is_sum_of_rows(pass_rewrite_t *rewrite, const hlo_instr_t *x) {
+  for (int k = 0; k < SCATTERS_MAX && is_scatter_add(x); k++) {
+    if (pass_is_number(x->operands[0], 0)) return true;
+    x = x->operands[0];
+    if (pass_use_count(rewrite, x) > 1) return false;
+  }
+  return false;
 }
 
 /* x, or the array that it reshapes, if nothing else reads it. */
 static hlo_instr_t *match_rows(pass_rewrite_t *rewrite, hlo_instr_t *x) {
   if (pass_use_count(rewrite, x) > 1) return NULL;
   if (x->op == HLO_RESHAPE) return match_rows(rewrite, x->operands[0]);
-  return is_sum_of_rows(x) ? x : NULL;
+  return is_sum_of_rows(rewrite, x) ? x : NULL;
 }
 
 /* Is x `scale` times a scatter that nothing else reads? */
@@ -43,18 +57,29 @@ static hlo_instr_t *match_scaled(pass_rewrite_t *rewrite, hlo_instr_t *x, double
   return scatter;
 }
 
-static hlo_instr_t *build_rows(pass_rewrite_t *rewrite, hlo_instr_t *table,
-                               const hlo_instr_t *scatter, double scale) {
+/* Adds the scaled updates of one scatter to the table. */
+static hlo_instr_t *build_scatter(pass_rewrite_t *rewrite, hlo_instr_t *table,
+                                  const hlo_instr_t *scatter, double scale) {
   hlo_builder_t *builder = &rewrite->builder;
-  const hlo_shape_t *shape = table->shape;
-  hlo_instr_t *updates = scatter->operands[2];
-  hlo_instr_t *factor = hlo_build_number_like(builder, scale, updates);
-  hlo_instr_t *rows = factor ? hlo_build_binary(builder, HLO_MULTIPLY, updates, factor) : NULL;
-  hlo_instr_t *operands[] = {hlo_build_reshape(builder, table, scatter->shape),
-                             scatter->operands[1], rows};
-  if (!rows || !operands[0]) return NULL;
-  hlo_instr_t *result = pass_build_like(rewrite, scatter, operands, scatter->shape);
-  return result ? hlo_build_reshape(builder, result, shape) : NULL;
+  hlo_instr_t *rows = scatter->operands[2];
+  if (scale != 1) {
+    hlo_instr_t *factor = hlo_build_number_like(builder, scale, rows);
+    rows = factor ? hlo_build_binary(builder, HLO_MULTIPLY, rows, factor) : NULL;
+  }
+  hlo_instr_t *operands[] = {table, scatter->operands[1], rows};
+  return rows && table ? pass_build_like(rewrite, scatter, operands, scatter->shape) : NULL;
+}
+
+/* Adds the updates of all scatters behind `last`, the first one first. */
+static hlo_instr_t *build_rows(pass_rewrite_t *rewrite, hlo_instr_t *table, const hlo_instr_t *last,
+                               double scale) {
+  const hlo_instr_t *scatters[SCATTERS_MAX];
+  int count = 0;
+  for (const hlo_instr_t *at = last; at->op == HLO_SCATTER; at = at->operands[0])
+    scatters[count++] = at;
+  hlo_instr_t *sum = hlo_build_reshape(&rewrite->builder, table, last->shape);
+  while (count > 0) sum = build_scatter(rewrite, sum, scatters[--count], scale);
+  return sum ? hlo_build_reshape(&rewrite->builder, sum, table->shape) : NULL;
 }
 
 static hlo_instr_t *update_rows(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -62,8 +87,10 @@ static hlo_instr_t *update_rows(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool subtracts = instr->op == HLO_SUBTRACT;
   for (int k = 1; k >= (subtracts ? 1 : 0); k--) {
     hlo_instr_t *scatter = match_scaled(rewrite, instr->operands[k], &scale);
-    if (!scatter || !isfinite(scale) || (subtracts ? scale <= 0 : scale >= 0)) continue;
-    return build_rows(rewrite, instr->operands[1 - k], scatter, subtracts ? -scale : scale);
+    hlo_instr_t *table = instr->operands[1 - k];
+    if (!scatter || !isfinite(scale)) continue;
+    bool keeps_zeros = (subtracts ? scale > 0 : scale < 0) || is_sum_of_rows(rewrite, table);
+    if (keeps_zeros) return build_rows(rewrite, table, scatter, subtracts ? -scale : scale);
   }
   return NULL;
 }
