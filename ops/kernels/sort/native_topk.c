@@ -20,7 +20,7 @@ NATIVE_OPTIMIZE
 enum {
   BLOCK = 64,       /* keys encoded per call */
   SMALL_K = 32,     /* largest k for insertion */
-  RESERVE = 1024,   /* candidates in addition to the best k */
+  RESERVE = 256,    /* candidates in addition to twice the best k */
   SLACK = 16,       /* candidates that are sorted with the best k rather than separated from them */
   MOST_ROUNDS = 40, /* most partitions: with bad pivots more items remain to be sorted */
   MIN_PART = 1 << 14, /* least elements per part of a line */
@@ -127,17 +127,15 @@ static void insert_candidate(topk_part_t *part, uint64_t key, int64_t index) {
   part->has_limit = part->filled == plan->k;
 }
 
-/* Ignores keys that are not below the limit; reduces to the best k when the buffer is full. */
-static void add_candidate(topk_part_t *part, uint64_t key, int64_t index) {
+/* A long key. Ignores keys that are not below the limit; reduces to the best k when the buffer is
+ * full. */
+static void add_pair(topk_part_t *part, uint64_t key, int64_t index) {
   if (part->has_limit && key >= part->limit) return;
   if (part->plan->k <= SMALL_K) {
     insert_candidate(part, key, index);
     return;
   }
-  if (part->plan->kind == RADIX_KEY_64)
-    ((uint64_t *)part->items)[part->filled++] = key << 32 | (uint64_t)index;
-  else
-    ((radix_pair_t *)part->items)[part->filled++] = (radix_pair_t){key, (uint64_t)index};
+  ((radix_pair_t *)part->items)[part->filled++] = (radix_pair_t){key, (uint64_t)index};
   if (part->filled == part->plan->capacity) cut_to_best(part);
 }
 
@@ -149,12 +147,31 @@ static uint32_t min_key(const uint32_t *keys, int64_t count) {
   return low;
 }
 
-/* All keys of a block become candidates, as long as the buffer has room. */
-NATIVE_CLONES
+/* Writes the items of the keys below the limit, without branches on keys: which keys are best is
+ * unpredictable. `to` has room for `count` items. Returns the number of items. */
+static int64_t collect_below(const uint32_t *keys, int64_t count, int64_t first, uint64_t limit,
+                             uint64_t *to) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; i++) {
+    to[found] = (uint64_t)keys[i] << 32 | (uint64_t)(first + i);
+    found += keys[i] < limit;
+  }
+  return found;
+}
+
+/* Adds the candidates of a block of short keys. */
 static void add_block(topk_part_t *part, const uint32_t *keys, int64_t count, int64_t first) {
-  uint64_t *to = (uint64_t *)part->items + part->filled;
-  for (int64_t i = 0; i < count; i++) to[i] = (uint64_t)keys[i] << 32 | (uint64_t)(first + i);
-  part->filled += count;
+  uint64_t limit = part->has_limit ? part->limit : UINT64_MAX, items[BLOCK];
+  if (part->plan->k > SMALL_K) {
+    if (part->filled + count > part->plan->capacity) cut_to_best(part);
+    part->filled +=
+        collect_below(keys, count, first, limit, (uint64_t *)part->items + part->filled);
+    return;
+  }
+  int64_t found = collect_below(keys, count, first, limit, items);
+  for (int64_t i = 0; i < found; i++)
+    if (!part->has_limit || items[i] >> 32 < part->limit)
+      insert_candidate(part, items[i] >> 32, (int64_t)(uint32_t)items[i]);
 }
 
 /* Keys of up to 32 bits. */
@@ -163,13 +180,7 @@ static void select_short(topk_part_t *part, const char *elements, int64_t begin,
   for (int64_t first = begin; first < end; first += BLOCK) {
     int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block_32(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
-    if (part->has_limit && min_key(keys, count) >= part->limit) continue;
-    if (!part->has_limit && part->plan->k > SMALL_K &&
-        part->filled + count < part->plan->capacity) {
-      add_block(part, keys, count, first);
-      continue;
-    }
-    for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
+    if (!part->has_limit || min_key(keys, count) < part->limit) add_block(part, keys, count, first);
   }
 }
 
@@ -179,7 +190,7 @@ static void select_long(topk_part_t *part, const char *elements, int64_t begin, 
   for (int64_t first = begin; first < end; first += BLOCK) {
     int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
-    for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
+    for (int64_t i = 0; i < count; i++) add_pair(part, keys[i], first + i);
   }
 }
 
