@@ -518,13 +518,15 @@ sends "a roll by a parameter" "1 collective, by which a process sends 192 bytes"
 
 # The memory of planning one process's part does not grow with the number of processes.
 python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
-import resource, subprocess, sys
-peaks = []
-for size in 8, 4096:
-    subprocess.run([sys.argv[1], "--mesh", f"data={size}", "--sharding", "in60=data", "--carry", "1-60:0-59",
-                    "--stop-after", "plan", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
-    peaks.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-print(peaks)  # KiB, the largest so far
+import os, subprocess, sys
+def peak(size):
+    run = subprocess.Popen([sys.argv[1], "--mesh", f"data={size}", "--sharding", "in60=data", "--carry", "1-60:0-59",
+                            "--stop-after", "plan", sys.argv[2]], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(run.pid, 0)
+    assert status == 0, status
+    return usage.ru_maxrss
+peaks = [min(peak(size) for _ in range(4)) for size in (8, 4096)]  # pages of the library that are mapped differ by run
+print(peaks)  # KiB
 assert peaks[1] < 1.1 * peaks[0] + 2048, peaks
 SCRIPT
 

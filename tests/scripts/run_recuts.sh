@@ -84,16 +84,28 @@ for engine in reference compiled; do
     "$work/manual.mlir"
 done
 
-# 12 rows of 4 pairs of partitions become those of 8: each gets what it lacks from one other, and nothing is gathered.
+# 12 rows of 4 pairs of partitions become those of 8 for a loop: each gets what it lacks from one other, and nothing is
+# gathered.
 cat >"$work/twelve.mlir" <<'PROGRAM'
 module @twelve {
   sdy.mesh @mesh = <["d"=8]>
   func.func @main(%x: tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d":(1)4}, {}]>})
-      -> (tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}, tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) {
+      -> (tensor<12x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) {
     %a = sdy.sharding_constraint %x <@mesh, [{"d"}, {}]> : tensor<12x7xf32>
-    %b = stablehlo.negate %a : tensor<12x7xf32>
-    %c = stablehlo.abs %a : tensor<12x7xf32>
-    return %b, %c : tensor<12x7xf32>, tensor<12x7xf32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %last:2 = stablehlo.while(%i = %zero, %c = %a) : tensor<i32>, tensor<12x7xf32>
+    cond {
+      %n = stablehlo.constant dense<5> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %changed = stablehlo.cosine %c : tensor<12x7xf32>
+      %kept = sdy.sharding_constraint %changed <@mesh, [{"d"}, {}]> : tensor<12x7xf32>
+      stablehlo.return %next, %kept : tensor<i32>, tensor<12x7xf32>
+    }
+    return %last#1 : tensor<12x7xf32>
   }
 }
 PROGRAM

@@ -409,6 +409,7 @@ hr_status_t spmd_normalize(hlo_module_t *module) {
   normalizer_t normalizer = {.module = module};
   hr_arena_init(&normalizer.scratch);
   hr_status_t st = inline_all(module);
+  if (!st) st = spmd_expand_approx_top_k(module);
   if (!st) st = mark_entry(&normalizer);
   if (!st) st = turn_inner_results(module);
   if (!st) st = claim_all(&normalizer);

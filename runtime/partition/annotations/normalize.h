@@ -29,6 +29,10 @@ bool spmd_is_manual_call(const hlo_instr_t *instr);
  * Cost: linear, plus the copies. Errors: NO_MEMORY. */
 hr_status_t spmd_normalize(hlo_module_t *module);
 
+/* Replaces ApproxTopK by sorts whose first elements are taken. Errors: NO_MEMORY, and INVALID if a
+ * call cannot be read. approx_top_k.c */
+hr_status_t spmd_expand_approx_top_k(hlo_module_t *module);
+
 /* By computation id: true if its values have shardings: the entry and bodies of control flow. */
 hr_status_t spmd_find_control(hr_arena_t *arena, const hlo_module_t *module, bool **out_control);
 

@@ -85,12 +85,21 @@ static hr_status_t add_operand(chooser_t *chooser, int k) {
   return found ? NULL : add_source(chooser, k, value->shape, value->preferred);
 }
 
+/* Result r in the propagated sharding and in the wanted one. */
+static hr_status_t add_result(chooser_t *chooser, int r) {
+  const hlo_shape_t *shape = hlo_shape_leaf(chooser->instr->shape, r);
+  const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, chooser->instr, r);
+  const spmd_sharding_t *wanted = spmd_wanted_result(chooser->lower, chooser->instr, r);
+  int tensor = chooser->rule->operand_count + r;
+  HR_TRY(add_source(chooser, tensor, shape, preferred));
+  if (!preferred || !wanted || spmd_sharding_same_layout(preferred, wanted)) return NULL;
+  return add_source(chooser, tensor, shape, wanted);
+}
+
 static hr_status_t find_sources(chooser_t *chooser) {
   const spmd_rule_t *rule = chooser->rule;
   for (int k = 0; k < rule->operand_count; k++) HR_TRY(add_operand(chooser, k));
-  for (int r = 0; r < rule->result_count; r++)
-    HR_TRY(add_source(chooser, rule->operand_count + r, hlo_shape_leaf(chooser->instr->shape, r),
-                      spmd_preferred(chooser->lower, chooser->instr, r)));
+  for (int r = 0; r < rule->result_count; r++) HR_TRY(add_result(chooser, r));
   return NULL;
 }
 
@@ -287,22 +296,6 @@ static bool is_wanted(const chooser_t *chooser, int r) {
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
 }
 
-/* The wanted sharding of result r: the propagated one. A concatenation along d whose only user is a
- * dynamic slice of at least half of it (a roll by a dynamic amount) gets no axes along d, as the
- * slice would gather it. */
-static const spmd_sharding_t *wanted_result(const chooser_t *chooser, int r) {
-  const hlo_instr_t *instr = chooser->instr, *user = chooser->lower->users[instr->id];
-  const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, instr, r), *whole;
-  if (instr->op != HLO_CONCATENATE || chooser->lower->uses[instr->id] != 1) return preferred;
-  if (!user || user->op != HLO_DYNAMIC_SLICE) return preferred;
-  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
-  int64_t size = instr->shape->dims[d], taken = user->shape->dims[d];
-  if (taken == size || 2 * taken < size) return preferred;
-  hr_status_t st =
-      spmd_sharding_with_dim(chooser->lower->arena, preferred, d, (spmd_axes_t){0}, &whole);
-  return spmd_emit_failed(&chooser->lower->emit, st) ? preferred : whole;
-}
-
 /* Cost of a result: halos of cut permutation factors, and resharding to the wanted sharding. The
  * next user may take an elementwise result without resharding, so this counts a little less than
  * resharding an operand. */
@@ -314,7 +307,16 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
     if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
       cost += fetch_cost(chooser, trial, r, f);
   return cost + share * spmd_move_us(chooser->lower, hlo_shape_leaf(chooser->instr->shape, r),
-                                     sharding, wanted_result(chooser, r));
+                                     sharding,
+                                     spmd_wanted_result(chooser->lower, chooser->instr, r));
+}
+
+/* The share of a result that is merged: of a sort, the elements that are read. */
+static double merged_share(const chooser_t *chooser) {
+  const hlo_instr_t *instr = chooser->instr;
+  if (instr->op != HLO_SORT) return 1;
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  return (double)chooser->lower->sort_reads[instr->id] / (double)instr->operands[0]->shape->dims[d];
 }
 
 /* Cost of reducing partial results at once: all of them are gathered together. */
@@ -322,6 +324,7 @@ static double merge_cost(const chooser_t *chooser, const trial_t *trial) {
   double own = 0;
   if (spmd_leaves_partial(chooser->instr)) return 0;
   for (int r = 0; r < chooser->rule->result_count; r++) own += own_bytes(chooser, trial, r);
+  own *= merged_share(chooser);
   return spmd_step_us(SPMD_ALL_GATHER, own, (double)spmd_axes_parts(trial->reduced));
 }
 
@@ -355,6 +358,39 @@ static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k
   return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, user, k), trial->tensors[k]);
 }
 
+/* True if operand k is gathered and otherwise stays as it is defined. */
+static bool is_gathered(const chooser_t *chooser, const trial_t *trial, int k) {
+  const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
+  const spmd_sharding_t *wanted = trial->tensors[k];
+  if (value->recipe || !value->forms || value->forms->sharding->rank != wanted->rank) return false;
+  for (int d = 0; d < wanted->rank; d++)
+    if (!spmd_axes_is_prefix(wanted->dims[d].axes, value->forms->sharding->dims[d].axes))
+      return false;
+  return true;
+}
+
+/* True if the result needs no resharding. */
+static bool gives_wanted(const chooser_t *chooser, const trial_t *trial) {
+  const spmd_sharding_t *wanted = spmd_wanted_result(chooser->lower, chooser->instr, 0);
+  return wanted && spmd_sharding_same_layout(trial->tensors[chooser->rule->operand_count], wanted);
+}
+
+/* Cost of all operands. Several gathers for a concatenation that is wanted so become one
+ * instruction, as do those of its pieces (lower_concatenate.c): only the first has latency. */
+static double operands_cost(const chooser_t *chooser, const trial_t *trial) {
+  double sum = 0, latency = spmd_step_us(SPMD_ALL_GATHER, 0, 2);
+  bool shares = chooser->instr->op == HLO_CONCATENATE && gives_wanted(chooser, trial);
+  bool any = false;
+  for (int k = 0; k < chooser->rule->operand_count; k++) {
+    double cost = operand_cost(chooser, trial, k);
+    sum += cost;
+    if (!shares || cost <= latency || !is_gathered(chooser, trial, k)) continue;
+    if (any) sum -= latency;
+    any = true;
+  }
+  return sum;
+}
+
 /* Computes the shardings and cost of the current assignment; false: dimensions cannot be cut so. */
 static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
@@ -368,8 +404,7 @@ static bool try_assignment(chooser_t *chooser, trial_t *trial) {
       return false;
   }
   if (!find_tensors(chooser, trial)) return false;
-  trial->moved = merge_cost(chooser, trial);
-  for (int k = 0; k < rule->operand_count; k++) trial->moved += operand_cost(chooser, trial, k);
+  trial->moved = merge_cost(chooser, trial) + operands_cost(chooser, trial);
   for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
   trial->cost = trial->moved + spmd_work_us(local_work(chooser, trial));
   return true;

@@ -358,37 +358,6 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
 
 /* --- computations --- */
 
-/* Elements of a tuple that the instruction reads; those beyond the 64th count as read. */
-static uint64_t wanted_by(const hlo_instr_t *instr) {
-  int64_t index = instr->op == HLO_GET_TUPLE_ELEMENT ? hlo_attr_int(instr, HLO_ATTR_INDEX) : 64;
-  return index < 64 ? UINT64_C(1) << index : UINT64_MAX;
-}
-
-/* The root has an additional use, by the caller. */
-static void count_uses(spmd_lower_t *lower) {
-  for (size_t i = 0; i < lower->from->instrs.count; i++) {
-    const hlo_instr_t *instr = lower->from->instrs.data[i];
-    for (int k = 0; k < instr->operand_count; k++) {
-      lower->uses[instr->operands[k]->id]++;
-      lower->users[instr->operands[k]->id] = instr;
-      if (instr->op == HLO_SLICE)
-        lower->sliced[instr->operands[k]->id] += hlo_shape_elements(instr->shape);
-    }
-  }
-  lower->uses[lower->from->root->id]++;
-}
-
-/* Visits users first, so that elements that are read but not used do not count. */
-static void find_wanted(spmd_lower_t *lower) {
-  lower->wanted[lower->from->root->id] = UINT64_MAX;
-  for (size_t i = lower->from->instrs.count; i-- > 0;) {
-    const hlo_instr_t *instr = lower->from->instrs.data[i];
-    bool is_idle = instr->op == HLO_GET_TUPLE_ELEMENT && !lower->wanted[instr->id];
-    for (int k = 0; k < instr->operand_count && !is_idle; k++)
-      lower->wanted[instr->operands[k]->id] |= wanted_by(instr);
-  }
-}
-
 /* NULL after a failure. */
 static const spmd_sharding_t *without_placement(spmd_lower_t *lower, const spmd_sharding_t *from) {
   spmd_sharding_t *copy;
@@ -458,12 +427,13 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sliced));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->scans));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sort_reads));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->wanted));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));
-  count_uses(lower);
-  find_wanted(lower);
+  spmd_find_uses(lower);
   return NULL;
 }
 

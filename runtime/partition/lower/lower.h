@@ -45,6 +45,9 @@ typedef struct spmd_lower { /* one computation */
   const hlo_instr_t **users; /* by instruction id: its last user */
   uint64_t *wanted;          /* by instruction id: bit k: element k of the tuple has a user */
   int64_t *sliced;           /* by instruction id: number of elements that slices take */
+  uint32_t *scans;           /* by instruction id: number of windowed reductions of the array */
+  int64_t *sort_reads;       /* by instruction id: of a sort, the end of the elements that are read
+                                along the sorted dimension */
   bool is_tentative;         /* the user of the current instruction may look through it */
 } spmd_lower_t;
 
@@ -88,6 +91,11 @@ const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *li
 /* All leaves of an instruction in the given shardings and on their devices, packed. */
 hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *const *wanted);
+
+/* Fills in uses, users, wanted, sliced, scans and sort_reads. find_uses.c */
+void spmd_find_uses(spmd_lower_t *lower);
+/* The sharding that users want of result r: the propagated one, that of a marker. find_uses.c */
+const spmd_sharding_t *spmd_wanted_result(spmd_lower_t *lower, const hlo_instr_t *instr, int r);
 
 /* --- tensor_factors.c, choose.c, lower_partial.c --- */
 typedef struct spmd_choice {

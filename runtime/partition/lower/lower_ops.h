@@ -27,6 +27,13 @@ hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice)
  * large enough, or none can travel. True: the result is defined. */
 bool spmd_lower_ring(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* lower_sort.c: sorts of which only the first elements are read may be cut along their dimension */
+hlo_instr_t *spmd_lower_sort(spmd_lower_t *lower, const spmd_choice_t *choice);
+bool spmd_can_cut_sort(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+hr_status_t spmd_rule_sort(spmd_lower_t *lower, const hlo_instr_t *instr,
+                           const spmd_rule_t **out_rule);
+/* Notes in lower->sort_reads what an instruction reads of sorts. */
+void spmd_note_sort_reads(spmd_lower_t *lower, const hlo_instr_t *user);
 /* lower_top_k.c */
 hlo_instr_t *spmd_lower_top_k(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_moves.c */

@@ -152,6 +152,24 @@ static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_i
   return hlo_build_binary(&emit->b, op, local, carry);
 }
 
+/* True if scans of this array have more totals to gather together than a part has elements. */
+static bool has_many_scans(const spmd_lower_t *lower, const spmd_choice_t *choice, int d) {
+  const hlo_instr_t *x = choice->instr->operands[0];
+  return lower->scans[x->id] > spmd_local_size(choice->tensors[0], d, x->shape->dims[d]);
+}
+
+/* Scans the gathered array, which all of its scans share, and keeps this partition's part. */
+static hlo_instr_t *scan_gathered(spmd_lower_t *lower, const spmd_choice_t *choice, int d,
+                                  hlo_instr_t *init) {
+  const hlo_instr_t *instr = choice->instr;
+  const spmd_sharding_t *own = choice->tensors[instr->operand_count], *whole;
+  hr_status_t st = spmd_sharding_with_dim(lower->arena, own, d, (spmd_axes_t){0}, &whole);
+  if (spmd_emit_failed(&lower->emit, st)) return NULL;
+  hlo_instr_t *operands[] = {spmd_use(lower, spmd_operand(lower, instr, 0), whole), init};
+  hlo_instr_t *all = operands[0] ? spmd_emit_like(&lower->emit, instr, operands, NULL) : NULL;
+  return all ? spmd_emit_reshard(&lower->emit, all, instr->shape, whole, own, HLO_ADD) : NULL;
+}
+
 /* A single cumulative dimension is scanned. Other dimensions fetch their windows one after another,
  * the later ones including the halos of the earlier. */
 hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice) {
@@ -170,7 +188,9 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
     bool alone = true;
     for (int i = 0; i < window->rank; i++) alone &= i == d || is_trivial(&dims[i]);
     if (alone && is_cumulative(choice, d, &backward) && can_scan(lower, choice, &op))
-      return scan(lower, choice, operands[0], operands[1], d, backward, op);
+      return has_many_scans(lower, choice, d)
+                 ? scan_gathered(lower, choice, d, operands[1])
+                 : scan(lower, choice, operands[0], operands[1], d, backward, op);
     fetched[d] = true;
     drop_padding(&dims[d]);
   }

@@ -35,6 +35,8 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
       return (spmd_op_t){spmd_lower_random_bits, NULL};
     case HLO_CONVOLUTION:
       return (spmd_op_t){spmd_lower_convolution, always};
+    case HLO_SORT:
+      return (spmd_op_t){spmd_lower_sort, spmd_can_cut_sort};
     case HLO_TOPK:
       return (spmd_op_t){spmd_lower_top_k, always};
     case HLO_DYNAMIC_SLICE:
@@ -50,9 +52,10 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
   }
 }
 
-/* False for selections (argmax, top-k), which no later reduction op could merge. */
+/* False for selections (argmax, top-k, sorts), which no later reduction op could merge. */
 bool spmd_leaves_partial(const hlo_instr_t *instr) {
-  return instr->op == HLO_REDUCE ? instr->operand_count == 2 : instr->op != HLO_TOPK;
+  if (instr->op == HLO_REDUCE) return instr->operand_count == 2;
+  return instr->op != HLO_TOPK && instr->op != HLO_SORT;
 }
 
 /* Sums of booleans are disjunctions: dots and gathers of pred. */
@@ -130,6 +133,7 @@ hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
   if (instr->op == HLO_GATHER || instr->op == HLO_SCATTER)
     return spmd_rule_indexed(lower, instr, out_rule);
   if (instr->op == HLO_SLICE) return rule_slice(lower, instr, out_rule);
+  if (instr->op == HLO_SORT) return spmd_rule_sort(lower, instr, out_rule);
   if (instr->op == HLO_TOPK) return rule_top_k(lower, instr, out_rule);
   if (instr->op == HLO_CONVOLUTION) return spmd_rule_convolution(lower, instr, out_rule);
   if (instr->op == HLO_CONCATENATE) return rule_concatenate(lower, instr, out_rule);

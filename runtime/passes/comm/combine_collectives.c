@@ -1,5 +1,6 @@
 /* The combiner: small all-reduces (all-gathers, reduce-scatters) of one kind that do not depend on
- * each other become one with several operands. Small operands of an all-reduce are sent as one
+ * each other become one with several operands; all-to-alls and permutes become one with a packed
+ * operand (comm_pack.h). Small operands of an all-reduce are sent as one
  * message, those of the others at the same time:
  *
  *   p = all-reduce(a)   ->   t = all-reduce(a, b)
@@ -12,7 +13,8 @@
  * Dependence is known by sets of collectives for each instruction; where those would be too large,
  * by levels: collectives of one level are independent.
  * Gathers and scatters along other dimensions than the first of their group are turned to a new
- * first dimension (comm_front.h), all together if they are small: that takes a copy of each.
+ * first dimension (comm_front.h), all together if they are small: that takes a copy of each, as
+ * packing does.
  * Exact in every bit: each element is reduced over the same processes in the same order. */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +23,14 @@
 #include "ops/query/replica_groups.h"
 #include "passes/comm/comm_front.h"
 #include "passes/comm/comm_order.h"
+#include "passes/comm/comm_pack.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_rewrite.h"
 #include "passes/passes.h"
 
 #define DEFAULT_BYTES (64 << 10)
-/* Of a group along several dimensions: copies of so many bytes take less time than a message. */
+/* Of a group along several dimensions, or a packed one: copies of so many bytes take less time than
+ * a message. */
 #define MAX_TURNED_BYTES (16 << 10)
 
 /* HLORUN_COMBINE, or the default; 0 switches the pass off. */
@@ -43,9 +47,10 @@ static bool keeps_types(const hlo_instr_t *instr) {
   return instr->operand_count == 1 && instr->shape->dtype == instr->operands[0]->shape->dtype;
 }
 
-/* Nothing, for all-reduces. */
+/* Can the operands be given to one instruction as they are? All-reduces have no dimension. */
 static bool has_same_dimension(const hlo_instr_t *x, const hlo_instr_t *y) {
   if (x->op == HLO_ALL_REDUCE) return true;
+  if (comm_can_pack(x)) return false;
   hr_ints_t a = hlo_attr_ints(x, HLO_ATTR_DIMENSIONS), b = hlo_attr_ints(y, HLO_ATTR_DIMENSIONS);
   return a.data[0] == b.data[0];
 }
@@ -53,6 +58,7 @@ static bool has_same_dimension(const hlo_instr_t *x, const hlo_instr_t *y) {
 /* With one reduction, and what has a dimension can be turned; equal computations are one since the
  * pass "cse". */
 static bool is_same_kind(const hlo_instr_t *x, const hlo_instr_t *y) {
+  if (comm_packs_with(x, y)) return true;
   bool combines = x->op == HLO_ALL_REDUCE || x->op == HLO_ALL_GATHER || x->op == HLO_REDUCE_SCATTER;
   if (!combines || x->op != y->op || x->called_count != y->called_count) return false;
   if (x->called_count && x->called[0] != y->called[0]) return false;
@@ -293,6 +299,15 @@ static hr_status_t build_combined(pass_rewrite_t *rewrite, hlo_instr_t *const *m
   return NULL;
 }
 
+/* Replaces the members by parts of one packed collective. */
+static hr_status_t join_packed(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count) {
+  int64_t offset = 0;
+  hlo_instr_t *packed = comm_build_packed(rewrite, members, count);
+  for (int i = 0; i < count; i++)
+    HR_TRY(pass_replace(rewrite, members[i], comm_unpack(rewrite, members[i], packed, &offset)));
+  return NULL;
+}
+
 /* The combined instruction is placed at the last member, where all operands exist. */
 static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int first) {
   const comm_graph_t *graph = &joining->graph;
@@ -302,6 +317,7 @@ static hr_status_t join(pass_rewrite_t *rewrite, const joining_t *joining, int f
   for (int n = first; n < graph->count; n++)
     if (joining->group[n] == first) members[count++] = graph->nodes[n].instr;
   pass_rewrite_visit(rewrite, members[count - 1]->id);
+  if (comm_can_pack(members[0])) return join_packed(rewrite, members, count);
   HR_TRY(build_combined(rewrite, members, count, &joined));
   bool mixed = is_mixed(members, count);
   for (int i = 0; i < count && joined; i++) {

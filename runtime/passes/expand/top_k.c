@@ -4,9 +4,10 @@
  *   slice(sort(x, iota), [:, 0:k])   ->   topk(x, k)                        if k * MIN_RATIO <= row
  *   custom-call(x, iota) "ApproxTopK" ->  topk(x, k)
  *
- * Selection is O(n) per row, the sort O(n log n). An unstable sort may return equal elements in any
- * order. A stable sort of floats distinguishes zeros, which topk does not, so it is not
- * replaced. */
+ * The positions may begin at a scalar, as in a partition: iota + broadcast(start). It is added to
+ * the positions that topk gives. Selection is O(n) per row, the sort O(n log n). An unstable sort
+ * may return equal elements in any order. A stable sort of floats distinguishes zeros, which topk
+ * does not, so it is not replaced. */
 #include "ops/query/custom_call_table.h"
 #include "passes/passes.h"
 #include "passes/lib/pass_rewrite.h"
@@ -28,12 +29,26 @@ static bool is_row_iota(const hlo_instr_t *instr, int64_t dim) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[from] == dim;
 }
 
+/* Are the operands of an addition a row's iota and a scalar in all places? */
+static bool is_shifted_iota(const hlo_instr_t *iota, const hlo_instr_t *start, int64_t dim) {
+  return is_row_iota(iota, dim) && start->op == HLO_BROADCAST &&
+         hlo_shape_is_scalar(start->operands[0]->shape);
+}
+
+/* The broadcast scalar that is added to a row's iota; NULL: none, or no such addition. */
+static hlo_instr_t *start_of(const hlo_instr_t *indices, int64_t dim) {
+  if (indices->op != HLO_ADD) return NULL;
+  hlo_instr_t *a = indices->operands[0], *b = indices->operands[1];
+  if (is_shifted_iota(a, b, dim)) return b->operands[0];
+  return is_shifted_iota(b, a, dim) ? a->operands[0] : NULL;
+}
+
 static bool can_select(const hlo_instr_t *x, const hlo_instr_t *indices, int64_t dim) {
   const hlo_shape_t *shape = x->shape;
   bool is_plain = hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) &&
                   !hr_dtype_is_complex(shape->dtype);
   return is_plain && dim == shape->rank - 1 && hlo_shape_same_dims(shape, indices->shape) &&
-         is_row_iota(indices, dim);
+         (is_row_iota(indices, dim) || start_of(indices, dim));
 }
 
 static hlo_instr_t *build_top(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t k, bool descending) {
@@ -52,7 +67,8 @@ static hr_status_t replace_call(pass_rewrite_t *rewrite, hlo_instr_t *call) {
   if (!hlo_shape_is_array(call->operands[0]->shape) || shape->element_count != 2) return NULL;
   int rank = call->operands[0]->shape->rank;
   HR_TRY(custom_approx_order(&rewrite->scratch, call, rank, &dim, &descending));
-  if (!can_select(call->operands[0], call->operands[1], dim)) return NULL;
+  bool has_start = start_of(call->operands[1], dim) != NULL;
+  if (has_start || !can_select(call->operands[0], call->operands[1], dim)) return NULL;
   hlo_instr_t *top =
       build_top(rewrite, call->operands[0], shape->elements[0]->dims[dim], descending);
   return top && !hlo_shape_equal(top->shape, shape) ? NULL : pass_replace(rewrite, call, top);
@@ -117,6 +133,17 @@ static void analyse_sort(const pass_users_t *users, const hlo_instr_t *sort,
   out_sorted->kept = max_count;
 }
 
+/* Element k of topk; positions begin where those of the sort's operand do. */
+static hlo_instr_t *element_of_top(pass_rewrite_t *rewrite, hlo_instr_t *top,
+                                   const hlo_instr_t *indices, int64_t k) {
+  hlo_builder_t *b = &rewrite->builder;
+  hlo_instr_t *element = hlo_build_element(b, top, (int)k);
+  hlo_instr_t *start = start_of(indices, indices->shape->rank - 1);
+  if (k == 0 || !start || !element) return element;
+  start = hlo_build_broadcast(b, start, element->shape, (hr_ints_t){NULL, 0});
+  return start ? hlo_build_binary(b, HLO_ADD, element, start) : NULL;
+}
+
 /* Replaces a slice of a sort's result by topk. */
 static hr_status_t replace_slice(pass_rewrite_t *rewrite, hlo_instr_t *slice, sort_uses_t *all) {
   hlo_instr_t *element = slice->operands[0], *sort = element->operands[0];
@@ -124,8 +151,8 @@ static hr_status_t replace_slice(pass_rewrite_t *rewrite, hlo_instr_t *slice, so
   if (!sort_uses->top)
     sort_uses->top = build_top(rewrite, sort->operands[0], sort_uses->kept, sort_uses->descending);
   if (!sort_uses->top) return hlo_builder_finish(&rewrite->builder);
-  hlo_instr_t *kept = hlo_build_element(&rewrite->builder, sort_uses->top,
-                                        (int)hlo_attr_int(element, HLO_ATTR_INDEX));
+  hlo_instr_t *kept = element_of_top(rewrite, sort_uses->top, sort->operands[1],
+                                     hlo_attr_int(element, HLO_ATTR_INDEX));
   if (!kept || hlo_shape_equal(kept->shape, slice->shape))
     return pass_replace(rewrite, slice, kept);
   return pass_replace(rewrite, slice, pass_clone(rewrite, slice, &kept));
