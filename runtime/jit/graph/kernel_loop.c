@@ -179,15 +179,16 @@ static void choose_grid(jit_kernel_t *kernel) {
       grid->rows * (kernel->loops.block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
 }
 
-/* Blocks begin at multiples of an iteration, so that lane offsets are known. */
+/* Units are not parts of a square, which would be transposed again for each of them. Blocks begin
+ * at multiples of an iteration, so that lane offsets are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
+  int most = lane_loop(kernel) - (kernel->loops.has_tiles ? 1 : 0);
   int64_t units = 1, inner = nest->rank ? nest->sizes[lane_loop(kernel)] : 1;
-  while (kernel->loops.unit_rank < lane_loop(kernel) && units < UNITS_TARGET)
+  while (kernel->loops.unit_rank < most && units < UNITS_TARGET)
     units *= nest->sizes[kernel->loops.unit_rank++];
-  int64_t blocks = kernel->loops.unit_rank < lane_loop(kernel) || units >= UNITS_TARGET
-                       ? 1
-                       : UNITS_TARGET / units;
+  bool is_enough = kernel->loops.unit_rank < lane_loop(kernel) || units >= UNITS_TARGET;
+  int64_t blocks = is_enough ? 1 : UNITS_TARGET / units;
   int64_t least = 16 * kernel->loops.lanes * kernel->loops.vectors;
   kernel->loops.block = (inner + blocks - 1) / blocks;
   kernel->loops.block = (kernel->loops.block + least - 1) / least * least;
