@@ -1,6 +1,7 @@
 /* The verifier's driver. Structure is verified first, so that all later checks can follow pointers
  * freely; then each instruction in program order. Each computation is visited once, however often
  * it is called: time and memory are linear in the program. */
+#include "base/nesting.h"
 #include "ir/module.h"
 #include "ops/rules/verify.h"
 
@@ -157,6 +158,30 @@ static hr_status_t verify_computation(const hlo_computation_t *computation, hr_a
   return st;
 }
 
+/* ---- nesting ---- */
+
+/* Callees precede their callers: their levels are known. */
+static hr_status_t count_levels(const hlo_computation_t *computation, int most, int *levels) {
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    for (int k = 0; k < instr->called_count; k++) {
+      int below = levels[instr->called[k]->id] + 1;
+      if (below > most)
+        return hlo_unsupported(instr, "computations call each other more than %d deep", most);
+      if (below > levels[computation->id]) levels[computation->id] = below;
+    }
+  }
+  return NULL;
+}
+
+static hr_status_t check_nesting(const hlo_module_t *module, hr_arena_t *scratch) {
+  int *levels, most = hr_nesting_limit();
+  HR_TRY(HR_NEW_ARRAY(scratch, module->computations.count, &levels));
+  for (size_t c = 0; c < module->computations.count; c++)
+    HR_TRY(count_levels(module->computations.data[c], most, levels));
+  return NULL;
+}
+
 /* ---- the module ---- */
 
 static hr_status_t alias_error(const hlo_module_t *module, const char *what, int k,
@@ -229,6 +254,7 @@ hr_status_t hlo_verify(const hlo_module_t *module) {
   hr_arena_init(&scratch);
   for (size_t i = 0; i < module->computations.count && !st; i++)
     st = verify_computation(module->computations.data[i], &scratch);
+  if (!st) st = check_nesting(module, &scratch);
   hr_arena_deinit(&scratch);
   if (!st) st = check_aliases(module, &module->input_output_alias, true);
   if (!st) st = check_aliases(module, &module->buffer_donor, false);

@@ -15,6 +15,8 @@
 #include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
+#define FREE_STEPS 300000 /* steps that a program of any size may have */
+
 /* --- parameters and results --- */
 
 static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_params) {
@@ -206,7 +208,7 @@ static hr_status_t build(flat_builder_t *builder) {
   HR_TRY(flat_find_views(builder));
   flat_coalesce_buffers(builder);
   flat_fuse_storage(builder);
-  flat_pair_results(builder);
+  HR_TRY(flat_pair_results(builder));
   HR_TRY(copy_buffers(builder));
   HR_TRY(flat_overlay_results(builder));
   HR_TRY(flat_share_gathers(builder));
@@ -238,8 +240,19 @@ static hr_status_t add_cleanup(void *context, void (*destroy)(void *object), voi
   return NULL;
 }
 
+/* Uses multiply when computations call each other: n levels of two branches each have 2^n. */
+static size_t most_steps(const hlo_module_t *module) {
+  size_t count = FREE_STEPS;
+  for (size_t c = 0; c < module->computations.count; c++)
+    count += module->computations.data[c]->instrs.count;
+  return count;
+}
+
 static hr_status_t build_in_scratch(flat_plan_t *flat, const flat_options_t *options) {
-  flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
+  flat_builder_t builder = {.flat = flat,
+                            .arena = &flat->arena,
+                            .options = options,
+                            .most_steps = most_steps(flat->plan->module)};
   builder.target = (op_native_target_t){.arena = &flat->arena,
                                         .workers = options->workers,
                                         .add_cleanup = add_cleanup,

@@ -72,15 +72,28 @@ static bool trace_to_operand(const flat_analysis_t *analysis, const hlo_instr_t 
   return true;
 }
 
-/* The flattened parameter that a leaf of the root passes through unchanged; -1: none. */
-static int trace_to_param(const flat_analysis_t *analysis, const hlo_computation_t *computation,
-                          int leaf) {
-  const hlo_instr_t *instr = computation->root;
+/* The flattened parameter that a leaf of the root passes through unchanged; -1: none. `starts`: the
+ * first leaf of each parameter. */
+static int trace_to_param(const flat_analysis_t *analysis, const hlo_instr_t *root,
+                          const int *starts, int leaf) {
+  const hlo_instr_t *instr = root;
   while (trace_to_operand(analysis, &instr, &leaf)) continue;
-  if (instr->op != HLO_PARAMETER) return -1;
-  for (int64_t p = 0; p < hlo_parameter_number(instr); p++)
-    leaf += hlo_shape_leaf_count(computation->params.data[p]->shape);
-  return leaf;
+  return instr->op == HLO_PARAMETER ? starts[hlo_parameter_number(instr)] + leaf : -1;
+}
+
+static hr_status_t find_passed_leaves(hr_arena_t *arena, const hlo_computation_t *computation,
+                                      const flat_analysis_t *analysis, int **out_passed) {
+  int count = hlo_shape_leaf_count(computation->root->shape), at = 0, *passed, *starts;
+  HR_TRY(HR_NEW_ARRAY(arena, computation->params.count, &starts));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &passed));
+  for (size_t p = 0; p < computation->params.count; p++) {
+    starts[p] = at;
+    at += hlo_shape_leaf_count(computation->params.data[p]->shape);
+  }
+  for (int leaf = 0; leaf < count; leaf++)
+    passed[leaf] = trace_to_param(analysis, computation->root, starts, leaf);
+  *out_passed = passed;
+  return NULL;
 }
 
 /* Callees are listed before callers, so their facts are known. */
@@ -89,6 +102,7 @@ static hr_status_t analyse_computation(hr_arena_t *arena, const plan_t *plan,
                                        flat_analysis_t *analysis) {
   flat_analysis_t *facts = &analysis[computation->id];
   bool *is_boxed;
+  int *passed;
   HR_TRY(flat_find_pairs(arena, plan, computation, &facts->done));
   HR_TRY(flat_find_channel_pairs(arena, computation, facts->done));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &is_boxed));
@@ -97,10 +111,7 @@ static hr_status_t analyse_computation(hr_arena_t *arena, const plan_t *plan,
     is_boxed[i] = needs_boxing(instr, is_boxed, analysis);
     facts->is_dynamic |= hlo_shape_is_dynamic(instr->shape);
   }
-  int count = hlo_shape_leaf_count(computation->root->shape), *passed;
-  HR_TRY(HR_NEW_ARRAY(arena, count, &passed));
-  for (int leaf = 0; leaf < count; leaf++)
-    passed[leaf] = trace_to_param(analysis, computation, leaf);
+  HR_TRY(find_passed_leaves(arena, computation, analysis, &passed));
   facts->is_boxed = is_boxed;
   facts->passed_leaves = passed;
   return NULL;

@@ -1,13 +1,13 @@
 /* Layout of a computation: each instruction becomes a step, or refers to existing bytes (tuples,
  * get-tuple-elements, constants, views). Called computations are laid out at each use, inside their
- * callers; MAX_STEPS and MAX_DEPTH bound the expansion. */
+ * callers; flat_builder_t.most_steps and MAX_DEPTH bound the expansion, beyond which calls are
+ * single steps. */
 #include <string.h>
 
 #include "ops/query/device_assignment.h"
 #include "plan/flat_build.h"
 
-#define MAX_STEPS 20000000 /* most steps; uses multiply when computations call each other */
-#define MAX_DEPTH 2000     /* most nested uses */
+#define MAX_DEPTH 2000 /* most nested uses */
 
 static hr_status_t literal_leaves(flat_builder_t *builder, const hlo_instr_t *instr,
                                   const flat_ref_t **out_leaves) {
@@ -102,7 +102,7 @@ static bool can_lay_out(const flat_builder_t *builder, const flat_frame_t *frame
   if (frame->analysis->is_boxed[instr->id]) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return false;
-  return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS &&
+  return builder->depth < MAX_DEPTH && builder->steps.count < builder->most_steps &&
          flat_can_inline(builder->analysis, instr);
 }
 

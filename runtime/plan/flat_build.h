@@ -67,6 +67,7 @@ typedef struct flat_builder {
   HR_VEC(flat_carry_t) carries;   /* inner loops before outer ones */
   HR_VEC(flat_hoisted_t) hoisted; /* inserted when steps are final */
   int slot_count, depth;
+  size_t most_steps; /* beyond them calls are not laid out */
   int loops;                    /* nesting depth at this point */
   flat_trip_count_t trip_count; /* trip count of the loop whose body is laid out */
   /* Members below: by flattened parameter. */
@@ -195,7 +196,7 @@ void flat_fuse_storage(flat_builder_t *builder);
 /* Coalesces buffers of results and operands. All lifetimes must be known. */
 void flat_coalesce_buffers(flat_builder_t *builder);
 /* Finds arguments whose bytes results may use if the caller donates them. */
-void flat_pair_results(flat_builder_t *builder);
+hr_status_t flat_pair_results(flat_builder_t *builder);
 /* Merges buffer `from` into `into`. */
 void flat_coalesce(flat_builder_t *builder, int from, int into);
 

@@ -40,6 +40,12 @@ static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *
   return -1;
 }
 
+/* Operands from this number on are shared with no result. */
+static int reusable_count(const flat_step_t *step) {
+  int listed = step->reuse ? 64 * (step->reuse_words > 1 ? step->reuse_words : 1) : 0;
+  return step->in_count < listed ? step->in_count : listed;
+}
+
 /* May result leaf `leaf` share the buffer, which the step reads? All reads of the buffer must start
  * at offset 0 and allow it. */
 static bool may_overwrite_buffer(const flat_builder_t *builder, const flat_step_t *step, int leaf,
@@ -113,10 +119,11 @@ static bool holds_result(const flat_builder_t *builder, const flat_step_t *step,
 
 static void coalesce_step(flat_builder_t *builder, int number) {
   const flat_step_t *step = &builder->steps.data[number];
+  int reusable = reusable_count(step);
   for (int leaf = 0; leaf < step->out_count && step->reuse; leaf++) {
     if (step->out[leaf].buffer < 0) continue;
     int result = root_buffer(builder, step->out[leaf].buffer);
-    for (int k = 0; k < step->in_count; k++) {
+    for (int k = 0; k < reusable; k++) {
       if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k))
         continue;
       int operand = root_buffer(builder, step->in[k].buffer);
@@ -137,46 +144,71 @@ void flat_coalesce_buffers(flat_builder_t *builder) {
 
 /* --- results over arguments --- */
 
-/* Does the result start after the last use of the argument, or with that use if the kernel allows
- * it? */
-static bool can_alias_param(const flat_builder_t *builder, int param_buffer, int result_buffer) {
-  const flat_buffer_t *param = &builder->buffers.data[param_buffer],
-                      *result = &builder->buffers.data[result_buffer];
-  if (param->end != result->start) return param->end < result->start;
-  const flat_step_t *step = &builder->steps.data[result->start];
-  int leaf = first_written_leaf(builder, step, result_buffer);
-  return leaf >= 0 && may_overwrite_buffer(builder, step, leaf, param_buffer);
+static bool is_open_result(const flat_buffer_t *buffer) {
+  return buffer->storage == FLAT_RESULT && buffer->coalesced_into < 0;
+}
+
+/* Lists the result leaf by which each buffer is first written by the step that it starts with; -1:
+ * none. */
+static hr_status_t find_first_leaves(flat_builder_t *builder, int **out_leaves) {
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, builder->buffers.count, out_leaves));
+  for (size_t b = 0; b < builder->buffers.count; b++) (*out_leaves)[b] = -1;
+  for (int s = 0; s < flat_now(builder); s++) {
+    const flat_step_t *step = &builder->steps.data[s];
+    for (int leaf = 0; leaf < step->out_count; leaf++) {
+      int buffer = step->out[leaf].buffer < 0 ? -1 : root_buffer(builder, step->out[leaf].buffer);
+      bool is_first = buffer >= 0 && builder->buffers.data[buffer].start == s;
+      if (is_first && (*out_leaves)[buffer] < 0) (*out_leaves)[buffer] = leaf;
+    }
+  }
+  return NULL;
 }
 
 static void try_alias_param(flat_builder_t *builder, int param, int result_buffer) {
   flat_result_t *result = &builder->flat->results[builder->buffers.data[result_buffer].index];
-  int param_buffer = builder->params[param].buffer;
-  if (result->alias_param >= 0 || param_buffer < 0 || builder->param_is_taken[param] ||
-      !hlo_shape_equal(builder->param_shapes[param], result->shape) ||
-      !can_alias_param(builder, param_buffer, result_buffer))
+  if (result->alias_param >= 0 || builder->param_is_taken[param] ||
+      !hlo_shape_equal(builder->param_shapes[param], result->shape))
     return;
   result->alias_param = param;
   builder->param_is_taken[param] = true;
 }
 
+/* Pairs a result with an argument that is read last by the step that begins the result, if the
+ * kernel allows it. */
+static void pair_updated(flat_builder_t *builder, int result_buffer, int leaf) {
+  int start = builder->buffers.data[result_buffer].start;
+  const flat_step_t *step = &builder->steps.data[start];
+  int count = leaf < 0 ? 0 : reusable_count(step);
+  for (int k = 0; k < count; k++) {
+    if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k)) continue;
+    int operand = root_buffer(builder, step->in[k].buffer);
+    const flat_buffer_t *param = &builder->buffers.data[operand];
+    if (param->storage == FLAT_PARAM && param->end == start &&
+        builder->params[param->index].buffer >= 0 &&
+        may_overwrite_buffer(builder, step, leaf, operand))
+      try_alias_param(builder, param->index, result_buffer);
+  }
+}
+
+/* Pairs a result with an argument whose last use is over when the result begins. */
+static void pair_unused(flat_builder_t *builder, int result_buffer) {
+  int start = builder->buffers.data[result_buffer].start;
+  for (int p = 0; p < builder->flat->param_count; p++) {
+    int param_buffer = builder->params[p].buffer;
+    if (param_buffer >= 0 && builder->buffers.data[param_buffer].end < start)
+      try_alias_param(builder, p, result_buffer);
+  }
+}
+
 /* Pairs first the arguments that a step updates, then those whose last use is over. */
-void flat_pair_results(flat_builder_t *builder) {
+hr_status_t flat_pair_results(flat_builder_t *builder) {
   const flat_plan_t *flat = builder->flat;
-  for (int b = 0; b < (int)builder->buffers.count; b++) {
-    const flat_buffer_t *buffer = &builder->buffers.data[b];
-    if (buffer->storage != FLAT_RESULT || buffer->coalesced_into >= 0) continue;
-    const flat_step_t *step = &builder->steps.data[buffer->start];
-    for (int k = 0; k < step->in_count; k++) {
-      if (step->in[k].buffer < 0) continue;
-      const flat_buffer_t *operand =
-          &builder->buffers.data[root_buffer(builder, step->in[k].buffer)];
-      if (operand->storage == FLAT_PARAM) try_alias_param(builder, operand->index, b);
-    }
-  }
-  if ((int64_t)flat->param_count * flat->result_count > MAX_PAIRS) return;
-  for (int b = 0; b < (int)builder->buffers.count; b++) {
-    const flat_buffer_t *buffer = &builder->buffers.data[b];
-    if (buffer->storage != FLAT_RESULT || buffer->coalesced_into >= 0) continue;
-    for (int p = 0; p < flat->param_count; p++) try_alias_param(builder, p, b);
-  }
+  int *first_leaves;
+  HR_TRY(find_first_leaves(builder, &first_leaves));
+  for (int b = 0; b < (int)builder->buffers.count; b++)
+    if (is_open_result(&builder->buffers.data[b])) pair_updated(builder, b, first_leaves[b]);
+  if ((int64_t)flat->param_count * flat->result_count > MAX_PAIRS) return NULL;
+  for (int b = 0; b < (int)builder->buffers.count; b++)
+    if (is_open_result(&builder->buffers.data[b])) pair_unused(builder, b);
+  return NULL;
 }

@@ -202,6 +202,64 @@ for program in parameters results branches; do
   expect_exit "200000 $program, check" 0 timeout -k 5 20 "$hlorun" check "$program.hlo"
 done
 
+# So do operands of one operation, aliases, slices of one array, and users of one parameter.
+joined() {
+  awk -v n="$1" -v text="$2" 'BEGIN { for (i = 0; i < n; i++) { t = text; gsub(/#/, i, t); printf "%s%s", i ? ", " : "", t } }'
+}
+lines() {
+  awk -v n="$1" -v text="$2" 'BEGIN { for (i = 0; i < n; i++) { t = text; gsub(/#/, i, t); print t } }'
+}
+{
+  echo 'HloModule operands less {'
+  lines 20000 'a# = f32[] parameter(#)' | awk '{ sub(/[0-9]+\)/, 2 * (NR - 1) ")"); print }'
+  lines 20000 'b# = f32[] parameter(#)' | awk '{ sub(/[0-9]+\)/, 2 * NR - 1 ")"); print }'
+  echo 'ROOT c = pred[] compare(a0, b0), direction=LT } ENTRY main { p = f32[4] parameter(0)'
+  echo "ROOT r = ($(joined 20000 'f32[4]')) sort($(joined 20000 p)), dimensions={0}, to_apply=less }"
+} >operands.hlo
+{
+  echo "HloModule aliases, input_output_alias={ $(joined 20000 '{#}: (#, {}, may-alias)') } ENTRY main {"
+  lines 20000 'p# = f32[] parameter(#)'
+  echo "ROOT r = ($(joined 20000 'f32[]')) tuple($(joined 20000 'p#')) }"
+} >aliases.hlo
+{
+  echo 'HloModule slices ENTRY main { p = f32[100000] parameter(0)'
+  awk 'BEGIN { for (i = 0; i < 100000; i++) printf "v%d = f32[1] slice(p), slice={[%d:%d]}\n", i, i, i + 1 }'
+  echo "ROOT r = ($(joined 100000 'f32[1]')) tuple($(joined 100000 'v#')) }"
+} >slices.hlo
+for program in operands aliases slices; do
+  expect_exit "many $program" 0 timeout -k 5 20 "$hlorun" --random-inputs --cache none -o many.npz "$program.hlo"
+  expect_exit "many $program, as MLIR" 0 timeout -k 5 20 "$hlorun" convert --to mlir -o many.mlir "$program.hlo"
+done
+
+# Calls that nest: as deep as the stack has room for, and no deeper; two at each level are 2^n in all.
+nested() {
+  echo 'HloModule nested c0 { p = f32[] parameter(0) ROOT r = f32[] negate(p) }'
+  awk -v n="$1" 'BEGIN { for (i = 1; i < n; i++)
+    printf "c%d { p = f32[] parameter(0) ROOT r = f32[] call(p), to_apply=c%d }\n", i, i - 1 }'
+  echo "ENTRY main { p = f32[] parameter(0) ROOT r = f32[] call(p), to_apply=c$(($1 - 1)) }"
+}
+nested 2000 | sed 's/c64\>/c_64/g; s/c128\>/c_128/g' >nested.hlo
+nested 20000 | sed 's/c64\>/c_64/g; s/c128\>/c_128/g' >deep.hlo
+{
+  echo 'HloModule twice b0 { p = f32[] parameter(0) ROOT r = f32[] negate(p) }'
+  awk 'BEGIN { for (i = 1; i < 100; i++) {
+    printf "b%d { p = f32[] parameter(0) k = f32[] constant(%d) q = pred[] compare(p, k), direction=LT ", i, i
+    printf "ROOT r = f32[] conditional(q, p, p), true_computation=b%d, false_computation=b%d }\n", i - 1, i - 1 } }'
+  echo 'ENTRY main { p = f32[] parameter(0) ROOT r = f32[] call(p), to_apply=b99 }'
+} >branching.hlo
+for engine in compiled reference; do
+  run=(sh -c 'ulimit -S -s 8192; exec timeout -k 5 60 "$@"' sh "$hlorun" --engine $engine --input 0=2)
+  expect_exit "2000 calls inside each other, $engine" 0 "${run[@]}" nested.hlo
+  expect_text "2000 calls inside each other, $engine" 'out0 = f32[] -2'
+  expect_exit "20000 calls inside each other, $engine" 3 "${run[@]}" deep.hlo
+  expect_text "20000 calls inside each other, $engine" \
+    'deep.hlo:2002:37: error: call of %r: computations call each other more than 2000 deep'
+  expect_exit "two calls at each of 100 levels, $engine" 0 "${run[@]}" branching.hlo
+  expect_text "two calls at each of 100 levels, $engine" 'out0 = f32[] -2'
+done
+expect_exit "two calls at each of 100 levels, as MLIR" 3 "$hlorun" convert --to mlir -o many.mlir branching.hlo
+expect_text "two calls at each of 100 levels, as MLIR" 'the program is too large with what it calls written out'
+
 # Names of files are no commands for a terminal.
 strange=$(printf 'a\033[31m\302\2331m\177')
 expect_exit "a name with escapes" 5 "$hlorun" "$strange.hlo"

@@ -1,21 +1,21 @@
 /* Lifetimes of arrays in a computation: every leaf that an instruction makes is a buffer, and its
- * users are found by following views (tuples, their elements, reshapes). Parameters, constants and
- * the program's results, which have memory of their own, cost nothing. A result of generated code,
- * of an update or of a loop reuses the bytes of an operand of the same size that dies there. This
- * is only a model for comparing orders. Cost: linear in uses, except that tuples are followed per
- * leaf. */
+ * users are those that read it, also through views (tuples, their elements, reshapes). Parameters,
+ * constants and the program's results, which have memory of their own, cost nothing. A result of
+ * generated code, of an update or of a loop reuses the bytes of an operand of the same size that
+ * dies there. This is only a model for comparing orders. Cost: linear in the leaves of operands. */
 #include "passes/cleanup/order_buffers.h"
 
 #include <string.h>
 
 #include "base/arith.h"
 
+#define NO_BUFFER UINT32_MAX
+
 typedef struct finder {
   order_buffers_t *to;
-  pass_users_t users;
-  uint32_t *seen; /* by instruction id: 1 + the buffer that listed it last */
-  HR_VEC(uint32_t) list;
-  uint32_t buffer;
+  hr_arena_t *arena;
+  const uint32_t **leaves; /* by instruction id: the buffer of each leaf, or NO_BUFFER */
+  uint32_t *last_user;     /* by buffer: 1 + the id of the last user found */
 } finder_t;
 
 bool order_is_view(const hlo_instr_t *instr) {
@@ -44,56 +44,108 @@ static int64_t leaf_bytes(const hlo_shape_t *shape) {
   return st ? 0 : count * (int64_t)hr_dtype_bytes(shape->dtype);
 }
 
-static hr_status_t follow(finder_t *finder, const hlo_instr_t *instr, int leaf);
-
-/* Follows leaf `leaf` of `instr` into one of its users. */
-static hr_status_t follow_user(finder_t *finder, const hlo_instr_t *instr, int leaf,
-                               const hlo_instr_t *user) {
-  if (user->op == HLO_GET_TUPLE_ELEMENT) {
-    int64_t index = hlo_attr_int(user, HLO_ATTR_INDEX);
-    int start = hlo_shape_leaf_start(instr->shape, index),
-        count = hlo_shape_leaf_count(user->shape);
-    return leaf >= start && leaf < start + count ? follow(finder, user, leaf - start) : NULL;
-  }
-  if (user->op == HLO_TUPLE) {
-    for (int k = 0; k < user->operand_count; k++)
-      if (user->operands[k] == instr)
-        HR_TRY(follow(finder, user, hlo_shape_leaf_start(user->shape, k) + leaf));
-    return NULL;
-  }
-  if (order_is_view(user)) return user->operands[0] == instr ? follow(finder, user, leaf) : NULL;
-  if (finder->seen[user->id] == finder->buffer + 1) return NULL;
-  finder->seen[user->id] = finder->buffer + 1;
-  HR_VEC_PUSH(&finder->list, user->id);
-  return NULL;
-}
-
-static hr_status_t follow(finder_t *finder, const hlo_instr_t *instr, int leaf) {
-  const hlo_instr_t *before = NULL;
-  if (instr == finder->to->computation->root) finder->to->buffers[finder->buffer].stays = true;
-  for (uint32_t u = finder->users.first[instr->id]; u < finder->users.first[instr->id + 1]; u++) {
-    const hlo_instr_t *user = finder->users.users[u];
-    if (user != before) HR_TRY(follow_user(finder, instr, leaf, user));
-    before = user;
+/* The leaves of a tuple are those of its operands, one after the other. */
+static hr_status_t join_leaves(finder_t *finder, const hlo_instr_t *tuple) {
+  uint32_t *leaves;
+  HR_TRY(HR_NEW_ARRAY(finder->arena, hlo_shape_leaf_count(tuple->shape), &leaves));
+  finder->leaves[tuple->id] = leaves;
+  for (int k = 0; k < tuple->operand_count; k++) {
+    const hlo_instr_t *operand = tuple->operands[k];
+    size_t count = (size_t)hlo_shape_leaf_count(operand->shape);
+    memcpy(leaves, finder->leaves[operand->id], count * sizeof *leaves);
+    leaves += count;
   }
   return NULL;
 }
 
-static hr_status_t list_users(finder_t *finder) {
-  order_buffers_t *to = finder->to;
-  bool is_entry = to->computation == to->computation->module->entry;
-  for (size_t i = 0; i < to->computation->instrs.count; i++) {
-    const hlo_instr_t *instr = to->computation->instrs.data[i];
-    for (uint32_t b = to->made[i]; b < to->made[i + 1]; b++) {
-      int leaf = (int)(b - to->made[i]);
-      to->buffers[b].bytes = leaf_bytes(hlo_shape_leaf(instr->shape, leaf));
-      to->buffers[b].first = (uint32_t)finder->list.count;
-      finder->buffer = b;
-      HR_TRY(follow(finder, instr, leaf));
-      to->buffers[b].count = (uint32_t)finder->list.count - to->buffers[b].first;
-      if (to->buffers[b].stays && is_entry) to->buffers[b].bytes = 0;
+static hr_status_t make_leaves(finder_t *finder, const hlo_instr_t *instr) {
+  const order_buffers_t *to = finder->to;
+  int count = hlo_shape_leaf_count(instr->shape);
+  uint32_t made = to->made[instr->id], *leaves;
+  HR_TRY(HR_NEW_ARRAY(finder->arena, count, &leaves));
+  for (int leaf = 0; leaf < count; leaf++) {
+    leaves[leaf] = is_free(instr) ? NO_BUFFER : made + (uint32_t)leaf;
+    if (!is_free(instr))
+      to->buffers[leaves[leaf]].bytes = leaf_bytes(hlo_shape_leaf(instr->shape, leaf));
+  }
+  finder->leaves[instr->id] = leaves;
+  return NULL;
+}
+
+static hr_status_t find_leaves(finder_t *finder, const hlo_instr_t *instr) {
+  if (!order_is_view(instr)) return make_leaves(finder, instr);
+  if (instr->op == HLO_TUPLE) return join_leaves(finder, instr);
+  const hlo_instr_t *operand = instr->operands[0];
+  int64_t element = instr->op == HLO_GET_TUPLE_ELEMENT ? hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
+  int start = element < 0 ? 0 : hlo_shape_leaf_start(operand->shape, element);
+  finder->leaves[instr->id] = finder->leaves[operand->id] + start;
+  return NULL;
+}
+
+/* Called for each buffer that an instruction reads, once. */
+typedef void (*read_fn)(order_buffer_t *buffer, uint32_t *users, uint32_t user);
+
+static void count_user(order_buffer_t *buffer, uint32_t *users, uint32_t user) {
+  (void)users;
+  (void)user;
+  buffer->count++;
+}
+
+static void list_user(order_buffer_t *buffer, uint32_t *users, uint32_t user) {
+  users[buffer->first + buffer->count++] = user;
+}
+
+static void visit_operands(finder_t *finder, const hlo_instr_t *instr, read_fn visit) {
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    int count = hlo_shape_leaf_count(operand->shape);
+    for (int leaf = 0; leaf < count; leaf++) {
+      uint32_t b = finder->leaves[operand->id][leaf];
+      if (b == NO_BUFFER || finder->last_user[b] == instr->id + 1) continue;
+      finder->last_user[b] = instr->id + 1;
+      visit(&finder->to->buffers[b], finder->to->users, instr->id);
     }
   }
+}
+
+static void visit_reads(finder_t *finder, read_fn visit) {
+  const hlo_computation_t *computation = finder->to->computation;
+  uint32_t buffers = finder->to->made[computation->instrs.count];
+  memset(finder->last_user, 0, buffers * sizeof *finder->last_user);
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    if (!order_is_view(computation->instrs.data[i]))
+      visit_operands(finder, computation->instrs.data[i], visit);
+}
+
+/* The buffers of the root stay; in the entry they are the caller's. */
+static void mark_results(finder_t *finder) {
+  const hlo_computation_t *computation = finder->to->computation;
+  const hlo_instr_t *root = computation->root;
+  int count = hlo_shape_leaf_count(root->shape);
+  for (int leaf = 0; leaf < count; leaf++) {
+    uint32_t b = finder->leaves[root->id][leaf];
+    if (b == NO_BUFFER) continue;
+    finder->to->buffers[b].stays = true;
+    if (computation == computation->module->entry) finder->to->buffers[b].bytes = 0;
+  }
+}
+
+/* Lists the users of each buffer, in the order of their ids: counts, sums, then lists. */
+static hr_status_t list_users(finder_t *finder) {
+  order_buffers_t *to = finder->to;
+  const hlo_computation_t *computation = to->computation;
+  uint32_t total = 0;
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    HR_TRY(find_leaves(finder, computation->instrs.data[i]));
+  visit_reads(finder, count_user);
+  for (uint32_t b = 0; b < to->made[computation->instrs.count]; b++) {
+    to->buffers[b].first = total;
+    total += to->buffers[b].count;
+    to->buffers[b].count = 0;
+  }
+  HR_TRY(HR_NEW_ARRAY(finder->arena, total, &to->users));
+  visit_reads(finder, list_user);
+  mark_results(finder);
   return NULL;
 }
 
@@ -114,32 +166,22 @@ static hr_status_t list_reads(hr_arena_t *arena, order_buffers_t *to) {
   return NULL;
 }
 
-static hr_status_t find_in(hr_arena_t *arena, finder_t *finder) {
-  order_buffers_t *to = finder->to;
-  size_t count = to->computation->instrs.count;
-  void *copy;
-  HR_TRY(pass_users_find(arena, to->computation, &finder->users));
-  HR_TRY(HR_NEW_ARRAY(arena, count + 1, &to->made));
-  for (size_t i = 0; i < count; i++) {
-    const hlo_instr_t *instr = to->computation->instrs.data[i];
-    uint32_t leaves = is_free(instr) ? 0 : (uint32_t)hlo_shape_leaf_count(instr->shape);
-    to->made[i + 1] = to->made[i] + leaves;
-  }
-  HR_TRY(HR_NEW_ARRAY(arena, to->made[count] + 1, &to->buffers));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &finder->seen));
-  HR_TRY(list_users(finder));
-  HR_TRY(hr_arena_copy(arena, finder->list.data, finder->list.count * sizeof(uint32_t), &copy));
-  to->users = copy;
-  return list_reads(arena, to);
-}
-
 hr_status_t order_buffers_find(hr_arena_t *arena, const hlo_computation_t *computation,
                                order_buffers_t *out_buffers) {
+  finder_t finder = {.to = out_buffers, .arena = arena};
+  size_t count = computation->instrs.count;
   *out_buffers = (order_buffers_t){.computation = computation};
-  finder_t finder = {.to = out_buffers};
-  hr_status_t st = find_in(arena, &finder);
-  HR_VEC_FREE(&finder.list);
-  return st;
+  HR_TRY(HR_NEW_ARRAY(arena, count + 1, &out_buffers->made));
+  for (size_t i = 0; i < count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    uint32_t leaves = is_free(instr) ? 0 : (uint32_t)hlo_shape_leaf_count(instr->shape);
+    out_buffers->made[i + 1] = out_buffers->made[i] + leaves;
+  }
+  HR_TRY(HR_NEW_ARRAY(arena, out_buffers->made[count] + 1, &out_buffers->buffers));
+  HR_TRY(HR_NEW_ARRAY(arena, out_buffers->made[count] + 1, &finder.last_user));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &finder.leaves));
+  HR_TRY(list_users(&finder));
+  return list_reads(arena, out_buffers);
 }
 
 /* Can results of the instruction reuse the bytes of operands? */

@@ -15,7 +15,8 @@ typedef struct order_buffers {
   const hlo_computation_t *computation;
   order_buffer_t *buffers;
   uint32_t *made;  /* by instruction id, plus one: number of its first buffer */
-  uint32_t *users; /* ids of the instructions that read a buffer, also through views; each once */
+  uint32_t *users; /* ids of the instructions that read a buffer, also through views; each once,
+                      ascending */
   uint32_t *read_first, *read; /* by instruction id: buffers that it reads */
 } order_buffers_t;
 

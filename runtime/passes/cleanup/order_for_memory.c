@@ -70,26 +70,31 @@ static void list_reader(orderer_t *o, uint32_t reader, uint32_t updater) {
   o->after[o->first_after[reader + 1]++] = updater;
 }
 
+/* An updater runs after the updater before it, and so after the readers before that one: only the
+ * readers in between are visited. */
 static void visit_buffer_readers(orderer_t *o, reader_fn visit) {
   const order_buffers_t *b = &o->buffers;
-  for (uint32_t k = 0; k < b->made[count_of(o)]; k++)
-    for (uint32_t u = 1; u < b->buffers[k].count; u++) {
-      const uint32_t *users = &b->users[b->buffers[k].first];
+  for (uint32_t k = 0; k < b->made[count_of(o)]; k++) {
+    const uint32_t *users = &b->users[b->buffers[k].first];
+    uint32_t from = 0;
+    for (uint32_t u = 0; u < b->buffers[k].count; u++) {
       if (!may_update(instr_at(o, users[u]))) continue;
-      for (uint32_t r = 0; r < b->buffers[k].count; r++)
-        if (users[r] < users[u]) visit(o, users[r], users[u]);
+      for (uint32_t r = from; r < u; r++) visit(o, users[r], users[u]);
+      from = u;
     }
+  }
 }
 
 /* Visits the readers of parameters, which are no buffers. */
 static void visit_parameter_readers(orderer_t *o, reader_fn visit) {
   for (size_t p = 0; p < o->computation->params.count; p++) {
-    uint32_t id = o->computation->params.data[p]->id;
-    const uint32_t first = o->users.first[id], last = o->users.first[id + 1];
-    for (uint32_t u = first; u < last; u++) {
+    uint32_t id = o->computation->params.data[p]->id, from = o->users.first[id];
+    for (uint32_t u = from; u < o->users.first[id + 1]; u++) {
       const hlo_instr_t *updater = o->users.users[u];
-      for (uint32_t r = first; may_update(updater) && r < u; r++)
+      if (!may_update(updater)) continue;
+      for (uint32_t r = from; r < u; r++)
         if (o->users.users[r] != updater) visit(o, o->users.users[r]->id, updater->id);
+      from = u;
     }
   }
 }

@@ -85,15 +85,12 @@ static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cl
   return fusion_count(b->shape) == a->space->full_count ? a->space : NULL;
 }
 
-/* Does the cluster read the value element by element? */
-static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value,
-                          const fuse_cluster_t *cluster) {
+/* Does the member read the value element by element? */
+static bool reads_in_line(const hlo_instr_t *value, const fuse_member_t *m) {
   uint8_t need = 0;
-  for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++) {
-    const fuse_member_t *m = fuse_member_of(graph, graph->users.users[u], cluster);
-    for (int k = 0; m && k < m->instr->operand_count; k++)
-      if (m->instr->operands[k] == value) need |= fusion_need(cluster->space, m->instr, m->role, k);
-  }
+  for (int k = 0; k < m->instr->operand_count; k++)
+    if (m->instr->operands[k] == value)
+      need |= fusion_need(m->cluster->space, m->instr, m->role, k);
   return need & FUSION_FULL;
 }
 
@@ -105,19 +102,19 @@ typedef struct siblings {
 } siblings_t;
 
 static void note_sibling(const fuse_graph_t *graph, const hlo_instr_t *value,
-                         fuse_cluster_t *cluster, siblings_t *found) {
+                         const fuse_member_t *reader, siblings_t *found) {
   for (int i = 0; i < found->count; i++)
-    if (found->list[i] == cluster) return;
-  if (found->count < MAX_SIBLINGS && !fuse_member_of(graph, value, cluster) &&
-      reads_in_line(graph, value, cluster))
-    found->list[found->count++] = cluster;
+    if (found->list[i] == reader->cluster) return;
+  if (reads_in_line(value, reader) && !fuse_member_of(graph, value, reader->cluster))
+    found->list[found->count++] = reader->cluster;
 }
 
 static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, siblings_t *found) {
   found->count = 0;
   for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++)
-    for (const fuse_member_t *m = graph->nodes[graph->users.users[u]->id].members; m; m = m->other)
-      note_sibling(graph, value, m->cluster, found);
+    for (const fuse_member_t *m = graph->nodes[graph->users.users[u]->id].members;
+         m && found->count < MAX_SIBLINGS; m = m->other)
+      note_sibling(graph, value, m, found);
 }
 
 hr_status_t fuse_merge_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b,

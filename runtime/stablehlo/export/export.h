@@ -11,8 +11,8 @@
 #include "mlir/text/mlir_parser.h"
 #include "stablehlo/stablehlo.h"
 
-#define EXPORT_MAX_DEPTH 500     /* most levels of nested regions */
-#define EXPORT_MAX_OPS (1 << 24) /* most ops in all, as inlining repeats computations */
+#define EXPORT_MAX_DEPTH 500      /* most levels of nested regions */
+#define EXPORT_FREE_OPS (1 << 20) /* ops that a program of any size may have */
 
 typedef struct export_values {
   int count;
@@ -28,8 +28,10 @@ typedef struct exporter {
   const hlo_instr_t *instr; /* instruction being exported, for positions of failures */
   int depth;                /* nesting of inlined computations */
   int64_t op_count;
+  int64_t most_ops; /* as inlining repeats computations: 2^n times in n levels of two branches */
   hr_map_t symbols; /* names of functions that are taken */
-  hr_str_t *names;  /* function of each computation by id; empty: it is none (yet) */
+  int *argument_starts; /* by parameter of the entry: number of the argument of its first leaf */
+  hr_str_t *names;      /* function of each computation by id; empty: it is none (yet) */
   HR_VEC(const hlo_computation_t *) pending; /* have a name but no function yet */
   const hlo_metadata_t *last_metadata;       /* metadata of last_location */
   const mlir_attr_t *last_location;
@@ -204,7 +206,7 @@ void export_region(export_frame_t *frame, mlir_op_t *op, int index,
                    const hlo_computation_t *computation, const export_values_t *args);
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count);
 /* Which argument of the entry an alias means, which leaf an index leads to; -1: there is none. */
-int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias);
+int export_argument_of(const exporter_t *exporter, const hlo_alias_t *alias);
 int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index);
 /* The function that the computation becomes. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation);

@@ -240,7 +240,7 @@ static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
     int64_t *leaf = export_alloc(exporter, 1, sizeof *leaf);
     if (!leaf) return;
     list[i] = (hlo_alias_t){.must = aliasing->aliases[i].must};
-    list[i].operand = export_argument_of(from->entry, &aliasing->aliases[i]);
+    list[i].operand = export_argument_of(exporter, &aliasing->aliases[i]);
     *leaf = export_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
     if (!one) list[i].output_index = (hr_ints_t){leaf, 1};
   }

@@ -1,7 +1,7 @@
 /* Computations, functions and the module. The entry becomes @main; a computation that a call names
  * becomes a private function, made once, after its caller; all others become regions or are
  * inlined at their call. Tuples are flattened: parameters and results are their leaves. Inlining
- * duplicates computations, hence the limits EXPORT_MAX_DEPTH and EXPORT_MAX_OPS. */
+ * duplicates computations, hence the limits EXPORT_MAX_DEPTH and EXPORT_FREE_OPS. */
 #include "base/log.h"
 #include "stablehlo/export/export.h"
 
@@ -236,33 +236,49 @@ int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
 }
 
 /* Number of the argument for an alias's parameter; -1: none. */
-int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
-  int argument = 0;
+int export_argument_of(const exporter_t *exporter, const hlo_alias_t *alias) {
+  const hlo_computation_t *entry = exporter->from->entry;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
-  for (int64_t p = 0; p < alias->operand; p++)
-    argument += hlo_shape_leaf_count(entry->params.data[p]->shape);
   int leaf = export_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
-  return leaf < 0 ? -1 : argument + leaf;
+  return leaf < 0 ? -1 : exporter->argument_starts[alias->operand] + leaf;
+}
+
+/* What the aliases say of the entry's arguments, by number; NULL: nothing, for other functions. */
+typedef struct donations {
+  bool *is_donor;
+  int *result; /* 1 + number of the result that overwrites the argument; 0: none */
+} donations_t;
+
+/* The first alias of an argument counts. */
+static void find_donations(exporter_t *exporter, int count, donations_t *donations) {
+  const hlo_module_t *from = exporter->from;
+  const hlo_aliasing_t *aliasing = &from->input_output_alias, *donors = &from->buffer_donor;
+  donations->is_donor = export_alloc(exporter, (size_t)count, sizeof *donations->is_donor);
+  donations->result = export_alloc(exporter, (size_t)count, sizeof *donations->result);
+  if (exporter->status) return;
+  for (int i = 0; i < donors->count; i++) {
+    int argument = export_argument_of(exporter, &donors->aliases[i]);
+    if (argument >= 0) donations->is_donor[argument] = true;
+  }
+  for (int i = 0; i < aliasing->count; i++) {
+    int argument = export_argument_of(exporter, &aliasing->aliases[i]);
+    int result = export_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
+    if (argument >= 0 && result >= 0 && !donations->result[argument])
+      donations->result[argument] = 1 + result;
+  }
 }
 
 /* tf.aliasing_output names the result of an alias, jax.buffer_donor is a donation without one. */
-static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, int argument,
+static void add_donations(exporter_t *exporter, const donations_t *donations, int argument,
                           export_attrs_t *attrs) {
-  const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias;
-  const hlo_aliasing_t *donors = &exporter->from->buffer_donor;
-  for (int i = 0; i < donors->count; i++) {
-    const mlir_attr_t *yes = NULL;
-    if (export_argument_of(entry, &donors->aliases[i]) != argument) continue;
+  const mlir_attr_t *yes = NULL;
+  if (donations->is_donor && donations->is_donor[argument]) {
     export_keep(exporter, mlir_make_bool(exporter->arena, true, &yes));
     export_add(exporter, attrs, "jax.buffer_donor", yes);
-    break;
   }
-  for (int i = 0; i < aliasing->count; i++) {
-    int result = export_leaf_at(entry->root->shape, aliasing->aliases[i].output_index);
-    if (export_argument_of(entry, &aliasing->aliases[i]) != argument || result < 0) continue;
-    export_add(exporter, attrs, "tf.aliasing_output", export_integer(exporter, result, 32));
-    return;
-  }
+  if (donations->result && donations->result[argument])
+    export_add(exporter, attrs, "tf.aliasing_output",
+               export_integer(exporter, donations->result[argument] - 1, 32));
 }
 
 /* parameter_replication of one leaf. */
@@ -313,8 +329,10 @@ static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, 
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                                export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
+  donations_t donations = {NULL, NULL};
   int at = 0;
-  for (size_t p = 0; dicts && p < function->params.count; p++) {
+  if (function == exporter->from->entry) find_donations(exporter, count, &donations);
+  for (size_t p = 0; !exporter->status && p < function->params.count; p++) {
     const hlo_instr_t *param = function->params.data[p];
     int leaves = hlo_shape_leaf_count(param->shape);
     for (int leaf = 0; leaf < leaves; leaf++, at++) {
@@ -324,7 +342,7 @@ static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *fu
       if (sharding)
         export_add(exporter, &own, "mhlo.sharding", export_sharding(exporter, sharding));
       add_replication(exporter, param->extra, leaf, &own);
-      if (function == exporter->from->entry) add_donations(exporter, function, at, &own);
+      add_donations(exporter, &donations, at, &own);
       dicts[at] = dict_of(exporter, &own);
     }
   }
@@ -421,11 +439,31 @@ static void set_source(exporter_t *exporter) {
         export_text(exporter, hr_str_from(exporter->from->source.path)).data;
 }
 
+/* Some ops are written as several. */
+static int64_t most_ops(const hlo_module_t *from) {
+  int64_t count = EXPORT_FREE_OPS;
+  for (size_t c = 0; c < from->computations.count; c++)
+    count += 16 * (int64_t)from->computations.data[c]->instrs.count;
+  return count;
+}
+
+static void number_arguments(exporter_t *exporter) {
+  const hlo_computation_t *entry = exporter->from->entry;
+  int at = 0;
+  exporter->argument_starts =
+      export_alloc(exporter, entry->params.count, sizeof *exporter->argument_starts);
+  for (size_t p = 0; !exporter->status && p < entry->params.count; p++) {
+    exporter->argument_starts[p] = at;
+    at += hlo_shape_leaf_count(entry->params.data[p]->shape);
+  }
+}
+
 /* The entry is first; functions made pending by calls follow in the order of their first call. */
 static void export_module(exporter_t *exporter) {
   mlir_op_t *op = export_alloc(exporter, 1, sizeof *op);
   exporter->names =
       export_alloc(exporter, exporter->from->computations.count, sizeof *exporter->names);
+  number_arguments(exporter);
   set_source(exporter);
   if (exporter->status) return;
   op->name = HR_STR("builtin.module");
@@ -444,7 +482,7 @@ static void export_module(exporter_t *exporter) {
 
 /* Warns once of lost control dependencies. The caller destroys the tree, after a failure too. */
 hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
-  exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
+  exporter_t exporter = {.from = from, .to = to, .arena = &to->arena, .most_ops = most_ops(from)};
   export_module(&exporter);
   if (exporter.lost_orders)
     hr_log(HR_LOG_READ, HR_LOG_WARN,

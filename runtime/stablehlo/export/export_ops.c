@@ -33,7 +33,7 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
   mlir_value_t **uses = export_alloc(exporter, (size_t)operand_count, sizeof *uses);
   mlir_value_t *results = export_alloc(exporter, (size_t)result_count, sizeof *results);
   if (exporter->status) return NULL;
-  if (++exporter->op_count > EXPORT_MAX_OPS && exporter->instr &&
+  if (++exporter->op_count > exporter->most_ops && exporter->instr &&
       export_error(frame, exporter->instr,
                    "the program is too large with what it calls written out"))
     return NULL;

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/nearest_name.h"
+#include "base/nesting.h"
 #include "base/options.h"
 #include "ir/name.h"
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/mlir_mhlo.h"
 #include "stablehlo/import/import_quant.h"
-
-#define MAX_DEPTH 2000 /* most nested regions and calls of functions: the importer recurses */
 
 #define SAME INT_MIN
 #define ANY OP_OPERANDS_ANY
@@ -143,9 +142,9 @@ static bool is_terminator(const mlir_op_t *op) {
 
 /* Imports ops in order; the terminator is returned, not imported. */
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
-  if (++scope->importer->depth > MAX_DEPTH)
+  if (++scope->importer->depth > hr_nesting_limit())
     return mlir_error(scope->importer->from, block->parent->parent,
-                      "calls and regions nest deeper than %d", MAX_DEPTH);
+                      "calls and regions nest deeper than %d", hr_nesting_limit());
   for (size_t i = 0; i < block->ops.count; i++) {
     mlir_op_t *op = block->ops.data[i];
     if (is_terminator(op)) {
