@@ -12,6 +12,7 @@
 #define DIGEST_LINE "blake2b "
 #define MOST_RANKS (1 << 24)
 #define RANK_LINE_MIN 16 /* bytes */
+#define MOST_BYTES ((size_t)1 << 31)
 
 void cli_step_name(char into[CLI_STEP_NAME], uint64_t step) {
   snprintf(into, CLI_STEP_NAME, "step-%012" PRIu64, step);
@@ -153,8 +154,8 @@ hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uin
   parser_t parser = {.arena = arena, .folder = folder};
   HR_TRY(cli_folder_map(folder, "manifest", &bytes));
   parser.size = hr_buffer_size(bytes);
-  hr_status_t st =
-      hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
+  hr_status_t st = parser.size > MOST_BYTES ? torn(&parser, "it is too large") : NULL;
+  if (!st) st = hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
   hr_buffer_release(bytes);
   return st ? st : parse(&parser, step, out_manifest);
 }
@@ -167,9 +168,13 @@ hr_status_t cli_manifest_check(const cli_folder_t *folder, const cli_manifest_t 
   const cli_sum_t *want = &manifest->sums[rank];
   cli_rank_file(name, rank);
   HR_TRY(cli_folder_map(folder, name, &bytes));
-  cli_sum_of(bytes, &found);
+  found.size_bytes = hr_buffer_size(bytes);
+  if (found.size_bytes == want->size_bytes) cli_sum_of(bytes, &found);
   hr_status_t st = NULL;
-  if (found.size_bytes != want->size_bytes || found.hash != want->hash)
+  if (found.size_bytes != want->size_bytes)
+    st = hr_error(HR_INVALID, "%s/%s is not what was written: it has %zu bytes, want %zu",
+                  folder->path, name, (size_t)found.size_bytes, (size_t)want->size_bytes);
+  else if (found.hash != want->hash)
     st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs", folder->path,
                   name);
   if (st || !out_bytes)

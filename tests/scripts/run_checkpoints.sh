@@ -93,11 +93,19 @@ if [ "$(ls -d kept/step-* | wc -l)" -le 2 ]; then pass; else fail "old checkpoin
 rm -rf kept
 expect_exit "three checkpoints" 0 "$hlorun" --steps 90 "${carry[@]}" --checkpoint kept --every 30 --keep 3 train.hlo
 expect_exit "the end of 100 steps" 0 "$hlorun" --steps 100 "${carry[@]}" -o hundred.npz train.hlo
+cp -r kept grown
+truncate -s 8T grown/step-000000000090/rank0.npz
+truncate -s 8T grown/step-000000000060/manifest
+expect_exit "files that grew" 0 timeout -k 5 30 "$hlorun" --steps 100 "${carry[@]}" --checkpoint grown --every 1000 \
+  --resume --ulp 0 --expect hundred.npz train.hlo
+expect_text "files that grew" "rank0.npz is not what was written: it has 8796093022208 bytes, want"
+expect_text "files that grew" "manifest is incomplete or not a manifest: it is too large"
+expect_text "files that grew" "going on after step 30"
 truncate -s -100 kept/step-000000000090/rank0.npz
 expect_exit "a torn file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 \
   --expect hundred.npz train.hlo
 expect_text "a torn file" "going on after step 60"
-expect_text "a torn file" "its check sum differs"
+expect_text "a torn file" "rank0.npz is not what was written: it has"
 if [ -d kept/torn-step-000000000090 ]; then pass; else fail "what is torn is put aside"; fi
 rm kept/step-000000000060/rank0.npz
 expect_exit "a missing file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 \
