@@ -220,7 +220,8 @@ int main(int argc, char **argv) {
     for (int a = optind; a < argc; a++)
       wanted |= strncmp(rows[i].name, argv[a], strlen(argv[a])) == 0;
     if (!wanted) continue;
-    count++, near += bench_row(&bench, &rows[i]) >= WANTED;
+    count++;
+    near += bench_row(&bench, &rows[i]) >= WANTED;
   }
   printf("%d of %d at %.0f%% of memory's speed or above\n", near, count, 100 * WANTED);
   end(&bench);

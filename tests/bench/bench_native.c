@@ -1,9 +1,10 @@
 /* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN
- * with as many threads of its own where it has that op, with its arrays in whatever order it likes
- * best (orders are not counted), and at the end how near they come to it. Right sides are values of
- * a run, and once more known before, so that their order does not count either: the better of the
- * two is compared. bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs,
- * or of a list of shapes */
+ * with as many threads where it has that operation, and prints at the end how near they come to it.
+ * oneDNN has its arrays in the memory order that it likes best; reordering is not counted. Right
+ * sides are values of a run, and once more constants, whose reordering does not count either: the
+ * better of the two is compared.
+ *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of programs, or of
+ * bench_native.def */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,8 @@ static void peer_arrays(const onednn_t *lib, const conv_problem_t *p, dnnl_data_
       {p->batch, p->groups * p->in_channels}, {0}, {p->batch, p->groups * p->out_channels}};
   int64_t *weights = dims[CONV_WEI];
   if (grouped) *weights++ = p->groups;
-  *weights++ = p->out_channels, *weights++ = p->in_channels;
+  *weights++ = p->out_channels;
+  *weights++ = p->in_channels;
   for (int d = 0; d < p->spatial; d++)
     dims[CONV_SRC][2 + d] = p->in[d], dims[CONV_DST][2 + d] = p->out[d], weights[d] = p->window[d];
   for (int r = 0; r < CONV_ROLES; r++)
@@ -201,9 +203,12 @@ static dnnl_primitive_desc_t peer_describe(const onednn_t *lib, const conv_probl
   dnnl_primitive_desc_t hint = NULL, desc;
   dnnl_dims_t stride, dilates, low, high;
   dnnl_status_t failed;
-  for (int d = 0; d < p->spatial; d++)
-    stride[d] = p->stride[d], dilates[d] = p->dilation[d] - 1, low[d] = p->low[d],
+  for (int d = 0; d < p->spatial; d++) {
+    stride[d] = p->stride[d];
+    dilates[d] = p->dilation[d] - 1;
+    low[d] = p->low[d];
     high[d] = p->high[d];
+  }
   peer_arrays(lib, p, type, w);
   if (kind != CONV_FORWARD) hint = peer_describe(lib, p, CONV_FORWARD, algorithm, type);
   if (kind == CONV_FORWARD)
@@ -288,7 +293,9 @@ static void print_ratio(const peer_t *peers, int count, double best) {
     printf(" %9.2f %s", peers[i].best_us, peers[i].name);
   }
   printf(": %.2f", top / best);
-  ratios.count++, ratios.near += top / best >= 0.9, ratios.logs += log(top / best);
+  ratios.count++;
+  ratios.near += top / best >= 0.9;
+  ratios.logs += log(top / best);
 }
 
 static void bench_instr(const hlo_instr_t *instr) {
@@ -329,7 +336,7 @@ static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
   for (int key = HLO_ATTR_LHS_CONTRACTING_DIMS, i = 0; i < 1; i++) {
     hr_ints_t x = hlo_attr_ints(a, key), y = hlo_attr_ints(b, key);
     same = x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
-    x = hlo_attr_ints(a, HLO_ATTR_RHS_CONTRACTING_DIMS),
+    x = hlo_attr_ints(a, HLO_ATTR_RHS_CONTRACTING_DIMS);
     y = hlo_attr_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS);
     same &= x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
   }
@@ -369,96 +376,9 @@ static void bench_module(hlo_module_t *module) {
 /* out, operands, attributes: one instruction each. */
 #define CONV(window, labels) "convolution(a, b), window={size=" window "}, dim_labels=" labels
 static const char *const shapes[][4] = {
-    {"f32[16,16]", "f32[16,16]", "f32[16,16]", "dot 1 0"},
-    {"f32[64,64]", "f32[64,64]", "f32[64,64]", "dot 1 0"},
-    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 1 0"},
-    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 0 0"},
-    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 1 1"},
-    {"f32[1024,1024]", "f32[1024,1024]", "f32[1024,1024]", "dot 1 0"},
-    {"f32[128,512]", "f32[128,784]", "f32[784,512]", "dot 1 0"},
-    {"f32[1024]", "f32[1024,1024]", "f32[1024]", "dot 1 0"},
-    {"f32[1024]", "f32[1024]", "f32[1024,1024]", "dot 0 0"},
-    {"f32[4,1024]", "f32[4,1024]", "f32[1024,1024]", "dot 1 0"},
-    {"f32[16,1024]", "f32[16,1024]", "f32[1024,1024]", "dot 1 0"},
-    {"f32[32,4096]", "f32[32,1024]", "f32[1024,4096]", "dot 1 0"},
-    {"bf16[256,256]", "bf16[256,256]", "bf16[256,256]", "dot 1 0"},
-    {"bf16[1024,1024]", "bf16[1024,1024]", "bf16[1024,1024]", "dot 1 0"},
-    {"f32[1024,1024]", "bf16[1024,1024]", "bf16[1024,1024]", "dot 1 0"},
-    {"bf16[128,512]", "bf16[128,784]", "bf16[784,512]", "dot 1 0"},
-    {"f16[1024,1024]", "f16[1024,1024]", "f16[1024,1024]", "dot 1 0"},
-    {"s32[256,256]", "s8[256,256]", "s8[256,256]", "dot 1 0"},
-    {"s32[1024,1024]", "s8[1024,1024]", "s8[1024,1024]", "dot 1 0"},
-    {"s32[256,256]", "s32[256,256]", "s32[256,256]", "dot 1 0"},
-    {"f64[512,512]", "f64[512,512]", "f64[512,512]", "dot 1 0"},
-    {"c64[512,512]", "c64[512,512]", "c64[512,512]", "dot 1 0"},
-    {"f32[16,56,56,64]", "f32[16,56,56,64]", "f32[3,3,64,64]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,28,28,128]", "f32[8,28,28,128]", "f32[3,3,128,128]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,14,14,256]", "f32[8,14,14,256]", "f32[3,3,256,256]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[8,7,7,512]", "f32[8,7,7,512]", "f32[3,3,512,512]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[16,64,56,56]", "f32[16,64,56,56]", "f32[64,64,3,3]",
-     CONV("3x3 pad=1_1x1_1", "bf01_oi01->bf01")},
-    {"f32[4,56,56,64]", "f32[4,56,56,256]", "f32[1,1,256,64]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,28,28,128]", "f32[4,56,56,128]", "f32[3,3,128,128]",
-     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[4,112,112,64]", "f32[4,224,224,3]", "f32[7,7,3,64]",
-     CONV("7x7 stride=2x2 pad=2_3x2_3", "b01f_01io->b01f")},
-    {"f32[4,56,56,128]", "f32[4,28,28,128]", "f32[3,3,128,128]",
-     CONV("3x3 pad=2_1x2_1 lhs_dilate=2x2", "b01f_01oi->b01f")},
-    {"f32[3,3,64,64]", "f32[4,56,56,64]", "f32[4,56,56,64]",
-     CONV("56x56 pad=1_1x1_1", "f01b_i01o->01bf")},
-    {"f32[1,1,256,64]", "f32[4,56,56,256]", "f32[4,56,56,64]", CONV("56x56", "f01b_i01o->01bf")},
-    {"bf16[8,28,28,128]", "bf16[8,28,28,128]", "bf16[3,3,128,128]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"s32[8,28,28,128]", "s8[8,28,28,128]", "s8[3,3,128,128]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    /* Layers of residual, mobile and U-shaped networks, of sound and of volumes. */
-    {"f32[4,56,56,256]", "f32[4,56,56,64]", "f32[1,1,64,256]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,14,14,256]", "f32[4,14,14,1024]", "f32[1,1,1024,256]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,7,7,2048]", "f32[4,7,7,512]", "f32[1,1,512,2048]", CONV("1x1", "b01f_01io->b01f")},
-    {"f32[4,28,28,512]", "f32[4,56,56,256]", "f32[1,1,256,512]",
-     CONV("1x1 stride=2x2", "b01f_01io->b01f")},
-    {"f32[4,7,7,256]", "f32[4,14,14,256]", "f32[3,3,256,256]",
-     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[4,112,112,32]", "f32[4,224,224,3]", "f32[3,3,3,32]",
-     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
-    {"f32[1,256,256,64]", "f32[1,256,256,64]", "f32[3,3,64,64]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
-    {"f32[1,256,256,64]", "f32[1,128,128,128]", "f32[2,2,64,128]",
-     CONV("2x2 pad=1_1x1_1 lhs_dilate=2x2", "b01f_01oi->b01f")},
-    {"f32[4,56,56,128]", "f32[4,28,28,128]", "f32[4,4,128,128]",
-     CONV("4x4 pad=2_2x2_2 lhs_dilate=2x2", "b01f_01oi->b01f")},
-    {"f32[4,28,28,128]", "f32[4,28,28,128]", "f32[3,3,128,128]",
-     CONV("3x3 pad=2_2x2_2 rhs_dilate=2x2", "b01f_01io->b01f")},
-    {"f32[8,28,28,64]", "f32[8,28,28,64]", "f32[5,5,64,64]",
-     CONV("5x5 pad=2_2x2_2", "b01f_01io->b01f")},
-    {"f32[4,56,56,128]", "f32[4,56,56,128]", "f32[3,3,4,128]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f, feature_group_count=32")},
-    {"f32[4,112,112,32]", "f32[4,112,112,32]", "f32[3,3,1,32]",
-     CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f, feature_group_count=32")},
-    {"f32[4,56,56,64]", "f32[4,112,112,64]", "f32[3,3,1,64]",
-     CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f, feature_group_count=64")},
-    {"f32[4,14,14,384]", "f32[4,14,14,384]", "f32[5,5,1,384]",
-     CONV("5x5 pad=2_2x2_2", "b01f_01io->b01f, feature_group_count=384")},
-    {"f32[16,1024,64]", "f32[16,1024,64]", "f32[9,64,64]", CONV("9 pad=4_4", "b0f_0io->b0f")},
-    {"f32[4,3000,384]", "f32[4,3000,80]", "f32[3,80,384]", CONV("3 pad=1_1", "b0f_0io->b0f")},
-    {"f32[8,3200,64]", "f32[8,16000,1]", "f32[10,1,64]",
-     CONV("10 stride=5 pad=2_3", "b0f_0io->b0f")},
-    {"f32[16,64,512]", "f32[16,64,1024]", "f32[64,64,5]",
-     CONV("5 stride=2 pad=1_2", "bf0_oi0->bf0")},
-    {"f32[2,16,28,28,32]", "f32[2,16,28,28,16]", "f32[3,3,3,16,32]",
-     CONV("3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f")},
-    {"f32[2,8,14,14,64]", "f32[2,8,14,14,64]", "f32[3,3,3,64,64]",
-     CONV("3x3x3 pad=1_1x1_1x1_1", "b012f_012io->b012f")},
-    {"f32[4,128,14,14]", "f32[4,128,28,28]", "f32[128,128,3,3]",
-     CONV("3x3 stride=2x2 pad=0_1x0_1", "bf01_oi01->bf01")},
-    {"f32[3,3,128,128]", "f32[4,56,56,128]", "f32[4,28,28,128]",
-     CONV("28x28 pad=0_1x0_1 rhs_dilate=2x2", "f01b_i01o->01bf")},
-    {"f32[7,7,3,64]", "f32[4,224,224,3]", "f32[4,112,112,64]",
-     CONV("112x112 pad=2_3x2_3 rhs_dilate=2x2", "f01b_i01o->01bf")},
+#define SHAPE(...) {__VA_ARGS__},
+#include "bench_native.def"
+#undef SHAPE
 };
 
 static void bench_shape(const char *const *row) {

@@ -106,7 +106,10 @@ static void run_npy_in_npz(hr_str_t data) {
   hr_strbuf_init(&zip);
   for (int central = 0; central < 2; central++) {
     size_t start = zip.size;
-    hr_strbuf_add(&zip, central ? "PK\1\2\24\0\24\0" : "PK\3\4\24\0", central ? 8 : 6);
+    if (central)
+      hr_strbuf_add(&zip, "PK\1\2\24\0\24\0", 8);
+    else
+      hr_strbuf_add(&zip, "PK\3\4\24\0", 6);
     hr_strbuf_add(&zip, "\0\0\0\0\0\0\41\0", 8);
     add_u32(&zip, crc);
     add_u32(&zip, size);

@@ -81,15 +81,9 @@ void make_scatter(maker_t *maker) {
   hr_strbuf_printf(&maker->body, "to_apply=fun%d\n", function);
 }
 
-/* A loop that writes lines of an array where a value says, and reads them back elsewhere. */
-void make_loop(maker_t *maker) {
-  array_t x = fuzz_pick_lines(maker);
-  char shape[96], line[96];
-  array_t part = x;
-  int id = maker->next++;
-  if (!x.dims[0] || !fuzz_has_room(maker, 1)) return;
-  part.dims[0] = 1;
-  fuzz_shape_text(&x, shape), fuzz_shape_text(&part, line);
+/* Condition and body, which takes a line of x, of shape `shape`, from one place to another. */
+static void make_loop_functions(maker_t *maker, int id, const array_t *x, const char *shape,
+                                const char *line) {
   hr_strbuf_t *f = &maker->functions;
   hr_strbuf_printf(f,
                    "cond%d {\n  p = (s32[], s32[], %s) parameter(0)\n  i = s32[] "
@@ -109,14 +103,29 @@ void make_loop(maker_t *maker) {
                    "  one = s32[] constant(1)\n  z = s32[] constant(0)\n  j = s32[] add(i, one)\n "
                    " m = s32[] multiply(k, j)\n");
   hr_strbuf_printf(f, "  s = %s dynamic-slice(x, m", line);
-  for (int d = 1; d < x.rank; d++) hr_strbuf_printf(f, ", z");
+  for (int d = 1; d < x->rank; d++) hr_strbuf_printf(f, ", z");
   hr_strbuf_printf(f, "), dynamic_slice_sizes={1");
-  for (int d = 1; d < x.rank; d++) hr_strbuf_printf(f, ",%ld", (long)x.dims[d]);
+  for (int d = 1; d < x->rank; d++) hr_strbuf_printf(f, ",%ld", (long)x->dims[d]);
   hr_strbuf_printf(f, "}\n  u = %s dynamic-update-slice(x, s, j", shape);
-  for (int d = 1; d < x.rank; d++) hr_strbuf_printf(f, ", z");
+  for (int d = 1; d < x->rank; d++) hr_strbuf_printf(f, ", z");
   hr_strbuf_printf(f, ")\n  ROOT t = (s32[], s32[], %s) tuple(j, m, u)\n}\n", shape);
-  int start = fuzz_add_param(maker, "s32", 0, NULL, true).id, zero = fuzz_zero_of(maker, "s32"),
-      t = maker->next++, w = maker->next++;
+}
+
+/* A loop that writes lines of an array where a value says, and reads them back elsewhere. */
+void make_loop(maker_t *maker) {
+  array_t x = fuzz_pick_lines(maker);
+  char shape[96], line[96];
+  array_t part = x;
+  int id = maker->next++;
+  if (!x.dims[0] || !fuzz_has_room(maker, 1)) return;
+  part.dims[0] = 1;
+  fuzz_shape_text(&x, shape);
+  fuzz_shape_text(&part, line);
+  make_loop_functions(maker, id, &x, shape, line);
+  int start = fuzz_add_param(maker, "s32", 0, NULL, true).id;
+  int zero = fuzz_zero_of(maker, "s32");
+  int t = maker->next++;
+  int w = maker->next++;
   hr_strbuf_printf(&maker->body, "  v%d = (s32[], s32[], %s) tuple(v%d, v%d, v%d)\n", t, shape,
                    zero, start, x.id);
   hr_strbuf_printf(&maker->body,

@@ -42,7 +42,9 @@ static void end_program(maker_t *maker) {
   int count = 0, width = 0;
   char shape[96];
   hr_strbuf_t shapes, names, aliases;
-  hr_strbuf_init(&shapes), hr_strbuf_init(&names), hr_strbuf_init(&aliases);
+  hr_strbuf_init(&shapes);
+  hr_strbuf_init(&names);
+  hr_strbuf_init(&aliases);
   for (int a = maker->array_count; a-- > 0 && count < MOST_RESULTS;)
     if (!maker->arrays[a].uses || fuzz_chance(maker, 8)) results[count++] = &maker->arrays[a];
   if (!count) results[count++] = &maker->arrays[maker->array_count - 1];
@@ -64,17 +66,22 @@ static void end_program(maker_t *maker) {
     hr_strbuf_add(&program->text, maker->functions.data, maker->functions.size);
   hr_strbuf_printf(&program->text, "ENTRY main {\n%s  ROOT r = (%s) tuple(%s)\n}\n",
                    maker->body.data, shapes.data, names.data);
-  hr_strbuf_deinit(&shapes), hr_strbuf_deinit(&names), hr_strbuf_deinit(&aliases);
+  hr_strbuf_deinit(&shapes);
+  hr_strbuf_deinit(&names);
+  hr_strbuf_deinit(&aliases);
 }
 
 void program_make(uint64_t seed, program_t *out_program) {
   maker_t maker = {.random = seed * UINT64_C(0xD1342543DE82EF95) + 1, .program = out_program};
   memset(out_program, 0, sizeof *out_program);
   out_program->is_exact = true;
-  hr_strbuf_init(&out_program->text), hr_strbuf_init(&maker.functions), hr_strbuf_init(&maker.body);
+  hr_strbuf_init(&out_program->text);
+  hr_strbuf_init(&maker.functions);
+  hr_strbuf_init(&maker.body);
   for (int64_t n = fuzz_within(&maker, 1, 3); n > 0; n--) fuzz_random_param(&maker);
   if (fuzz_chance(&maker, 4)) fuzz_index_scalar(&maker);
   for (int64_t n = fuzz_within(&maker, 1, 8); n > 0; n--) make_one(&maker);
   end_program(&maker);
-  hr_strbuf_deinit(&maker.functions), hr_strbuf_deinit(&maker.body);
+  hr_strbuf_deinit(&maker.functions);
+  hr_strbuf_deinit(&maker.body);
 }

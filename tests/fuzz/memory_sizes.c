@@ -38,8 +38,9 @@ void make_real_slice(maker_t *maker) {
   int64_t sizes[3][PROGRAM_MOST_RANK];
   if (!fuzz_has_room(maker, 3)) return;
   for (int d = 0; d < x.rank; d++) {
-    sizes[0][d] = fuzz_within(maker, 0, x.dims[d]),
-    sizes[1][d] = fuzz_within(maker, sizes[0][d], x.dims[d]), sizes[2][d] = 1;
+    sizes[0][d] = fuzz_within(maker, 0, x.dims[d]);
+    sizes[1][d] = fuzz_within(maker, sizes[0][d], x.dims[d]);
+    sizes[2][d] = 1;
     out.dims[d] = sizes[1][d] - sizes[0][d];
   }
   for (int i = 0; i < 3; i++) lists[i] = fuzz_honest_list(maker, sizes[i], x.rank);
@@ -83,7 +84,8 @@ void make_dynamic_top_k(maker_t *maker) {
   int count = fuzz_honest_size(maker, out.dims[x.rank - 1]), pair = maker->next++;
   array_t where = out;
   where.dtype = "s32";
-  fuzz_shape_text(&out, values), fuzz_shape_text(&where, places);
+  fuzz_shape_text(&out, values);
+  fuzz_shape_text(&where, places);
   hr_strbuf_printf(
       &maker->body,
       "  v%d = (%s, %s) custom-call(v%d, v%d), custom_call_target=\"stablehlo.dynamic_top_k\"\n",
@@ -141,8 +143,10 @@ void make_bounded(maker_t *maker) {
   array_t x = fuzz_pick_lines(maker);
   char shape[96], bounded[128];
   if (!fuzz_has_room(maker, 1)) return;
-  int size = fuzz_add_param(maker, "s32", 0, NULL, true).id, cut = maker->next++,
-      sum = maker->next++, whole = maker->next++;
+  int size = fuzz_add_param(maker, "s32", 0, NULL, true).id;
+  int cut = maker->next++;
+  int sum = maker->next++;
+  int whole = maker->next++;
   fuzz_shape_text(&x, shape);
   char *bracket = strchr(shape, '[');
   snprintf(bounded, sizeof bounded, "%.*s[<=%s", (int)(bracket - shape), shape, bracket + 1);

@@ -22,7 +22,7 @@ typedef struct math_kernel {
 /* Compiles them, each a module of its own. */
 hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target,
                               hr_workers_t *workers);
-/* The same, but leaves the objects unlinked: count of them, the caller releases each. */
+/* Compiles them, but leaves the objects unlinked: `count` of them, the caller releases each. */
 hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target,
                                  hr_workers_t *workers, hr_buffer_t **out_objects);
 void math_kernels_free(math_kernel_t *kernels, int count);

@@ -225,7 +225,7 @@ static double sample(bench_t *bench, start_fn start, mpi_fn mpi, int repeats) {
   return slowest;
 }
 
-/* The same of moving the bytes alone. */
+/* Microseconds of moving the bytes alone, the mean of a few, by the slowest rank's clock. */
 static double sample_memory(const bench_t *bench, size_t contest, int repeats) {
   limit_part_fn part = contests[contest].part;
   char **outs = contests[contest].in_place ? bench->ins : bench->outs;
@@ -311,7 +311,10 @@ int main(int argc, char **argv) {
   double seconds = 0.3, least = 0, most = MOST_BYTES;
   for (; argc > 2 && !strncmp(argv[1], "--", 2); argc -= 2, argv += 2) {
     char which = argv[1][2];
-    *(which == 's' ? &seconds : which == 'l' ? &least : &most) = atof(argv[2]);
+    double *option = &most;
+    if (which == 's') option = &seconds;
+    if (which == 'l') option = &least;
+    *option = atof(argv[2]);
   }
   hr_status_t st = open_bench(&bench, &endpoint);
   if (st) {

@@ -1,4 +1,5 @@
-/* The same as abi_compare.c for the FFI: hlorun's own header against the one in jaxlib. */
+/* Compares hlorun's own header for the FFI with the one in jaxlib, as abi_compare.c does for
+ * PJRT. */
 #include <stdio.h>
 
 #include "ops/kernels/custom/ffi_abi.h"

@@ -38,7 +38,7 @@ static bool call_function(pjrt_function_t function, void *args, const char *says
   if (says) check(is_expected, says);
   return false;
 }
-/* The same of a function of the table. */
+/* call_function with a function of the table. */
 static bool call(int index, void *args, const char *says) {
   return call_function(api->functions[index], args, says);
 }

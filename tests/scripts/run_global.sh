@@ -298,124 +298,6 @@ expect_exit "an input of one value" 0 "$hlorun" -n 4 --mesh data=4 --sharding 'i
   "$work/plain.mlir"
 expect_text "an input of one value" "0.995054"
 
-# Refused: with the numbers, and a place where there is one.
-# annotate SHARDING: the program with this sharding of its first argument.
-annotate() {
-  printf 'module @m {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n  func.func @main(%%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<%s>}) -> tensor<8x6xf32> {\n    %%0 = stablehlo.tanh %%x : tensor<8x6xf32>\n    return %%0 : tensor<8x6xf32>\n  }\n}\n' "$1" >"$work/bad.mlir"
-}
-while IFS='|' read -r sharding message; do
-  annotate "$sharding"
-  expect_exit "$sharding" 3 "$hlorun" -n 4 --random-inputs "$work/bad.mlir"
-  expect_text "$sharding" "$message"
-  expect_text "$sharding has a place" 'bad.mlir:3:'
-done <<'CASES'
-@mesh, [{"c"}, {}]|mesh @mesh has no axis "c", want one of ["a"=2, "b"=2]
-@other, [{"a"}, {}]|there is no mesh @other
-@mesh, [{"a"}, {"a"}]|axis "a" is used twice
-@mesh, [{"a"}]|a sharding of 1 dimensions for a value of rank 2
-@mesh, [{"a":(1)3}, {}]|sub-axis (1)3 of axis "a", want a part of at least 2 that divides 2
-@mesh, [{"a":(1)2}, {}]|sub-axis (1)2 of axis "a", want a part of at least 2 that divides 2
-@mesh, [{"a"}, {}p1]|priority 1 of a closed dimension without axes
-@mesh, [{a}, {}]|the sharding has "a}, {}]>"
-@mesh, [{"a", "a"}, {}]|axis "a" is used twice
-@mesh, [{"a"}, {}], replicated={"a"}|axis "a" is used twice
-CASES
-
-# border LOCAL IN: a manual computation over "a" whose body has arrays of this shape; global() is refused with a place.
-border() {
-  cat >"$work/bad.mlir" <<PROGRAM
-module @m {
-  sdy.mesh @mesh = <["a"=2, "b"=2]>
-  func.func @main(%x: tensor<8x6xf32>) -> tensor<8x6xf32> {
-    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, $2>] out_shardings=[<@mesh, $2>] manual_axes={"a"} (%p: tensor<$1xf32>) {
-      %r = stablehlo.negate %p : tensor<$1xf32>
-      sdy.return %r : tensor<$1xf32>
-    } : (tensor<8x6xf32>) -> tensor<8x6xf32>
-    return %0 : tensor<8x6xf32>
-  }
-}
-PROGRAM
-  expect_exit "a body of $1 for $2" 3 "$hlorun" -n 4 --random-inputs "$work/bad.mlir"
-  expect_text "a body of $1 has a place" 'bad.mlir:4:'
-}
-border 2x6 '[{"a"}, {}]'
-expect_text "a body of 2x6" 'dimension 0 of operand 0 is 8 outside and 2 inside, want 2 manual parts'
-border 4x6 '[{"b", "a"}, {}]'
-expect_text "a free axis before a manual one" 'divided by a free axis before a manual one'
-
-# Meshes: places of bad ones; two that interleave, and device lists in any order, give what one process gives.
-sed 's/"b"=2/"b"=0/' "$work/bad.mlir" >"$work/zero.mlir"
-expect_exit "an axis of size 0" 3 "$hlorun" -n 4 --random-inputs "$work/zero.mlir"
-expect_text "an axis of size 0" 'zero.mlir:2:3: error: mesh axis "b" of size 0'
-cat >"$work/interleaved.mlir" <<'PROGRAM'
-module @m {
-  sdy.mesh @a = <["x"=2, "y"=3]>
-  sdy.mesh @b = <["p"=3, "q"=2]>
-  func.func @main(%x: tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {"y"}]>},
-                  %w: tensor<12x6xf32> {sdy.sharding = #sdy.sharding<@b, [{"p"}, {"q"}]>})
-      -> (tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@b, [{"q"}, {"p"}]>}) {
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x12xf32>, tensor<12x6xf32>) -> tensor<6x6xf32>
-    %1 = sdy.sharding_constraint %0 <@b, [{"p"}, {"q"}]> : tensor<6x6xf32>
-    return %1 : tensor<6x6xf32>
-  }
-}
-PROGRAM
-cat >"$work/lists.hlo" <<'PROGRAM'
-HloModule lists, num_partitions=8
-
-ENTRY main {
-  a = f32[8,16] parameter(0), sharding={devices=[4,2]3,1,0,2,7,5,6,4}
-  b = f32[16,8] parameter(1), sharding={devices=[2,1,4]3,1,0,2,7,5,6,4 last_tile_dim_replicate}
-  d = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  c = f32[8,8] custom-call(d), custom_call_target="Sharding", sharding={devices=[8,1]0,2,1,3,5,4,6,7}
-  ROOT r = f32[8,8] reverse(c), dimensions={0}, sharding={devices=[4,2]<=[2,4]T(1,0)}
-}
-PROGRAM
-for run in 'interleaved.mlir 6' 'interleaved.mlir 3' 'interleaved.mlir 2' 'lists.hlo 8' 'lists.hlo 4'; do
-  read -r file processes <<<"$run"
-  expect_exit "$file on 1" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" "$work/$file"
-  expect_exit "$file on $processes" 0 "$hlorun" -n "$processes" --random-inputs --quiet --expect "$work/one.npz" "$work/$file"
-done
-
-# A manual computation on a mesh of another order: collectives inside name devices as its own mesh counts them. A mesh that
-# no sharding uses may have any size; one that is used may not.
-cat >"$work/manual.mlir" <<'PROGRAM'
-module @m {
-  sdy.mesh @a = <["x"=2, "y"=3], device_ids=[4, 1, 0, 2, 5, 3]>
-  sdy.mesh @b = <["p"=3, "q"=2]>
-  sdy.mesh @c = <["u"=4]>
-  func.func @main(%x: tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {"y"}]>}) -> (tensor<6x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"y"}, {"x"}]>}) {
-    %0 = sdy.manual_computation(%x) in_shardings=[<@b, [{"p"}, {}]>] out_shardings=[<@b, [{"p"}, {}]>] manual_axes={"p"} (%p: tensor<2x12xf32>) {
-      %1 = sdy.sharding_constraint %p <@b, [{}, {"q"}]> : tensor<2x12xf32>
-      %2 = "stablehlo.collective_permute"(%1) {source_target_pairs = dense<[[0,2],[1,3],[2,4],[3,5],[4,0],[5,1]]> : tensor<6x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<2x12xf32>) -> tensor<2x12xf32>
-      %3 = stablehlo.reverse %2, dims = [1] : tensor<2x12xf32>
-      sdy.return %3 : tensor<2x12xf32>
-    } : (tensor<6x12xf32>) -> tensor<6x12xf32>
-    return %0 : tensor<6x12xf32>
-  }
-}
-PROGRAM
-cat >"$work/moved.mlir" <<'PROGRAM'
-module @w {
-  func.func @main(%x: tensor<6x12xf32>) -> tensor<6x12xf32> {
-    %a = stablehlo.slice %x [0:4, 0:12] : (tensor<6x12xf32>) -> tensor<4x12xf32>
-    %b = stablehlo.slice %x [4:6, 0:12] : (tensor<6x12xf32>) -> tensor<2x12xf32>
-    %c = stablehlo.concatenate %b, %a, dim=0 : (tensor<2x12xf32>, tensor<4x12xf32>) -> tensor<6x12xf32>
-    %2 = stablehlo.reverse %c, dims = [1] : tensor<6x12xf32>
-    return %2 : tensor<6x12xf32>
-  }
-}
-PROGRAM
-expect_exit "what the manual computation means" 0 "$hlorun" -n 1 --random-inputs --quiet --output "$work/one.npz" \
-  "$work/moved.mlir"
-for engine in compiled reference; do
-  expect_exit "a manual computation on another mesh, $engine" 0 "$hlorun" -n 6 --engine $engine --random-inputs --quiet \
-    --expect "$work/one.npz" "$work/manual.mlir"
-done
-sed 's/<@a, \[{"y"}, {"x"}\]>/<@c, [{"u"}, {}]>/' "$work/manual.mlir" >"$work/sizes.mlir"
-expect_exit "meshes of two sizes" 3 "$hlorun" -n 6 --random-inputs "$work/sizes.mlir"
-expect_text "meshes of two sizes" 'meshes of 6 (@b) and 4 devices (@c) in one program'
-
 # Feeds are taken from, and given to, by one device: the one that is named, or the first.
 cat >"$work/fed.hlo" <<'PROGRAM'
 HloModule fed, num_partitions=4
@@ -471,10 +353,6 @@ expect_text "check --sharding that does not divide" "1 parameter, on global arra
 expect_text "check --sharding that does not divide" "dimension 0 of out0 has a size of 6, which 4 parts do not divide"
 expect_exit "--sharding in five" 0 "$hlorun" -n 5 --mesh data=5 --sharding 'in0=data' --random-inputs "$work/six.mlir"
 expect_text "--sharding in five" "which 5 parts do not divide: it stays whole"
-annotate '@mesh, [{"a"}, {"a"}]'
-expect_exit "a bad sharding as a proto" 0 "$hlorun" convert --to pb --output "$work/bad.pb" "$work/bad.mlir"
-expect_exit "a bad sharding in a proto" 3 "$hlorun" -n 4 --random-inputs "$work/bad.pb"
-expect_text "a bad sharding in a proto" 'axis "a" is used twice'
 
 # What is to run on one device: one partition calls, the others get its results.
 cat >"$work/once.hlo" <<'PROGRAM'

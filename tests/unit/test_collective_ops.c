@@ -142,55 +142,56 @@ static void group_modes(void) {
   CHECK_CASES(tests);
 }
 
-static void reductions(void) {
-  static const test_case_t tests[] = {
-      {4, 1, "ROOT o = s32[1] all-reduce(x), replica_groups={}, to_apply=add", "60 | 60 | 60 | 60"},
-      /* in listed order: ((30 * 3 + 10) * 3 + 0) * 3 + 20 */
-      {4, 1, "ROOT o = s32[1] all-reduce(x), replica_groups={{3,1,0,2}}, to_apply=horner",
-       "920 | 920 | 920 | 920"},
-      {4, 1, "ROOT o = s32[] all-reduce(v), replica_groups={{0},{1,2,3}}, to_apply=add",
-       "0 | 60 | 60 | 60"},
-      {2, 1,
-       "w = s32[1] add(x, x)\n ROOT o = (s32[1], s32[1], s32[1]) all-reduce(x, w, x), "
-       "replica_groups={}, "
-       "to_apply=add",
-       "10 20 10 | 10 20 10"},
-      /* more than are under way at once */
-      {2, 1,
-       "ROOT o = (s32[1], s32[], s32[1], s32[], s32[1], s32[], s32[1], s32[], s32[1], s32[], "
-       "s32[1]) "
-       "all-reduce(x, v, x, v, x, v, x, v, x, v, x), replica_groups={}, to_apply=horner",
-       "10 10 10 10 10 10 10 10 10 10 10 | 10 10 10 10 10 10 10 10 10 10 10"},
-      {2, 1,
-       "t = (s32[1], s32[]) tuple(x, v)\n"
-       " ROOT o = (s32[1], s32[]) all-reduce(t), replica_groups={}, to_apply=add",
-       "10 10 | 10 10"},
-      {2, 1,
-       "s = s32[1] all-reduce-start(x), replica_groups={}, to_apply=add\n ROOT o = s32[1] "
-       "all-reduce-done(s)",
-       "10 | 10"},
-      {2, 1,
-       "e = s32[0] constant({})\n a = s32[0] all-reduce(e), replica_groups={}, to_apply=add\n"
-       " ROOT o = (s32[0], s32[1]) tuple(a, x)",
-       "0 | 10"},
-      {1, 2,
-       "b = s32[2,2] broadcast(v), dimensions={}\n i = s32[2,2] iota(), iota_dimension=1\n"
-       " t = s32[2,2] add(b, i)\n ROOT o = s32[2,1] reduce-scatter(t), channel_id=1, "
-       "replica_groups={{1,0}}, use_global_device_ids=true, dimensions={1}, to_apply=add",
-       "3 3 | 1 1"},
-      {2, 1,
-       "b = s32[4] broadcast(v), dimensions={}\n i = s32[4] iota(), iota_dimension=0\n t = s32[4] "
-       "add(b, i)\n"
-       " ROOT o = (s32[2], s32[2]) reduce-scatter(t, b), replica_groups={}, dimensions={0}, "
-       "to_apply=horner",
-       "10 14 10 10 | 18 22 10 10"},
-      {2, 1,
-       "b = s32[2] broadcast(v), dimensions={}\n s = ((s32[2]), s32[1]) reduce-scatter-start(b), "
-       "replica_groups={}, dimensions={0}, to_apply=add\n ROOT o = s32[1] reduce-scatter-done(s)",
-       "10 | 10"},
-  };
-  CHECK_CASES(tests);
-}
+/* All-reduce and reduce-scatter: replicas, partitions, the instructions after x and v, and the
+ * results of all processes. */
+static const test_case_t reduction_cases[] = {
+    {4, 1, "ROOT o = s32[1] all-reduce(x), replica_groups={}, to_apply=add", "60 | 60 | 60 | 60"},
+    /* in listed order: ((30 * 3 + 10) * 3 + 0) * 3 + 20 */
+    {4, 1, "ROOT o = s32[1] all-reduce(x), replica_groups={{3,1,0,2}}, to_apply=horner",
+     "920 | 920 | 920 | 920"},
+    {4, 1, "ROOT o = s32[] all-reduce(v), replica_groups={{0},{1,2,3}}, to_apply=add",
+     "0 | 60 | 60 | 60"},
+    {2, 1,
+     "w = s32[1] add(x, x)\n ROOT o = (s32[1], s32[1], s32[1]) all-reduce(x, w, x), "
+     "replica_groups={}, "
+     "to_apply=add",
+     "10 20 10 | 10 20 10"},
+    /* more than are under way at once */
+    {2, 1,
+     "ROOT o = (s32[1], s32[], s32[1], s32[], s32[1], s32[], s32[1], s32[], s32[1], s32[], "
+     "s32[1]) "
+     "all-reduce(x, v, x, v, x, v, x, v, x, v, x), replica_groups={}, to_apply=horner",
+     "10 10 10 10 10 10 10 10 10 10 10 | 10 10 10 10 10 10 10 10 10 10 10"},
+    {2, 1,
+     "t = (s32[1], s32[]) tuple(x, v)\n"
+     " ROOT o = (s32[1], s32[]) all-reduce(t), replica_groups={}, to_apply=add",
+     "10 10 | 10 10"},
+    {2, 1,
+     "s = s32[1] all-reduce-start(x), replica_groups={}, to_apply=add\n ROOT o = s32[1] "
+     "all-reduce-done(s)",
+     "10 | 10"},
+    {2, 1,
+     "e = s32[0] constant({})\n a = s32[0] all-reduce(e), replica_groups={}, to_apply=add\n"
+     " ROOT o = (s32[0], s32[1]) tuple(a, x)",
+     "0 | 10"},
+    {1, 2,
+     "b = s32[2,2] broadcast(v), dimensions={}\n i = s32[2,2] iota(), iota_dimension=1\n"
+     " t = s32[2,2] add(b, i)\n ROOT o = s32[2,1] reduce-scatter(t), channel_id=1, "
+     "replica_groups={{1,0}}, use_global_device_ids=true, dimensions={1}, to_apply=add",
+     "3 3 | 1 1"},
+    {2, 1,
+     "b = s32[4] broadcast(v), dimensions={}\n i = s32[4] iota(), iota_dimension=0\n t = s32[4] "
+     "add(b, i)\n"
+     " ROOT o = (s32[2], s32[2]) reduce-scatter(t, b), replica_groups={}, dimensions={0}, "
+     "to_apply=horner",
+     "10 14 10 10 | 18 22 10 10"},
+    {2, 1,
+     "b = s32[2] broadcast(v), dimensions={}\n s = ((s32[2]), s32[1]) reduce-scatter-start(b), "
+     "replica_groups={}, dimensions={0}, to_apply=add\n ROOT o = s32[1] reduce-scatter-done(s)",
+     "10 | 10"},
+};
+
+static void reductions(void) { CHECK_CASES(reduction_cases); }
 
 /* NaN goes through a maximum; a sum of bf16 is rounded once: 256 + 1 + 1 + 1 is 259 and rounds to
  * 260 (each addition rounded by itself would give 256). */

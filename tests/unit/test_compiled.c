@@ -282,7 +282,7 @@ static void test_execute(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
-/* The same through the API, with generated code and a library's kernels, on two workers. */
+/* Warm executions through the API, with generated code and a library's kernels, on two workers. */
 static void test_warm_executions(void) {
   hlorun_client_t *client = client_with(2);
   hlorun_program_t *program = api_load(

@@ -78,7 +78,9 @@ static void check_case(kernel_env_t *k, const conv_case_t *c) {
         for (int64_t o = 0; o < c->out_features; o++)
           wrong += *got++ != (float)want_at(c, x->data, w->data, n, (int64_t[]){i, j}, o);
   CU_ASSERT_EQUAL(wrong, 0);
-  hlo_value_release(x), hlo_value_release(w), hlo_value_release(y);
+  hlo_value_release(x);
+  hlo_value_release(w);
+  hlo_value_release(y);
 }
 
 static void windows(void) {
@@ -131,7 +133,9 @@ static void labels_and_types(void) {
    * feature] */
   CU_ASSERT_TRUE(kernel_is(y, HR_F32, KERNEL_DIMS(2, 1, 1),
                            (float[]){1 + 40 + 200 + 5000, 2 + 50 + 300 + 6000}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(y);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(y);
   kernel_env_deinit(&k);
 }
 
@@ -146,14 +150,18 @@ static void no_spatial_dimensions(void) {
   hlo_value_t *y = kernel_run(&k, HLO_CONVOLUTION, kernel_shape(&k, HR_C64, KERNEL_DIMS(1, 1)), 2,
                               operands, 1, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(y, HR_C64, KERNEL_DIMS(1, 1), (float[]){-7 - 11, 16 + 52}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(y);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(y);
   kernel_env_deinit(&k);
 }
 
 static void hostile_windows_are_refused(void) {
   static const hlo_window_dim_t plain = {2, 1, 0, 0, 1, 1, false};
   hlo_window_dim_t bad[][2] = {{plain, plain}, {plain, plain}, {plain, plain}, {plain, plain}};
-  bad[0][1].size = 3, bad[1][0].stride = INT64_MAX / 2, bad[2][1].pad_low = INT64_MIN,
+  bad[0][1].size = 3;
+  bad[1][0].stride = INT64_MAX / 2;
+  bad[2][1].pad_low = INT64_MIN;
   bad[3][0].window_dilation = 0;
   kernel_env_t k;
   kernel_env_init(&k);
@@ -169,7 +177,8 @@ static void hostile_windows_are_refused(void) {
                      operands, 2, attrs, 0, NULL);
     CHECK_FAILS(HR_INVALID, kernel_try(&k, conv, operands, 0, &out));
   }
-  hlo_value_release(x), hlo_value_release(w);
+  hlo_value_release(x);
+  hlo_value_release(w);
   kernel_env_deinit(&k);
 }
 

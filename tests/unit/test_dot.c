@@ -38,7 +38,9 @@ static void sizes_around_the_blocks(void) {
         wrong += ((float *)c->data)[i * n + j] != sum;
       }
     CU_ASSERT_EQUAL(wrong, 0);
-    hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+    hlo_value_release(a);
+    hlo_value_release(b);
+    hlo_value_release(c);
   }
   kernel_env_deinit(&k);
 }
@@ -65,7 +67,9 @@ static void dimensions_in_any_order(void) {
                    ((int32_t *)b->data)[((j * 5 + c1) * 3 + batch) * 2 + c0];
         CU_ASSERT_EQUAL(((int32_t *)c->data)[(batch * 4 + i) * 6 + j], sum);
       }
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 
@@ -79,16 +83,22 @@ static void integers_wrap_in_the_result_type(void) {
   int32_t sum = 100 * 100 + 128 * 128 + 127 * 127;
   CU_ASSERT_EQUAL(*(int32_t *)wide->data, sum);
   CU_ASSERT_EQUAL(*(int8_t *)narrow->data, (int8_t)sum);
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(wide), hlo_value_release(narrow);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(wide);
+  hlo_value_release(narrow);
   a = kernel_value(HR_U64, KERNEL_DIMS(1, 1), (uint64_t[]){UINT64_MAX});
   wide = run_dot(&k, HR_U64, KERNEL_DIMS(1, 1), a, a, 2, matrix_product);
   CU_ASSERT_EQUAL(*(uint64_t *)wide->data, 1);
-  hlo_value_release(a), hlo_value_release(wide);
+  hlo_value_release(a);
+  hlo_value_release(wide);
   a = kernel_value(HR_S4, KERNEL_DIMS(1, 2), (int8_t[]){-8, 7});
   b = kernel_value(HR_S4, KERNEL_DIMS(2, 1), (int8_t[]){3, 7});
   narrow = run_dot(&k, HR_S4, KERNEL_DIMS(1, 1), a, b, 2, matrix_product);
   CU_ASSERT_EQUAL(*(int8_t *)narrow->data, -7); /* 25 = 16 + 9 wraps to 9 - 16 */
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(narrow);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(narrow);
   kernel_env_deinit(&k);
 }
 
@@ -99,7 +109,9 @@ static void truth_values_are_or_of_ands(void) {
   hlo_value_t *b = kernel_value(HR_PRED, KERNEL_DIMS(2, 2), (uint8_t[]){1, 0, 1, 0});
   hlo_value_t *c = run_dot(&k, HR_PRED, KERNEL_DIMS(2, 2), a, b, 2, matrix_product);
   CU_ASSERT_TRUE(kernel_is(c, HR_PRED, KERNEL_DIMS(2, 2), (uint8_t[]){1, 0, 1, 0}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 
@@ -112,7 +124,9 @@ static void complex_numbers_are_not_conjugated(void) {
   hlo_value_t *c = run_dot(&k, HR_C64, KERNEL_DIMS(1, 2), a, b, 2, matrix_product);
   float _Complex want[] = {x[0] * y[0] + x[1] * y[2], x[0] * y[1] + x[1] * y[3]};
   CU_ASSERT_TRUE(kernel_is(c, HR_C64, KERNEL_DIMS(1, 2), want));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 
@@ -129,7 +143,10 @@ static void narrow_floats_are_rounded_once(void) {
   hlo_value_t *narrow = run_dot(&k, HR_BF16, KERNEL_DIMS(1, 1), a, b, 2, matrix_product);
   CU_ASSERT_EQUAL(*(float *)wide->data, 300 * (1 + 0x1p-10f));
   CU_ASSERT_EQUAL(*(uint16_t *)narrow->data, hr_f32_to_bf16(300 * (1 + 0x1p-10f)));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(wide), hlo_value_release(narrow);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(wide);
+  hlo_value_release(narrow);
   kernel_env_deinit(&k);
 }
 
@@ -146,8 +163,11 @@ static void sums_of_nothing_are_zero(void) {
   hlo_value_t *v = kernel_value(HR_F32, KERNEL_DIMS(2), (float[]){2, 3});
   hlo_value_t *e = run_dot(&k, HR_F32, KERNEL_DIMS(2, 2), v, v, 2, outer);
   CU_ASSERT_TRUE(kernel_is(e, HR_F32, KERNEL_DIMS(2, 2), (float[]){4, 6, 6, 9}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c), hlo_value_release(d),
-      hlo_value_release(e);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(c);
+  hlo_value_release(d);
+  hlo_value_release(e);
   hlo_value_release(v);
   kernel_env_deinit(&k);
 }
@@ -186,7 +206,10 @@ static void ragged_rows(void) {
   hlo_value_t *c = kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(4, 1)), 3,
                               operands, 4, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(c, HR_F32, KERNEL_DIMS(4, 1), (float[]){3, 430, 650, 0}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(sizes), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(sizes);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 
@@ -203,7 +226,10 @@ static void ragged_sums(void) {
   hlo_value_t *c = kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 1, 1)), 3,
                               operands, 3, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(c, HR_F32, KERNEL_DIMS(3, 1, 1), (float[]){321, 0, 4000}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(sizes), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(sizes);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 
@@ -218,8 +244,11 @@ static void scales_multiply_blocks(void) {
   hlo_value_t *c = kernel_run(&k, HLO_SCALED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(1, 1)), 4,
                               operands, 2, matrix_product, 0, NULL);
   CU_ASSERT_EQUAL(*(float *)c->data, 4 * (2 * 3 + 0.5f * 7));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(a_scale),
-      hlo_value_release(b_scale), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(a_scale);
+  hlo_value_release(b_scale);
+  hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 

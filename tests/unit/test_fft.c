@@ -33,7 +33,9 @@ static void lengths(void) {
       CU_ASSERT_TRUE(cabs(((double _Complex *)y->data)[i] - sum) < 1e-12);
       CU_ASSERT_TRUE(cabs(((double _Complex *)z->data)[i] - v[i]) < 1e-13);
     }
-    hlo_value_release(x), hlo_value_release(y), hlo_value_release(z);
+    hlo_value_release(x);
+    hlo_value_release(y);
+    hlo_value_release(z);
   }
   kernel_env_deinit(&k);
 }
@@ -55,7 +57,9 @@ static void real_transforms(void) {
     CU_ASSERT_DOUBLE_EQUAL(((float *)y->data)[0], sum, 1e-4);
     for (int64_t i = 0; i < x->count; i++)
       CU_ASSERT_DOUBLE_EQUAL(((float *)z->data)[i], ((float *)x->data)[i], 1e-5);
-    hlo_value_release(x), hlo_value_release(y), hlo_value_release(z);
+    hlo_value_release(x);
+    hlo_value_release(y);
+    hlo_value_release(z);
   }
   kernel_env_deinit(&k);
 }
@@ -66,7 +70,8 @@ static void imaginary_ends_are_ignored(void) {
   hlo_value_t *x = kernel_value(HR_C128, KERNEL_DIMS(2), (double[]){3, 77, 1, -55});
   hlo_value_t *y = run_fft(&k, HLO_FFT_TYPE_IRFFT, x, HR_F64, KERNEL_DIMS(2), LENGTHS(2));
   CU_ASSERT_TRUE(kernel_is(y, HR_F64, KERNEL_DIMS(2), (double[]){2, 1}));
-  hlo_value_release(x), hlo_value_release(y);
+  hlo_value_release(x);
+  hlo_value_release(y);
   kernel_env_deinit(&k);
 }
 
@@ -78,7 +83,10 @@ static void empty_arrays(void) {
   hlo_value_t *a = run_fft(&k, HLO_FFT_TYPE_FFT, x, HR_C64, KERNEL_DIMS(0, 4), LENGTHS(4));
   hlo_value_t *b = run_fft(&k, HLO_FFT_TYPE_IFFT, y, HR_C64, KERNEL_DIMS(3, 0), LENGTHS(0));
   CU_ASSERT_EQUAL(a->count + b->count, 0);
-  hlo_value_release(x), hlo_value_release(y), hlo_value_release(a), hlo_value_release(b);
+  hlo_value_release(x);
+  hlo_value_release(y);
+  hlo_value_release(a);
+  hlo_value_release(b);
   kernel_env_deinit(&k);
 }
 

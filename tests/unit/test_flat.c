@@ -1,97 +1,8 @@
+/* The flat plan: straight lines, loops, branches and calls. */
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/lib/flat_fixture.h"
-
-/* --- the arena --- */
-
-#define ITEMS 400
-
-/* Nothing that lives at the same time overlaps, and the total is not far from the most that lives
- * at a time. */
-static void test_random_items(void) {
-  flat_item_t items[ITEMS];
-  srand(7);
-  for (int round = 0; round < 20; round++) {
-    hr_arena_t scratch;
-    size_t total = 0, most = 0;
-    hr_arena_init(&scratch);
-    for (int i = 0; i < ITEMS; i++) {
-      items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 5000, .start = rand() % 200};
-      items[i].end = items[i].start + rand() % (round + 1);
-    }
-    CHECK_OK(flat_assign_offsets(&scratch, items, ITEMS, 200, &total));
-    for (int t = 0; t < 230; t++) {
-      size_t alive = 0;
-      for (int i = 0; i < ITEMS; i++)
-        if (items[i].start <= t && t <= items[i].end) alive += items[i].size_bytes;
-      if (alive > most) most = alive;
-    }
-    for (int i = 0; i < ITEMS; i++) {
-      CU_ASSERT(items[i].offset_bytes % HR_ALIGNMENT == 0);
-      CU_ASSERT(items[i].offset_bytes + items[i].size_bytes <= total);
-      for (int j = 0; j < i; j++)
-        if (items[i].start <= items[j].end && items[j].start <= items[i].end)
-          CU_ASSERT(items[i].offset_bytes + items[i].size_bytes <= items[j].offset_bytes ||
-                    items[j].offset_bytes + items[j].size_bytes <= items[i].offset_bytes);
-    }
-    CU_ASSERT(total >= most);
-    CU_ASSERT(total <= most * 2);
-    hr_arena_deinit(&scratch);
-  }
-}
-
-/* A gap is filled by what fits best, and neighbours that become free join. */
-static void test_best_fit(void) {
-  flat_item_t items[] = {{640, 0, 0, 2}, {64, 0, 0, 9},  {128, 0, 0, 2},
-                         {64, 0, 0, 9},  {128, 0, 3, 9}, {640, 0, 3, 9}};
-  hr_arena_t scratch;
-  size_t total;
-  hr_arena_init(&scratch);
-  CHECK_OK(flat_assign_offsets(&scratch, items, 6, 10, &total));
-  CU_ASSERT_EQUAL(total, 896);
-  CU_ASSERT_EQUAL(items[4].offset_bytes, items[2].offset_bytes);
-  CU_ASSERT_EQUAL(items[5].offset_bytes, items[0].offset_bytes);
-  flat_item_t joined[] = {
-      {64, 0, 0, 1}, {64, 0, 0, 2}, {64, 0, 0, 3}, {64, 0, 0, 9}, {192, 0, 4, 9}};
-  CHECK_OK(flat_assign_offsets(&scratch, joined, 5, 10, &total));
-  CU_ASSERT_EQUAL(total, 256);
-  hr_arena_deinit(&scratch);
-}
-
-/* A large item that comes late gets what a small one leaves only if long-lived ones are out of its
- * way. */
-static void test_by_weight(void) {
-  flat_item_t items[] = {{64, 0, 0, 1}, {64, 0, 0, 5}, {128, 0, 2, 5}};
-  hr_arena_t scratch;
-  size_t total;
-  hr_arena_init(&scratch);
-  CHECK_OK(flat_assign_offsets(&scratch, items, 3, 6, &total));
-  CU_ASSERT_EQUAL(total, 192);
-  CU_ASSERT_EQUAL(items[2].offset_bytes, 0);
-  CU_ASSERT_EQUAL(items[1].offset_bytes, 128);
-  CU_ASSERT_EQUAL(items[0].offset_bytes, 0);
-  hr_arena_deinit(&scratch);
-}
-
-static void test_many_items(void) {
-  enum { COUNT = 200000 };
-  void *memory;
-  hr_arena_t scratch;
-  size_t total;
-  CHECK_OK(hr_alloc(COUNT * sizeof(flat_item_t), &memory));
-  flat_item_t *items = memory;
-  srand(3);
-  for (int i = 0; i < COUNT; i++)
-    items[i] = (flat_item_t){
-        .size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
-  hr_arena_init(&scratch);
-  clock_t start = clock(); /* processor time: other work on the machine does not count */
-  CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, COUNT / 2, &total));
-  CU_ASSERT(clock() - start < 5 * CLOCKS_PER_SEC);
-  hr_arena_deinit(&scratch);
-  hr_free(items);
-}
 
 /* --- straight lines --- */
 
@@ -146,8 +57,10 @@ static void test_results(void) {
   "s32[] constant(0)\n"                                                                          \
   "t = (s32[], " state ") tuple(zero, " initial ") ROOT w = (s32[], " state                      \
   ") while(t), condition=cond, body=body }"
+
 #define ONE "a = f32[64] get-tuple-element(s), index=1\n"
 #define TWO ONE "b = f32[64] get-tuple-element(s), index=2\n"
+
 #define THREE TWO "c = f32[64] get-tuple-element(s), index=3\n"
 #define F64 "f32[64]"
 
@@ -167,7 +80,7 @@ static void test_carries(void) {
   /* Passed on unchanged: no buffer, no copy. */
   CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, b")),
                   2);
-  /* The same value twice. */
+  /* One value twice. */
   CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, d")),
                   4);
   /* A constant comes back. */
@@ -229,10 +142,12 @@ static void test_overwritten_stacks(void) {
     CU_ASSERT_EQUAL(copies, unknown - cases[i].is_overwritten);
   }
   /* A row is read, a whole stack is, and rows of which the last is never written. */
-  fixture_agree(STACK_LOOP("v = f32[1] slice(a), slice={[6:7]} u = f32[1] add(v, v)\n"
-                           "d = f32[7] dynamic-update-slice(a, u, i)"));
-  fixture_agree(STACK_LOOP("u = f32[1] constant({9}) f = f32[7] dynamic-update-slice(a, u, i)\n"
-                           "d = f32[7] add(f, f)"));
+  fixture_agree(
+      STACK_LOOP("v = f32[1] slice(a), slice={[6:7]} u = f32[1] add(v, v)\n"
+                 "d = f32[7] dynamic-update-slice(a, u, i)"));
+  fixture_agree(
+      STACK_LOOP("u = f32[1] constant({9}) f = f32[7] dynamic-update-slice(a, u, i)\n"
+                 "d = f32[7] add(f, f)"));
   fixture_agree(LOOP("f32[8]", "a = f32[8] get-tuple-element(s), index=1\n",
                      "f32[8] constant({1,2,3,4,5,6,7,8})",
                      "u = f32[1] constant({9}) d = f32[8] dynamic-update-slice(a, u, i)", "d"));
@@ -417,172 +332,6 @@ static void test_whole_reference(void) {
   fixture_deinit(&f);
 }
 
-/* --- random programs --- */
-
-#define LEAVES 3 /* arrays of a state */
-#define VALUES 40
-#define STATE "(s32[], s32[8], s32[8], s32[8])"
-
-typedef struct writer {
-  hr_strbuf_t done, *now; /* computations that are complete, and the one being written */
-  int names;
-} writer_t;
-
-static int below(int count) { return rand() % count; }
-
-/* A computation on a state; gives its number. Its name is comp<number>. */
-static int write_computation(writer_t *writer, int depth, bool counts);
-
-static int write_condition(writer_t *writer, int trips) {
-  int number = writer->names++;
-  hr_strbuf_printf(&writer->done,
-                   "comp%d { s = " STATE
-                   " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                   "n = s32[] constant(%d) ROOT r = pred[] compare(i, n), direction=LT }\n",
-                   number, trips);
-  return number;
-}
-
-static void write_elements(writer_t *writer, const char *of, int *values, int *count) {
-  for (int leaf = 1; leaf <= LEAVES && *count < VALUES; leaf++) {
-    values[(*count)++] = writer->names;
-    hr_strbuf_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++,
-                     of, leaf);
-  }
-}
-
-static int write_state(writer_t *writer, const char *counter, const int *values, int count) {
-  hr_strbuf_printf(writer->now, "v%d = " STATE " tuple(%s", writer->names, counter);
-  for (int leaf = 0; leaf < LEAVES; leaf++)
-    hr_strbuf_printf(writer->now, ", v%d", values[below(count)]);
-  hr_strbuf_add_str(writer->now, ")\n");
-  return writer->names++;
-}
-
-/* A loop, a choice of two or three, or a call, on states made of random values. */
-static void write_control(writer_t *writer, int depth, int *values, int *count) {
-  char name[16];
-  int kind = below(4), first = write_state(writer, "zero", values, *count);
-  int second = write_state(writer, "i", values, *count), result;
-  if (kind == 0) {
-    int body = write_computation(writer, depth - 1, true),
-        condition = write_condition(writer, below(4));
-    result = writer->names++;
-    hr_strbuf_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n",
-                     result, first, condition, body);
-  } else if (kind == 1) {
-    int yes = write_computation(writer, depth - 1, false),
-        no = write_computation(writer, depth - 1, false);
-    result = writer->names++;
-    hr_strbuf_printf(
-        writer->now,
-        "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
-        " conditional(p%d, v%d, v%d), true_computation=comp%d, false_computation=comp%d\n",
-        result, result, result, first, below(2) ? first : second, yes, no);
-  } else if (kind == 2) {
-    int a = write_computation(writer, depth - 1, false),
-        b = write_computation(writer, depth - 1, false);
-    result = writer->names++;
-    hr_strbuf_printf(writer->now,
-                     "v%d = " STATE
-                     " conditional(i, v%d, v%d, v%d),\n"
-                     "  branch_computations={comp%d, comp%d, comp%d}\n",
-                     result, first, second, first, a, b, a);
-  } else {
-    int callee = write_computation(writer, depth - 1, false);
-    result = writer->names++;
-    hr_strbuf_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second,
-                     callee);
-  }
-  snprintf(name, sizeof name, "v%d", result);
-  write_elements(writer, name, values, count);
-}
-
-static void write_operation(writer_t *writer, int *values, int *count) {
-  int a = values[below(*count)], b = values[below(*count)], name = writer->names++;
-  switch (below(6)) {
-    case 0:
-      hr_strbuf_printf(writer->now,
-                       "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
-                       "v%d = s32[8] dynamic-update-slice(v%d, w%d, i)\n",
-                       name, b, name, a, name);
-      break;
-    case 1:
-      hr_strbuf_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a);
-      break;
-    case 2:
-      hr_strbuf_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n",
-                       name, a, name, name);
-      break;
-    case 3:
-      hr_strbuf_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b);
-      break;
-    default:
-      hr_strbuf_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
-  }
-  values[(*count)++] = name;
-}
-
-static int write_computation(writer_t *writer, int depth, bool counts) {
-  int values[VALUES], count = 0, number = writer->names++, steps = 1 + below(7);
-  hr_strbuf_t text, *outer = writer->now;
-  hr_strbuf_init(&text);
-  writer->now = &text;
-  hr_strbuf_printf(&text,
-                   "comp%d { s = " STATE
-                   " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                   "zero = s32[] constant(0) one = s32[] constant(1)\n"
-                   "k = s32[8] constant({1,2,3,4,5,6,7,8})\n",
-                   number);
-  if (counts) hr_strbuf_add_str(&text, "j = s32[] add(i, one)\n");
-  write_elements(writer, "s", values, &count);
-  for (int step = 0; step < steps && count < VALUES - LEAVES; step++) {
-    if (depth > 0 && below(3) == 0)
-      write_control(writer, depth, values, &count);
-    else
-      write_operation(writer, values, &count);
-  }
-  hr_strbuf_printf(&text, "v%d = s32[8] add(k, v%d)\n", writer->names, values[0]);
-  if (below(2)) values[count++] = writer->names;
-  writer->names++;
-  hr_strbuf_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
-  for (int leaf = 0; leaf < LEAVES; leaf++) { /* mostly one of the four newest values */
-    int newest = count < 4 ? count : 4;
-    int chosen = below(3) ? count - 1 - below(newest) : below(LEAVES);
-    hr_strbuf_printf(&text, ", v%d", values[chosen]);
-  }
-  hr_strbuf_add_str(&text, ") }\n");
-  CHECK_OK(hr_strbuf_finish(&text));
-  hr_strbuf_add_str(&writer->done, text.data);
-  hr_strbuf_deinit(&text);
-  writer->now = outer;
-  return number;
-}
-
-/* Loops in branches in loops: both engines agree on whatever they do. */
-static void test_random_programs(void) {
-  for (unsigned seed = 1; seed <= 400; seed++) {
-    writer_t writer = {0};
-    srand(seed);
-    hr_strbuf_init(&writer.done);
-    hr_strbuf_add_str(&writer.done, "HloModule m\n");
-    int main_number = write_computation(&writer, 3, false);
-    hr_strbuf_printf(
-        &writer.done,
-        "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
-        "z = s32[8] parameter(3) s = " STATE
-        " tuple(a, x, y, z)\n"
-        "ROOT r = " STATE " call(s), to_apply=comp%d }\n",
-        main_number);
-    CHECK_OK(hr_strbuf_finish(&writer.done));
-    unsigned failures = CU_get_number_of_failures();
-    fixture_agree(writer.done.data);
-    if (CU_get_number_of_failures() != failures) printf("seed %u:\n%s", seed, writer.done.data);
-    hr_strbuf_deinit(&writer.done);
-    if (CU_get_number_of_failures() != failures) return;
-  }
-}
-
 /* --- memory --- */
 
 /* Each array alone would fit. */
@@ -642,27 +391,24 @@ static void test_print(void) {
   fixture_deinit(&f);
 }
 
-CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
-                            {"best fit", test_best_fit},
-                            {"best fit by weight", test_by_weight},
-                            {"many items", test_many_items},
-                            {"chain in place", test_chain},
-                            {"views", test_views},
-                            {"results", test_results},
-                            {"carries", test_carries},
-                            {"permuted carries", test_permuted_carries},
-                            {"updates of carries", test_update_of_carry},
-                            {"overwritten stacks", test_overwritten_stacks},
-                            {"broadcasts that nothing reads", test_unread_broadcast},
-                            {"nested loops", test_nested_loops},
-                            {"counted loops", test_counted_loops},
-                            {"branches", test_branches},
-                            {"indexed branches", test_indexed_branches},
-                            {"calls", test_calls},
-                            {"kept values", test_boxed_values},
-                            {"dynamic sizes", test_whole_reference},
-                            {"random programs", test_random_programs},
-                            {"too large", test_too_large},
-                            {"long program", test_long_program},
-                            {"text", test_print},
-                            CU_TEST_INFO_NULL};
+CU_TestInfo suite_flat[] = {
+    {"chain in place", test_chain},
+    {"views", test_views},
+    {"results", test_results},
+    {"carries", test_carries},
+    {"permuted carries", test_permuted_carries},
+    {"updates of carries", test_update_of_carry},
+    {"overwritten stacks", test_overwritten_stacks},
+    {"broadcasts that nothing reads", test_unread_broadcast},
+    {"nested loops", test_nested_loops},
+    {"counted loops", test_counted_loops},
+    {"branches", test_branches},
+    {"indexed branches", test_indexed_branches},
+    {"calls", test_calls},
+    {"kept values", test_boxed_values},
+    {"dynamic sizes", test_whole_reference},
+    {"too large", test_too_large},
+    {"long program", test_long_program},
+    {"text", test_print},
+    CU_TEST_INFO_NULL,
+};

@@ -112,7 +112,11 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
     printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n,
            (long)k, form, wrong);
   CU_ASSERT_EQUAL(wrong, 0);
-  free(a), free(b), free(c), free(before), free(scratch);
+  free(a);
+  free(b);
+  free(c);
+  free(before);
+  free(scratch);
 }
 
 static void products(void) {
@@ -184,7 +188,10 @@ static void fewer_terms(void) {
     gemm_run_serial(&job, 0, space);
     for (int j = 0; j < 64; j++) CU_ASSERT_EQUAL(space[bytes + (size_t)j], 0x5a);
     CU_ASSERT_EQUAL(count_wrong(&job, c), 0);
-    free(a), free(b), free(c), free(space);
+    free(a);
+    free(b);
+    free(c);
+    free(space);
   }
 }
 

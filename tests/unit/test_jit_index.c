@@ -4,6 +4,49 @@
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
+/* What chooses and moves along rows. */
+static void complex_rows(jit_driver_t *driver, const char *type, int rows, int columns) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] parameter(1) p = "
+           "pred[%d,%d] parameter(2)\n"
+           "k = %s[] constant((1.5, -2)) kb = %s[%d,%d] broadcast(k), dimensions={} m = %s[%d,%d] "
+           "multiply(a, kb)\n"
+           "q = %s[%d,%d] select(p, m, b) r = %s[%d,%d] reverse(b), dimensions={1} v = %s[%d,%d] "
+           "subtract(q, r)\n"
+           "w = %s[%d,%d] select(p, a, b) n = %s[%d,%d] maximum(w, v) ROOT t = tuple(v, w, n) }\n",
+           type, rows, columns, type, rows, columns, rows, columns, type, type, rows, columns, type,
+           rows, columns, type, rows, columns, type, rows, columns, type, rows, columns, type, rows,
+           columns, type, rows, columns);
+  JIT_CHECK(driver, text);
+}
+
+/* A sum along the rows or along the columns. */
+static void complex_sums(jit_driver_t *driver, const char *type, int rows, int columns,
+                         bool reduces_columns) {
+  char text[2048];
+  snprintf(
+      text, sizeof text,
+      "HloModule t\nf { x = %s[] parameter(0) y = %s[] parameter(1) ROOT z = %s[] add(x, y) }\n"
+      "ENTRY e { a = %s[%d,%d] parameter(0) m = %s[%d,%d] multiply(a, a) k = %s[] constant((0, "
+      "1))\n"
+      "ROOT r = %s[%d] reduce(m, k), dimensions={%d}, to_apply=f }\n",
+      type, type, type, type, rows, columns, type, rows, columns, type, type,
+      reduces_columns ? rows : columns, reduces_columns);
+  JIT_CHECK(driver, text);
+}
+
+static void complex_transpose(jit_driver_t *driver, const char *type, int rows, int columns) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] transpose(a), "
+           "dimensions={1,0}\n"
+           "c = %s[%d,%d] parameter(1) d = %s[%d,%d] add(b, c) ROOT n = %s[%d,%d] negate(d) }\n",
+           type, rows, columns, type, columns, rows, type, columns, rows, type, columns, rows, type,
+           columns, rows);
+  JIT_CHECK(driver, text);
+}
+
 /* What moves, chooses and sums complex numbers, by whole vectors and less. */
 static void complex_arrays(void) {
   static const char *const types[] = {"c64", "c128"};
@@ -16,37 +59,9 @@ static void complex_arrays(void) {
                            .in_place = i % 3 == 0};
     const char *type = types[i % 2];
     int rows = 1 + i * 5 % 23, columns = 1 + i * 7 % 61;
-    char text[2048];
-    snprintf(
-        text, sizeof text,
-        "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] parameter(1) p = "
-        "pred[%d,%d] parameter(2)\n"
-        "k = %s[] constant((1.5, -2)) kb = %s[%d,%d] broadcast(k), dimensions={} m = %s[%d,%d] "
-        "multiply(a, kb)\n"
-        "q = %s[%d,%d] select(p, m, b) r = %s[%d,%d] reverse(b), dimensions={1} v = %s[%d,%d] "
-        "subtract(q, r)\n"
-        "w = %s[%d,%d] select(p, a, b) n = %s[%d,%d] maximum(w, v) ROOT t = tuple(v, w, n) }\n",
-        type, rows, columns, type, rows, columns, rows, columns, type, type, rows, columns, type,
-        rows, columns, type, rows, columns, type, rows, columns, type, rows, columns, type, rows,
-        columns, type, rows, columns);
-    JIT_CHECK(&driver, text);
-    bool reduces_columns = i % 3;
-    snprintf(
-        text, sizeof text,
-        "HloModule t\nf { x = %s[] parameter(0) y = %s[] parameter(1) ROOT z = %s[] add(x, y) }\n"
-        "ENTRY e { a = %s[%d,%d] parameter(0) m = %s[%d,%d] multiply(a, a) k = %s[] constant((0, "
-        "1))\n"
-        "ROOT r = %s[%d] reduce(m, k), dimensions={%d}, to_apply=f }\n",
-        type, type, type, type, rows, columns, type, rows, columns, type, type,
-        reduces_columns ? rows : columns, reduces_columns);
-    JIT_CHECK(&driver, text);
-    snprintf(text, sizeof text,
-             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] transpose(a), "
-             "dimensions={1,0}\n"
-             "c = %s[%d,%d] parameter(1) d = %s[%d,%d] add(b, c) ROOT n = %s[%d,%d] negate(d) }\n",
-             type, rows, columns, type, columns, rows, type, columns, rows, type, columns, rows,
-             type, columns, rows);
-    JIT_CHECK(&driver, text);
+    complex_rows(&driver, type, rows, columns);
+    complex_sums(&driver, type, rows, columns, i % 3);
+    complex_transpose(&driver, type, rows, columns);
     CU_ASSERT_EQUAL(driver.declined, 0);
   }
 }

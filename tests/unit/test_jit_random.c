@@ -74,54 +74,78 @@ static void add_elementwise(maker_t *m, int x) {
     hr_strbuf_printf(&m->text, " %s(v%d)\n", unary[pick(m, 5)], x);
 }
 
+/* A new first dimension, or a copy if there are three already. */
+static void add_broadcast(maker_t *m, int x, int v) {
+  int rank = m->ranks[v], *dims = m->dims[v];
+  if (rank == 3) {
+    print_head(m, v);
+    hr_strbuf_printf(&m->text, " copy(v%d)\n", x);
+    return;
+  }
+  m->ranks[v]++;
+  memmove(dims + 1, dims, sizeof(int) * (size_t)rank);
+  dims[0] = 1 + pick(m, 5);
+  print_head(m, v);
+  hr_strbuf_printf(&m->text, " broadcast(v%d), dimensions={", x);
+  for (int i = 0; i < rank; i++) hr_strbuf_printf(&m->text, "%s%d", i ? "," : "", i + 1);
+  hr_strbuf_printf(&m->text, "}\n");
+}
+
+/* All dimensions in the reverse order. */
+static void add_transpose(maker_t *m, int x, int v) {
+  static const char *const orders[] = {"", "0", "1,0", "2,1,0"};
+  int rank = m->ranks[v];
+  for (int i = 0; i < rank; i++) m->dims[v][i] = m->dims[x][rank - 1 - i];
+  print_head(m, v);
+  hr_strbuf_printf(&m->text, " transpose(v%d), dimensions={%s}\n", x, orders[rank]);
+}
+
+/* Every second element of dimension d, from 1 on. */
+static void add_slice(maker_t *m, int x, int v, int d) {
+  int rank = m->ranks[v], *dims = m->dims[v], old = dims[d];
+  dims[d] = old / 2;
+  print_head(m, v);
+  hr_strbuf_printf(&m->text, " slice(v%d), slice={", x);
+  for (int i = 0; i < rank; i++) {
+    if (i) hr_strbuf_add_str(&m->text, ", ");
+    if (i == d)
+      hr_strbuf_printf(&m->text, "[1:%d:2]", old);
+    else
+      hr_strbuf_printf(&m->text, "[0:%d]", dims[i]);
+  }
+  hr_strbuf_printf(&m->text, "}\n");
+}
+
+static void add_pad(maker_t *m, int x, int v, int d) {
+  m->dims[v][d] += 3;
+  print_head(m, v);
+  hr_strbuf_printf(&m->text, " pad(v%d, v0), padding=", x);
+  for (int i = 0; i < m->ranks[v]; i++) {
+    if (i) hr_strbuf_add_char(&m->text, 'x');
+    hr_strbuf_add_str(&m->text, i == d ? "1_2" : "0_0");
+  }
+  hr_strbuf_printf(&m->text, "\n");
+}
+
+/* An operation that moves elements of value x. */
 static void add_moved(maker_t *m, int x) {
-  int kind = pick(m, 6), v = begin_value(m, x, false), rank = m->ranks[v], *dims = m->dims[v];
+  int kind = pick(m, 6), v = begin_value(m, x, false), rank = m->ranks[v];
   int d = rank ? pick(m, rank) : 0;
-  int old = rank ? dims[d] : 0;
   if (!rank || kind == 0) {
-    if (rank < 3)
-      m->ranks[v]++, memmove(dims + 1, dims, sizeof(int) * (size_t)rank), dims[0] = 1 + pick(m, 5);
-    print_head(m, v);
-    hr_strbuf_printf(&m->text, rank < 3 ? " broadcast(v%d), dimensions={" : " copy(v%d)\n", x);
-    for (int i = 0; rank < 3 && i < rank; i++)
-      hr_strbuf_printf(&m->text, "%s%d", i ? "," : "", i + 1);
-    if (rank < 3) hr_strbuf_printf(&m->text, "}\n");
+    add_broadcast(m, x, v);
   } else if (kind == 1) {
-    for (int i = 0; i < rank; i++) dims[i] = m->dims[x][rank - 1 - i];
-    print_head(m, v);
-    hr_strbuf_printf(&m->text, " transpose(v%d), dimensions={%s}\n", x,
-                     rank == 1   ? "0"
-                     : rank == 2 ? "1,0"
-                                 : "2,1,0");
+    add_transpose(m, x, v);
   } else if (kind == 2) {
     print_head(m, v);
     hr_strbuf_printf(&m->text, " reverse(v%d), dimensions={%d}\n", x, d);
-  } else if (kind == 3 && old > 2) {
-    dims[d] = (old - 1 + 1) / 2;
-    print_head(m, v);
-    hr_strbuf_printf(&m->text, " slice(v%d), slice={", x);
-    for (int i = 0; i < rank; i++) {
-      if (i) hr_strbuf_add_str(&m->text, ", ");
-      if (i == d)
-        hr_strbuf_printf(&m->text, "[1:%d:2]", old);
-      else
-        hr_strbuf_printf(&m->text, "[0:%d]", dims[i]);
-    }
-    hr_strbuf_printf(&m->text, "}\n");
-    dims[d] = old / 2;
+  } else if (kind == 3 && m->dims[v][d] > 2) {
+    add_slice(m, x, v, d);
   } else if (kind == 4) {
-    dims[d] = 2 * old;
+    m->dims[v][d] *= 2;
     print_head(m, v);
     hr_strbuf_printf(&m->text, " concatenate(v%d, v%d), dimensions={%d}\n", x, x, d);
   } else {
-    dims[d] = old + 3;
-    print_head(m, v);
-    hr_strbuf_printf(&m->text, " pad(v%d, v0), padding=", x);
-    for (int i = 0; i < rank; i++) {
-      if (i) hr_strbuf_add_char(&m->text, 'x');
-      hr_strbuf_add_str(&m->text, i == d ? "1_2" : "0_0");
-    }
-    hr_strbuf_printf(&m->text, "\n");
+    add_pad(m, x, v, d);
   }
 }
 

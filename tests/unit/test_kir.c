@@ -286,7 +286,7 @@ static void test_cfg(void) {
   kir_module_destroy(test.module);
 }
 
-/* The same load twice is one, but for a store between; the same sum is one. */
+/* A load that is there twice is one, but for a store between; so is a sum. */
 static void test_common_subexpressions(void) {
   test_t test;
   loop_t loop;

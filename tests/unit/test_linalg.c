@@ -21,7 +21,10 @@ static void cholesky_of_both_triangles(void) {
   hlo_value_t *l = run_cholesky(&k, a, true), *u = run_cholesky(&k, b, false);
   CU_ASSERT_TRUE(kernel_is(l, HR_F32, KERNEL_DIMS(2, 2), (float[]){2, 0, 1, 3}));
   CU_ASSERT_TRUE(kernel_is(u, HR_F32, KERNEL_DIMS(2, 2), (float[]){2, 1, 0, 3}));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(l), hlo_value_release(u);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(l);
+  hlo_value_release(u);
   kernel_env_deinit(&k);
 }
 
@@ -31,7 +34,8 @@ static void cholesky_of_complex_matrices(void) {
   hlo_value_t *a = kernel_value(HR_C64, KERNEL_DIMS(2, 2), (float[]){4, 0, 0, 0, 2, 6, 11, 0});
   hlo_value_t *l = run_cholesky(&k, a, true);
   CU_ASSERT_TRUE(kernel_is(l, HR_C64, KERNEL_DIMS(2, 2), (float[]){2, 0, 0, 0, 1, 3, 1, 0}));
-  hlo_value_release(a), hlo_value_release(l);
+  hlo_value_release(a);
+  hlo_value_release(l);
   kernel_env_deinit(&k);
 }
 
@@ -44,7 +48,8 @@ static void cholesky_fails_per_matrix(void) {
   for (int i = 0; i < 4; i++) CU_ASSERT_TRUE(isnan(((double *)l->data)[i]));
   CU_ASSERT_EQUAL(((double *)l->data)[4], 1);
   CU_ASSERT_EQUAL(((double *)l->data)[7], 1);
-  hlo_value_release(a), hlo_value_release(l);
+  hlo_value_release(a);
+  hlo_value_release(l);
   kernel_env_deinit(&k);
 }
 
@@ -73,7 +78,9 @@ static void solve_back(kernel_env_t *k, bool left, bool lower, bool unit, int tr
       for (int p = 0; p < N; p++) sum += left ? t[i][p] * v[p * W + j] : v[i * N + p] * t[p][j];
       CU_ASSERT_DOUBLE_EQUAL(sum, b[i * (left ? W : N) + j], 1e-12);
     }
-  hlo_value_release(x), hlo_value_release(operands[0]), hlo_value_release(operands[1]);
+  hlo_value_release(x);
+  hlo_value_release(operands[0]);
+  hlo_value_release(operands[1]);
 }
 
 static void triangular_solve_of_every_kind(void) {
@@ -120,7 +127,9 @@ static void batch_norm(void) {
   CU_ASSERT_TRUE(kernel_is(g->elements[2], HR_F32, KERNEL_DIMS(2), (float[]){2, 2}));
   CU_ASSERT_EQUAL(((float *)g->elements[0]->data)[3], 0);
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
-  hlo_value_release(y), hlo_value_release(g), hlo_value_release(ones);
+  hlo_value_release(y);
+  hlo_value_release(g);
+  hlo_value_release(ones);
   kernel_env_deinit(&k);
 }
 

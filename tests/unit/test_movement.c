@@ -149,8 +149,8 @@ static void iotas(void) {
   check_iota(HR_F64, 0, KERNEL_DIMS(0), NULL);
 }
 
-/* The same bytes seen as f32[2,3] in row-major and as f32[3,2] in column-major order are transposes
- * of each other. */
+/* Bytes seen as f32[2,3] in row-major and as f32[3,2] in column-major order are transposes of
+ * each other. */
 static void bitcasts(void) {
   kernel_env_t k;
   kernel_env_init(&k);

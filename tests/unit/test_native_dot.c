@@ -155,8 +155,8 @@ static void thin_with_large(void) {
   native_env_deinit(&env);
 }
 
-/* The same for the types whose matrix is widened in registers: dense rows and dense columns of it,
- * a vector on either side, batches, ends that do not fill a vector. */
+/* Few rows or columns with a matrix that is widened in registers: dense rows and dense columns
+ * of it, a vector on either side, batches, ends that do not fill a vector. */
 static void thin_of_few_bits(void) {
   static const dot_types_t thin[] = {{HR_F32, HR_F32, HR_F32},   {HR_BF16, HR_BF16, HR_BF16},
                                      {HR_BF16, HR_BF16, HR_F32}, {HR_F32, HR_S8, HR_F32},
@@ -232,14 +232,17 @@ static void bytes_are_exact(void) {
   hlo_value_t *a = kernel_value(HR_S8, KERNEL_DIMS(3000, 64), NULL),
               *b = kernel_value(HR_S8, KERNEL_DIMS(3000, 48), NULL);
   hlo_value_t *c = kernel_value(HR_S32, KERNEL_DIMS(64, 48), NULL);
-  memset(a->data, -128, (size_t)a->count), memset(b->data, -128, (size_t)b->count);
+  memset(a->data, -128, (size_t)a->count);
+  memset(b->data, -128, (size_t)b->count);
   native_kernel_t kernel;
   CU_ASSERT_PTR_NULL_FATAL(native_prepare(&env, dot, (hlo_value_t *[]){a, b}, &kernel));
   CU_ASSERT_PTR_NOT_NULL_FATAL(kernel.step.plan);
   CU_ASSERT_PTR_NULL(native_run(&env, &kernel, (void *[]){a->data, b->data}, (void *[]){c->data}));
   for (int64_t i = 0; i < c->count; i++) CU_ASSERT_EQUAL(((int32_t *)c->data)[i], 3000 * 128 * 128);
   native_kernel_deinit(&kernel);
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+  hlo_value_release(a);
+  hlo_value_release(b);
+  hlo_value_release(c);
   native_env_deinit(&env);
 }
 
@@ -264,7 +267,8 @@ static void constant_weights(void) {
     dot->operands[1]->literal = values[1];
     CU_ASSERT_TRUE(native_agrees_on(&env, dot, values, &declined));
     CU_ASSERT_EQUAL(declined, 0);
-    hlo_value_release(values[0]), hlo_value_release(values[1]);
+    hlo_value_release(values[0]);
+    hlo_value_release(values[1]);
     native_env_deinit(&env);
   }
 }

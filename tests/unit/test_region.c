@@ -193,7 +193,8 @@ static void test_pairs(void) {
     SKIP("loops of many arrays", "they need LLVM");
     return;
   }
-  hr_strbuf_init(&type), hr_strbuf_init(&text);
+  hr_strbuf_init(&type);
+  hr_strbuf_init(&text);
   hr_strbuf_printf(&type, "(s32[]");
   for (int k = 0; k < 70; k++) hr_strbuf_printf(&type, ", f32[], f32[9]");
   hr_strbuf_printf(&type, ")");
@@ -205,7 +206,8 @@ static void test_pairs(void) {
   CU_ASSERT_EQUAL(copies_in_loops(r.f.flat, 36), 0);
   for (int run = 0; run < 4; run++) fixture_compare(&r.f, run & 1);
   close_fixture(&r);
-  hr_strbuf_deinit(&type), hr_strbuf_deinit(&text);
+  hr_strbuf_deinit(&type);
+  hr_strbuf_deinit(&text);
 }
 
 /* A piece of x, which is padded and meets the rest. */

@@ -315,8 +315,9 @@ static void test_range_moves(void) {
 /* One dimension of an operation over windows, with any stride, dilation of both sides and padding
  * (which may be negative), and its result cut into parts. */
 typedef struct windowed {
-  int64_t size, window, stride, low, dilation,
-      window_dilation;           /* of the input; the kernel's taps */
+  int64_t size, window, stride, low;
+  int64_t dilation;              /* dilation of the input */
+  int64_t window_dilation;       /* dilation of the kernel's taps */
   int64_t results, parts, chunk; /* chunk: results of one part */
 } windowed_t;
 
@@ -342,8 +343,8 @@ static int64_t element_under(const windowed_t *w, int64_t r, int64_t t) {
   return is_hole ? GARBAGE : place / w->dilation;
 }
 
-/* The same as part j finds it: elements from starts[j] on, spread behind dilation - 1 holes, cut at
- * cuts[j], and read at the place that the result's own window begins. */
+/* The element under tap t as part j finds it: elements from starts[j] on, spread behind dilation
+ * - 1 holes, cut at cuts[j], and read at the place that the result's own window begins. */
 static int64_t element_found(const windowed_t *w, const spmd_undilated_t *apart, int64_t j,
                              int64_t own, int64_t t) {
   int64_t at = apart->cuts[j] + own * w->stride + t * w->window_dilation - (w->dilation - 1);

@@ -167,50 +167,50 @@ static void test_others(void) {
 }
 
 /* What a loop carries is computed where it is, row by row, though the product reads it; and rows
- * are put into an array. A product behind the loop that reads what it leaves, and is followed,
- * changes none of this. */
+ * are put into an array. A product behind the loop reads what it leaves, and is followed. */
+static const char loop_text[] =
+    "HloModule m\n"
+    "f { d = f32[64,256] parameter(0) h = f32[64,128] parameter(1) o = f32[4,64,128] "
+    "parameter(2)\n"
+    "  i = s32[] parameter(3) a = f32[64,128] slice(d), slice={[0:64],[0:128]}\n"
+    "  b = f32[64,128] slice(d), slice={[0:64],[128:256]}\n"
+    "  c = f32[64,128] maximum(a, b) k = f32[] constant(7) l = f32[64,128] broadcast(k), "
+    "dimensions={}\n"
+    "  m = f32[64,128] minimum(c, l) n = f32[64,128] add(m, h) z = s32[] constant(0) p = "
+    "f32[1,64,128] reshape(n)\n"
+    "  q = f32[4,64,128] dynamic-update-slice(o, p, i, z, z)\n"
+    "  ROOT r = (f32[64,128], f32[4,64,128]) tuple(n, q) }\n"
+    "body { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
+    "  i = s32[] get-tuple-element(s), index=0 h = f32[64,128] get-tuple-element(s), index=1\n"
+    "  o = f32[4,64,128] get-tuple-element(s), index=2\n"
+    "  w = f32[128,256] get-tuple-element(s), index=3\n"
+    "  d = f32[64,256] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  r = (f32[64,128], f32[4,64,128]) fusion(d, h, o, i), kind=kLoop, calls=f\n"
+    "  g = f32[64,128] get-tuple-element(r), index=0 q = f32[4,64,128] get-tuple-element(r), "
+    "index=1\n"
+    "  one = s32[] constant(1) j = s32[] add(i, one)\n"
+    "  ROOT t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(j, g, q, w) }\n"
+    "cond { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
+    "  i = s32[] get-tuple-element(s), index=0\n"
+    "  n = s32[] constant(4) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e { h = f32[64,128] parameter(0) o = f32[4,64,128] parameter(1) w = f32[128,256] "
+    "parameter(2)\n"
+    "  z = s32[] constant(0)\n"
+    "  t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(z, h, o, w)\n"
+    "  u = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) while(t), condition=cond, "
+    "body=body\n"
+    "  g = f32[64,128] get-tuple-element(u), index=1 q = f32[4,64,128] get-tuple-element(u), "
+    "index=2\n"
+    "  d = f32[64,256] dot(g, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] "
+    "constant(3)\n"
+    "  l = f32[64,256] broadcast(k), dimensions={} m = f32[64,256] minimum(d, l)\n"
+    "  ROOT r = (f32[64,128], f32[4,64,128], f32[64,256]) tuple(g, q, m) }";
+
 static void test_loops(void) {
-  static const char text[] =
-      "HloModule m\n"
-      "f { d = f32[64,256] parameter(0) h = f32[64,128] parameter(1) o = f32[4,64,128] "
-      "parameter(2)\n"
-      "  i = s32[] parameter(3) a = f32[64,128] slice(d), slice={[0:64],[0:128]}\n"
-      "  b = f32[64,128] slice(d), slice={[0:64],[128:256]}\n"
-      "  c = f32[64,128] maximum(a, b) k = f32[] constant(7) l = f32[64,128] broadcast(k), "
-      "dimensions={}\n"
-      "  m = f32[64,128] minimum(c, l) n = f32[64,128] add(m, h) z = s32[] constant(0) p = "
-      "f32[1,64,128] reshape(n)\n"
-      "  q = f32[4,64,128] dynamic-update-slice(o, p, i, z, z)\n"
-      "  ROOT r = (f32[64,128], f32[4,64,128]) tuple(n, q) }\n"
-      "body { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
-      "  i = s32[] get-tuple-element(s), index=0 h = f32[64,128] get-tuple-element(s), index=1\n"
-      "  o = f32[4,64,128] get-tuple-element(s), index=2\n"
-      "  w = f32[128,256] get-tuple-element(s), index=3\n"
-      "  d = f32[64,256] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-      "  r = (f32[64,128], f32[4,64,128]) fusion(d, h, o, i), kind=kLoop, calls=f\n"
-      "  g = f32[64,128] get-tuple-element(r), index=0 q = f32[4,64,128] get-tuple-element(r), "
-      "index=1\n"
-      "  one = s32[] constant(1) j = s32[] add(i, one)\n"
-      "  ROOT t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(j, g, q, w) }\n"
-      "cond { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
-      "  i = s32[] get-tuple-element(s), index=0\n"
-      "  n = s32[] constant(4) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { h = f32[64,128] parameter(0) o = f32[4,64,128] parameter(1) w = f32[128,256] "
-      "parameter(2)\n"
-      "  z = s32[] constant(0)\n"
-      "  t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(z, h, o, w)\n"
-      "  u = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) while(t), condition=cond, "
-      "body=body\n"
-      "  g = f32[64,128] get-tuple-element(u), index=1 q = f32[4,64,128] get-tuple-element(u), "
-      "index=2\n"
-      "  d = f32[64,256] dot(g, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] "
-      "constant(3)\n"
-      "  l = f32[64,256] broadcast(k), dimensions={} m = f32[64,256] minimum(d, l)\n"
-      "  ROOT r = (f32[64,128], f32[4,64,128], f32[64,256]) tuple(g, q, m) }";
   follow_fixture_t r;
   int copies = 0;
-  agree(text, 2);
-  CHECK_OK(open_fixture(text, 2, false, &r));
+  agree(loop_text, 2);
+  CHECK_OK(open_fixture(loop_text, 2, false, &r));
   for (int s = 0; s < r.f.flat->step_count; s++)
     copies += r.f.flat->steps[s].kind == FLAT_COPY && r.f.flat->steps[s].copy.size_bytes > 4;
   CU_ASSERT_EQUAL(copies, 1); /* the carried rows; the loop overwrites all of the other array */
@@ -231,43 +231,45 @@ static int count_packing(const flat_plan_t *flat) {
   return count;
 }
 
-/* x = min(x w, 5), then, if `changes`, w = w + w: two loops, one in the other. */
+/* x = min(x w, 5), then, if %s is v, w = w + w: two loops, one in the other. */
+static const char prepack_text[] =
+    "HloModule m\n"
+    "inner { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), "
+    "index=2\n"
+    "  d = f32[24,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] "
+    "constant(5)\n"
+    "  l = f32[24,160] broadcast(k), dimensions={} y = f32[24,160] minimum(d, l) one = s32[] "
+    "constant(1)\n"
+    "  v = f32[160,160] add(w, w) j = s32[] add(i, one)\n"
+    "  ROOT t = (s32[], f32[24,160], f32[160,160]) tuple(j, y, %s) }\n"
+    "icond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "outer { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), "
+    "index=2\n"
+    "  z = s32[] constant(0) t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
+    "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=icond, body=inner\n"
+    "  y = f32[24,160] get-tuple-element(u), index=1 one = s32[] constant(1) j = s32[] add(i, "
+    "one)\n"
+    "  ROOT r = (s32[], f32[24,160], f32[160,160]) tuple(j, y, w) }\n"
+    "ocond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  n = s32[] constant(2) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e { x = f32[24,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
+    "  t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
+    "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=ocond, body=outer\n"
+    "  ROOT y = f32[24,160] get-tuple-element(u), index=1 }";
+
+/* Weights are packed once, before both loops, unless a loop changes them. */
 static void test_prepack(void) {
-  static const char text[] =
-      "HloModule m\n"
-      "inner { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
-      "index=0\n"
-      "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), "
-      "index=2\n"
-      "  d = f32[24,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] "
-      "constant(5)\n"
-      "  l = f32[24,160] broadcast(k), dimensions={} y = f32[24,160] minimum(d, l) one = s32[] "
-      "constant(1)\n"
-      "  v = f32[160,160] add(w, w) j = s32[] add(i, one)\n"
-      "  ROOT t = (s32[], f32[24,160], f32[160,160]) tuple(j, y, %s) }\n"
-      "icond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
-      "index=0\n"
-      "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "outer { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
-      "index=0\n"
-      "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), "
-      "index=2\n"
-      "  z = s32[] constant(0) t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
-      "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=icond, body=inner\n"
-      "  y = f32[24,160] get-tuple-element(u), index=1 one = s32[] constant(1) j = s32[] add(i, "
-      "one)\n"
-      "  ROOT r = (s32[], f32[24,160], f32[160,160]) tuple(j, y, w) }\n"
-      "ocond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
-      "index=0\n"
-      "  n = s32[] constant(2) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { x = f32[24,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
-      "  t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
-      "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=ocond, body=outer\n"
-      "  ROOT y = f32[24,160] get-tuple-element(u), index=1 }";
   for (int changes = 0; changes < 2; changes++) {
     char program[4000];
     follow_fixture_t r;
-    snprintf(program, sizeof program, text, changes ? "v" : "w");
+    snprintf(program, sizeof program, prepack_text, changes ? "v" : "w");
     agree(program, 0);
     CHECK_OK(open_fixture(program, 2, false, &r));
     CU_ASSERT_EQUAL(count_packing(r.f.flat), changes ? 0 : 1);
