@@ -153,8 +153,9 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
  * Errors:  USAGE if options.trace was false; NO_MEMORY.
  * Owner:   the caller frees *out_table with free(). */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
-/* The same table, followed by each kernel's lower bound of time, from the measured bandwidth and
- * FLOP/s, and by the kernels far above it. Errors and owner: as hlorun_client_explain. */
+/* The table of hlorun_client_explain, followed by each kernel's lower bound of time, from the
+ * measured bandwidth and FLOP/s, and by the kernels far above it. Errors and owner: as
+ * hlorun_client_explain. */
 hlorun_status_t hlorun_client_explain_limits(hlorun_client_t *client, char **out_table);
 /* The table as a JSON object: executions, total_s, kernels_s, waits_s, workers, peak_bytes_per_s,
  * peak_flops and kernels, a list with kernel, op, calls, time_s, worked_s, bytes, flops, reason and
@@ -221,7 +222,8 @@ void hlorun_program_options_init(hlorun_program_options_t *options);
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
                                     const hlorun_program_options_t *options,
                                     hlorun_program_t **out_program);
-/* The same from memory, which is copied; messages use `name` as the path. */
+/* Loads a program from memory, which is copied; messages use `name` as the path. Errors and
+ * owner: as hlorun_program_load. */
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name,
                                           const void *bytes, size_t size_bytes,
                                           const hlorun_program_options_t *options,

@@ -11,7 +11,7 @@
     if (!(argument)) return hr_error(HR_USAGE, "%s: %s is NULL", __func__, #argument); \
   } while (0)
 
-/* The same for an array of `count` elements, which may be NULL if count is 0. */
+/* Errors: USAGE if the argument is NULL; it may be if `count`, its number of elements, is 0. */
 #define API_NOT_NULL_FOR(count, argument)                                                \
   do {                                                                                   \
     if ((count) && !(argument))                                                          \

@@ -79,7 +79,8 @@ hr_status_t api_client_shift(hlorun_client_t *client, const void *bytes, void *o
 /* Poll function of a client that waits for a transfer. Errors end the wait: CANCELLED; DISAGREE
  * from the deadlock detector; DEADLINE after timeout_s without progress. */
 hr_status_t api_client_interrupted(void *client);
-/* The same, polled occasionally while the program computes. */
+/* Poll function of a client that computes, called occasionally. Errors as
+ * api_client_interrupted. */
 hr_status_t api_client_computes(void *client);
 
 #endif

@@ -23,7 +23,8 @@ hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buff
  * Thread: any.
  * Errors: UNAVAILABLE with the path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
-/* The same for an open file, which the caller closes; not cached. `path` is for messages. */
+/* Maps or reads an open file, which the caller closes; not cached. `path` is for messages.
+ * Errors: UNAVAILABLE. */
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer);
 /* Copies bytes that will not be read again soon: copied pages of a mapped file are dropped, so that
  * a large file is not in memory twice. */

@@ -14,7 +14,7 @@ typedef struct hr_control_group {
 
 /* Limits of this process, read at the first call. Thread: any. */
 const hr_control_group_t *hr_control_group(void);
-/* The same with `root` prepended to all paths, for tests. */
+/* Limits read from files below `root`, for tests; not cached. */
 hr_control_group_t hr_control_group_read(const char *root);
 
 #endif

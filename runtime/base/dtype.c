@@ -282,7 +282,7 @@ static narrow_encoder_t narrow_encoder(hr_dtype_t type) {
                             .shifter = ldexpf(1.5f, 24 - f->bias - f->mantissa_bits)};
 }
 
-/* The same result as hr_float_encode, without its double arithmetic. */
+/* Gives the bits of hr_float_encode, without its double arithmetic. */
 static uint8_t encode_narrow(const narrow_encoder_t *encoder, hr_dtype_t type, float value) {
   const hr_float_format_t *f = encoder->format;
   uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffff, result;

@@ -278,8 +278,8 @@ static void load(filter_t *filter, size_t offset) {
   emit(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-#define ARG_LOW(i) (offsetof(struct seccomp_data, args) + 8 * (i)) /* of a little-endian machine \
-                                                                    */
+/* Offset of the low half of argument i, on a little-endian machine. */
+#define ARG_LOW(i) (offsetof(struct seccomp_data, args) + 8 * (i))
 
 static void refuse(filter_t *filter, unsigned call, int error) {
   emit(filter, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);

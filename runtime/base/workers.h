@@ -49,7 +49,7 @@ static inline int64_t hr_workers_balance(int64_t count, int workers) {
  * a plain call. Cost: about a microsecond if the workers are awake. */
 void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                     void *context);
-/* The same with one chunk per worker, of equal size. */
+/* hr_workers_for with one chunk per worker, of equal size. */
 void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn,
                       void *context);
 

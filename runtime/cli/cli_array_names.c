@@ -49,9 +49,10 @@ static hr_status_t check_one(const array_file_t *file, const cli_array_names_t *
   if (number[0] == '0' && at - number > 1)
     return hr_error(HR_USAGE, "%s has %.*s, want %.*s%ld", file->path, HR_STR_ARGS(name),
                     (int)(number - name.data), name.data, strtol(number, NULL, 10));
+  const char *kind = names->is_result ? "result" : "parameter";
   if (k < 0 || k >= count)
     return hr_error(HR_USAGE, "%s has %.*s, the program has %d %s%s", file->path, HR_STR_ARGS(name),
-                    count, names->is_result ? "result" : "parameter", count == 1 ? "" : "s");
+                    count, kind, count == 1 ? "" : "s");
   return NULL;
 }
 

@@ -66,7 +66,8 @@ typedef char cli_name_t[256];                   /* name of an entry of the folde
 /* Renames an entry of the folder to `prefix` and its name, plus a number if that name is taken. */
 hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
                                      const char *prefix, cli_name_t out_aside);
-/* The same with torn- and a message. Releases `why`; NULL: the reason was reported before. */
+/* Puts an entry aside with the prefix torn- and prints a message. Releases `why`; NULL: the
+ * reason was reported before. */
 void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why);
 
 /* Reads this process's parts of carried global arrays that had another sharding, from the files

@@ -22,7 +22,7 @@ hr_status_t cli_folder_open(const char *path, cli_folder_t *out_folder);
 /* Opens the folder `name` of another one. */
 hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name,
                              cli_folder_t *out_folder);
-/* The same; creates a missing folder. */
+/* Opens the folder `name` of another one, and creates it if it is missing. */
 hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder);
 void cli_folder_close(cli_folder_t *folder);
 /* Flushes the folder's directory entries to the disk. */

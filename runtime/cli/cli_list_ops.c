@@ -125,9 +125,9 @@ hr_status_t cli_list_ops(void) {
   for (int op = 0; op < HLO_OPCODE_COUNT && !st; op++) {
     const hlo_op_info_t *info = &hlo_op_table[op];
     bool typed = info->traits & OP_ELEMENTWISE;
-    hr_strbuf_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
-                     *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0,
-                     engine_of((hlo_opcode_t)op));
+    const char *stablehlo = *info->stablehlo_name ? info->stablehlo_name : "-";
+    hr_strbuf_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN, stablehlo,
+                     typed ? ENGINE_COLUMN : 0, engine_of((hlo_opcode_t)op));
     if (typed) st = print_types(&text, (hlo_opcode_t)op);
     hr_strbuf_add_char(&text, '\n');
   }

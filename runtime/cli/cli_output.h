@@ -19,7 +19,7 @@ hr_status_t cli_output_check(const hr_options_t *options);
 hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
                              hlo_value_t *const *results);
 
-/* The same for this process alone, not collective: only outK. */
+/* Writes the results of this process alone, as outK; not collective. Errors as cli_output_write. */
 hr_status_t cli_output_write_alone(const char *path, int count, hlo_value_t *const *results);
 
 #endif

@@ -22,8 +22,10 @@ double cli_plot_y(const cli_plot_axes_t *axes, double y) {
 
 /* Distances of ticks are 1, 2 or 5 times a power of ten. */
 void cli_plot_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
-  double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))),
-         scaled = rough / power, factor = 10;
+  double rough = (high - low) / wanted;
+  double power = pow(10, floor(log10(rough)));
+  double scaled = rough / power;
+  double factor = 10;
   if (scaled <= 5) factor = 5;
   if (scaled <= 2) factor = 2;
   if (scaled <= 1) factor = 1;

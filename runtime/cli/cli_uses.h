@@ -13,14 +13,14 @@ hr_status_t cli_uses_check(hr_command_t command, const hr_options_t *options);
  * silent with --quiet. */
 void cli_uses_warn(hr_command_t command, const hr_options_t *options);
 
-/* The same for one option, if it is given; `why` ends the sentence. */
+/* Warns about one option, if it is given; `why` ends the sentence. */
 void cli_uses_warn_idle(const hr_options_t *options, hr_option_id_t id, const char *why);
 
-/* The same for options that have no effect on the loaded program. `world`: number of processes. */
+/* Warns about options that have no effect on the loaded program. `world`: number of processes. */
 void cli_uses_warn_of_program(const hr_options_t *options, const hlorun_program_t *program,
                               int world);
 
-/* The same for results that are parts of arrays and are not gathered. */
+/* Warns about results that are parts of arrays and are not gathered. */
 void cli_uses_warn_of_parts(const hr_options_t *options, const hlorun_program_t *program);
 
 /* Applies --platform to all programs that are read later. Errors: USAGE. */

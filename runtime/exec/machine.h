@@ -58,7 +58,7 @@ void exec_machine_destroy(exec_machine_t *machine); /* accepts NULL */
  * Errors: INVALID for values that do not fit the declared shapes; CANCELLED; failures of kernels.
  * State:  of random generators persists between runs. */
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value);
-/* The same for another computation of the plan. */
+/* Runs another computation of the plan; owner and errors as exec_machine_run. */
 hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation,
                               hlo_value_t **args, hlo_value_t **out_value);
 

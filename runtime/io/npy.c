@@ -38,7 +38,7 @@ static bool accept(cursor_t *c, char wanted) {
   return true;
 }
 
-/* The same for a word such as True. */
+/* Passes a word such as True, after spaces. */
 static bool accept_word(cursor_t *c, const char *word) {
   size_t size = strlen(word);
   skip_space(c);

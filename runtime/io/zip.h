@@ -33,7 +33,8 @@ typedef struct zip {
 
 /* Reads the directory. Deinit also after a failure. */
 hr_status_t zip_open(const char *path, zip_t *out_zip);
-/* The same for bytes in memory; the buffer is retained. `name` is for messages. */
+/* Reads the directory of an archive in memory; the buffer is retained. `name` is for messages.
+ * Deinit also after a failure. */
 hr_status_t zip_open_bytes(const char *name, hr_buffer_t *bytes, zip_t *out_zip);
 void zip_deinit(zip_t *zip);
 const zip_member_t *zip_find(const zip_t *zip, hr_str_t name); /* NULL if absent */

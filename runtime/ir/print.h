@@ -15,7 +15,8 @@ typedef enum hlo_print_style {
 
 /* The whole module; hidden bodies of asynchronous ops print as OP-start only. */
 void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style);
-/* The same in pieces, so that the text of large constants is never whole in memory. */
+/* Prints the module into a sink in pieces, so that the text of large constants is never whole in
+ * memory. Errors: those of the sink. */
 hr_status_t hlo_print_module_to(hr_text_sink_t *sink, const hlo_module_t *module,
                                 hlo_print_style_t style);
 void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr,

@@ -31,7 +31,7 @@ hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims,
  */
 hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer,
                            size_t offset_bytes, hlo_value_t **out_value);
-/* The same bytes with other sizes or another type of equal total bytes: no copy. */
+/* A view of the bytes with other sizes or another type of equal total bytes: no copy. */
 hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const int64_t *dims,
                            hlo_value_t **out_value);
 hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements,

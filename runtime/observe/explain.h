@@ -10,12 +10,12 @@
  * NO_MEMORY. */
 hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace,
                                const machine_peak_t *peak);
-/* The same, followed by the time that bandwidth and arithmetic allow for each kernel. Kernels that
- * are far from it and take much of the time are listed with the reason, if known. Errors:
- * NO_MEMORY. */
+/* Prints the table of exec_explain_print, followed by the time that bandwidth and arithmetic
+ * allow for each kernel. Kernels that are far from it and take much of the time are listed with
+ * the reason, if known. Errors: NO_MEMORY. */
 hr_status_t exec_explain_limits(hr_strbuf_t *text, const hr_trace_t *trace,
                                 const machine_peak_t *peak);
-/* The same as one JSON object: all kernels, times in seconds, rates per second. "instructions" are
+/* Prints one JSON object: all kernels, times in seconds, rates per second. "instructions" are
  * names in the program, "limit_s" is the time that bandwidth and arithmetic allow (0: unknown),
  * "far" are the kernels that exec_explain_limits lists, with their "reason". Errors: NO_MEMORY. */
 hr_status_t exec_explain_json(hr_strbuf_t *text, const hr_trace_t *trace,

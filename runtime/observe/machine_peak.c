@@ -60,8 +60,8 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
 #define CONTRACT_BODY
 #endif
 
-/* The same loop for vectors of several widths. Its result is returned, so that the compiler keeps
- * the loop. */
+/* A loop of multiply-adds, for vectors of several widths. Its result is returned, so that the
+ * compiler keeps the loop. */
 #define FMA_LOOP(name, bytes, attributes)                                                  \
   typedef float name##_t __attribute__((vector_size(bytes)));                              \
   attributes static double name(float *out) {                                              \

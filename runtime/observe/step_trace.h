@@ -9,7 +9,7 @@
 /* One span per step of a flat plan. The plan need not outlive the trace. Errors: NO_MEMORY. */
 hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat,
                             hr_trace_span_t **out_spans);
-/* The same for transfers, from the start step to the done step. */
+/* One span per transfer of a flat plan, from the start step to the done step. Errors: NO_MEMORY. */
 hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat,
                                  hr_trace_span_t **out_spans);
 /* Per computation id one span per step; NULL for computations that are not run. */

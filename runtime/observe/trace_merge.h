@@ -12,7 +12,7 @@
 hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace,
                              hr_strbuf_t *text);
 
-/* The same for this process only; not collective. */
+/* Appends the JSON object of this process only; not collective. Errors: NO_MEMORY. */
 hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *text);
 
 #endif

@@ -84,7 +84,7 @@ static uint64_t end_key(exec_exchange_kind_t kind, int from, int to, int64_t str
   return hr_hash_bytes(key, sizeof key, 3);
 }
 
-/* The same for a group: its members and stream. */
+/* Key in the deadlock detector of a wait for a group: its members and stream. */
 static uint64_t group_key(const tp_group_t *group) {
   uint64_t members = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
   return check_mix(members, (uint64_t)group->stream);

@@ -259,7 +259,7 @@ typedef struct pjrt_list_args {
   size_t count;
 } pjrt_list_args_t;
 
-/* The same with the count in front. */
+/* pjrt_list_args_t with the count in front. */
 typedef struct pjrt_counted_args {
   PJRT_HEAD;
   void *object;

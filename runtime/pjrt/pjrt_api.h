@@ -28,7 +28,8 @@
 #define PJRT_HAS(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 
-/* The same for a pjrt_stat_t: a struct with this last field ends after its flag. */
+/* True if the caller's struct has this pjrt_stat_t: a struct with this last field ends after its
+ * flag. */
 #define PJRT_HAS_STAT(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + offsetof(pjrt_stat_t, is_set) + 1)
 

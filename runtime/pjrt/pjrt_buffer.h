@@ -40,7 +40,7 @@ hr_status_t pjrt_buffer_pending(pjrt_memory_t *memory, const hlo_shape_t *shape,
                                 pjrt_event_t *ready, pjrt_buffer_t **out_buffer);
 /* Creates a buffer with a value. Owner: consumes the reference, also on failure. */
 hr_status_t pjrt_buffer_of(pjrt_memory_t *memory, hlo_value_t *value, pjrt_buffer_t **out_buffer);
-/* The same for a value in a memory order; NULL: row-major. */
+/* Creates a buffer with a value in a memory order; NULL: row-major. Owner: as pjrt_buffer_of. */
 hr_status_t pjrt_buffer_in(pjrt_memory_t *memory, hlo_value_t *value, const pjrt_order_t *order,
                            pjrt_buffer_t **out_buffer);
 /* Gives a pending buffer its value; the caller fires the event. Owner: consumes the value. */

@@ -17,7 +17,7 @@
 
 #define MAX_DEVICES 1024
 #define MAX_DEVICES_OF_MANY 16 /* devices of each process, if several: lanes of hlorun.h */
-#define MAX_THREADS 1024       /* of a device */
+#define MAX_THREADS 1024       /* most threads of a device */
 #define END_MS 2000            /* how long executions may still run when the client ends */
 
 const char *const pjrt_memory_kind_names[PJRT_MEMORY_KINDS] = {"device", "pinned_host",

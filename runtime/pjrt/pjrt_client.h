@@ -56,7 +56,7 @@ struct pjrt_client {
   pjrt_device_t *devices;
   pjrt_device_t **device_list; /* by id */
   pjrt_device_t **local_list;
-  pjrt_memory_t **memory_list; /* of the local devices */
+  pjrt_memory_t **memory_list; /* memories of the local devices */
   pjrt_topology_t topology;
   int threads;        /* workers of each device, in programs on several */
   int single_threads; /* workers that programs on one device share */

@@ -51,7 +51,8 @@ pjrt_error_t *pjrt_error_create(pjrt_code_t code, const char *message, size_t si
 }
 
 pjrt_error_t *pjrt_error_given(pjrt_code_t code, const char *message, size_t size) {
-  return code == PJRT_OK ? NULL : pjrt_error_create(code, message, message ? size : 0);
+  if (code == PJRT_OK) return NULL;
+  return pjrt_error_create(code, message, message ? size : 0);
 }
 
 pjrt_error_t *pjrt_error_copy(const pjrt_error_t *error) {

@@ -8,7 +8,8 @@
 
 /* A new error; a shared one if memory runs out. `message` is copied. */
 pjrt_error_t *pjrt_error_create(pjrt_code_t code, const char *message, size_t size);
-/* The same of what the framework hands over: NULL for PJRT_OK, and `message` may be NULL. */
+/* The error that the framework hands over: NULL for PJRT_OK. `message` may be NULL and is
+ * copied. */
 pjrt_error_t *pjrt_error_given(pjrt_code_t code, const char *message, size_t size);
 pjrt_error_t *pjrt_error_copy(const pjrt_error_t *error); /* NULL for NULL */
 void pjrt_error_free(pjrt_error_t *error);                /* accepts NULL */

@@ -61,7 +61,7 @@ struct pjrt_executable {
   /* Lists for the framework, made when the executable is.
    * numbers of pjrt_types.def */
   int *result_types;
-  int64_t *result_dims; /* of all results, one after the other */
+  int64_t *result_dims; /* sizes of all results, one result after the other */
   /* dimensions of each result */
   size_t *result_ranks;
   const char **param_memory_kinds, **result_memory_kinds;

@@ -37,7 +37,7 @@ typedef struct run {
   pjrt_event_t *done;
   pjrt_buffer_t **args;    /* held */
   pjrt_buffer_t **results; /* one reference of each is the run's; NULL: made when it is over */
-  hlo_value_t **values;    /* of the arguments, then of the results */
+  hlo_value_t **values;    /* values of the arguments, then of the results */
   /* per argument: the program may overwrite the value */
   bool *donate;
 } run_t;

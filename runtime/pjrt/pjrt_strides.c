@@ -51,7 +51,7 @@ bool pjrt_strided_is_dense(const pjrt_strided_t *array) {
 
 /* One line of the innermost dimension: `step` bytes between elements on the strided side. */
 typedef struct line_copy {
-  size_t size_bytes; /* of an element */
+  size_t size_bytes; /* size of an element */
   int64_t count, step;
   bool to_dense;
 } line_copy_t;
@@ -67,7 +67,10 @@ typedef struct line_copy {
 static void copy_line(const line_copy_t *line, char *strided, char *dense) {
   size_t all = line->size_bytes * (size_t)line->count;
   if (line->step == (int64_t)line->size_bytes) {
-    memcpy(line->to_dense ? dense : strided, line->to_dense ? strided : dense, all);
+    if (line->to_dense)
+      memcpy(dense, strided, all);
+    else
+      memcpy(strided, dense, all);
     return;
   }
   switch (line->size_bytes) {

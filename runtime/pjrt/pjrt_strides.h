@@ -16,7 +16,8 @@ void pjrt_strided_init(pjrt_strided_t *array, hr_dtype_t dtype, int rank, const 
 /* Strides of an order of dimensions, the fastest first. Errors: USAGE if it is no permutation. */
 hr_status_t pjrt_strided_order(pjrt_strided_t *array, const int64_t *minor_to_major, size_t count);
 bool pjrt_strided_is_dense(const pjrt_strided_t *array);
-int64_t pjrt_strided_bytes(const pjrt_strided_t *array); /* of all elements */
+/* Size of all elements, in bytes. */
+int64_t pjrt_strided_bytes(const pjrt_strided_t *array);
 /* Copy strided to dense (gather) or dense to strided (scatter). Dense arrays are in hlorun's
  * format: elements of types narrower than a byte take one byte, sign- or zero-extended. */
 void pjrt_strided_gather(const pjrt_strided_t *from, const void *data, void *dense);

@@ -23,7 +23,8 @@ bool flat_can_inline(const flat_analysis_t *analysis, const hlo_instr_t *instr);
  * out. */
 hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan,
                             const hlo_computation_t *computation, const hlo_instr_t ***out_done);
-/* The same for sends and receives, into the same list. Uses of their tokens do not count. */
+/* Adds to `done` the done of each send and receive whose only user it is. Uses of their tokens
+ * do not count. */
 hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *computation,
                                     const hlo_instr_t **done);
 /* Does the instruction's kernel write results to given buffers while it reads the operands? */

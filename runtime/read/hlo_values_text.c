@@ -262,6 +262,22 @@ static bool parse_side(const char *text, int rank, const char *role_names, int64
   return seen == (1u << *out_spatial) - 1; /* digits 0 to n-1 */
 }
 
+/* Copies the labels, and the spatial dimensions of all sides, into the arena. */
+static hr_status_t copy_labels(read_hlo_t *r, hlo_dim_labels_t labels, int64_t (*spatial)[10],
+                               const hlo_dim_labels_t **out_labels) {
+  const int64_t **copies[3] = {&labels.lhs_spatial, &labels.rhs_spatial, &labels.out_spatial};
+  for (int side = 0; side < 3; side++) {
+    hr_ints_t dims;
+    HR_TRY(hr_arena_ints(r->arena, spatial[side], labels.spatial_rank, &dims));
+    *copies[side] = dims.data;
+  }
+  hlo_dim_labels_t *copy;
+  HR_TRY(HR_NEW(r->arena, &copy));
+  *copy = labels;
+  *out_labels = copy;
+  return NULL;
+}
+
 /* b01f_01io->b01f; all sides have the same digits, from 0 on. */
 hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   read_lexer_t *l = &r->lexer;
@@ -292,16 +308,7 @@ hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels) {
   labels.rhs_output_feature = roles[1][1];
   labels.out_batch = roles[2][0];
   labels.out_feature = roles[2][1];
-  const int64_t **copies[3] = {&labels.lhs_spatial, &labels.rhs_spatial, &labels.out_spatial};
-  for (int side = 0; side < 3; side++) {
-    hr_ints_t dims;
-    HR_TRY(hr_arena_ints(r->arena, spatial[side], ranks[side], &dims));
-    *copies[side] = dims.data;
-  }
-  hlo_dim_labels_t *copy;
-  HR_TRY(HR_NEW(r->arena, &copy));
-  *copy = labels;
-  *out_labels = copy;
+  HR_TRY(copy_labels(r, labels, spatial, out_labels));
   return read_advance(l);
 }
 

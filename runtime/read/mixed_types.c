@@ -71,8 +71,8 @@ static bool is_integer_result(const hlo_shape_t *shape) {
          (hr_dtype_is_integer(shape->dtype) || shape->dtype == HR_PRED);
 }
 
-/* The same for products. Operands of one type may give another float type, which the rules
- * allow. */
+/* The float type that a product with operands or a result of mixed types is computed in.
+ * Operands of one type may give another float type, which the rules allow. */
 static bool find_wide_product(const hlo_instr_t *instr, hr_dtype_t *out_wide) {
   if (instr->operand_count < 2) return false;
   const hlo_shape_t *a = instr->operands[0]->shape, *b = instr->operands[1]->shape;

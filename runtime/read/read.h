@@ -11,8 +11,9 @@
 /* Reads a program file. The module retains the bytes for messages.
  * Errors: UNAVAILABLE (cannot be read), INVALID with file:line:column. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
-/* The same for callers that need only shapes and edges: large constants of a TensorFlow graph are
- * not copied from the file, where they may be unaligned. */
+/* Reads a program file for callers that need only shapes and edges: large constants of a
+ * TensorFlow graph are not copied from the file, where they may be unaligned. Errors as
+ * read_module_file. */
 hr_status_t read_structure_file(const char *path, hlo_module_t **out_module);
 /* `path` is for messages; retains the buffer. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module);

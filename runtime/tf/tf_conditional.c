@@ -218,8 +218,9 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
                       hlo_attr_of_called(HLO_ATTR_FALSE_COMPUTATION, 1)};
   hlo_attr_t many = hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, branch_count);
   bool is_pred = index && index->shape->dtype == HR_PRED;
+  const hlo_attr_t *attrs = is_pred ? two : &many;
   expr_t result = hlo_build(op->b, HLO_CONDITIONAL, called[0]->root->shape, branch_count + 1,
-                            operands, is_pred ? 2 : 1, is_pred ? two : &many, branch_count, called);
+                            operands, is_pred ? 2 : 1, attrs, branch_count, called);
   return set_branch_results(op, &packing, result, merged, functions[0]->ret_count);
 }
 

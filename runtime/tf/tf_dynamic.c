@@ -144,7 +144,7 @@ static hr_status_t first_by_sort(tf_op_t *op, expr_t x, expr_t *out) {
   return NULL;
 }
 
-/* The same for the rows of x along an axis, by comparing all with all. */
+/* For each row of x along an axis, the first row that is equal, by comparing all with all. */
 static hr_status_t first_by_rows(tf_op_t *op, expr_t x, int axis, expr_t *out) {
   hlo_builder_t *b = op->b;
   int64_t order[HLO_MAX_RANK] = {axis}, n = x->shape->dims[axis], dim = 2;

@@ -104,11 +104,14 @@ static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
   for (int i = 0; i < in[0].count; i++) {
     int k = find_label(&in[1], in[0].at[i]);
     if (k < 0) continue;
-    bool is_batch = find_label(result, in[0].at[i]) >= 0;
-    (is_batch ? xb : xc)[is_batch ? batch : contract] = i;
-    (is_batch ? yb : yc)[is_batch ? batch : contract] = k;
-    if (is_batch) all.at[all.count++] = in[0].at[i];
-    *(is_batch ? &batch : &contract) += 1;
+    if (find_label(result, in[0].at[i]) < 0) {
+      xc[contract] = i;
+      yc[contract++] = k;
+      continue;
+    }
+    xb[batch] = i;
+    yb[batch++] = k;
+    all.at[all.count++] = in[0].at[i];
   }
   for (int i = 0; i < in[0].count; i++)
     if (find_label(&in[1], in[0].at[i]) < 0) all.at[all.count++] = in[0].at[i];

@@ -30,8 +30,8 @@ static const tf_live_t *find_pred(const tf_live_t *live, expr_t pred) {
   return NULL;
 }
 
-/* The same predicate wanted as true and as false at once cannot hold: the value is dead. Lists
- * are shared between values and never changed; a new condition goes in front. */
+/* Adds a condition to a list. If one predicate is wanted both as true and as false, the value is
+ * dead. Lists are shared between values and never changed; a new condition goes in front. */
 static hr_status_t add_condition(hr_arena_t *arena, const tf_live_t *live, expr_t pred, bool wanted,
                                  const tf_live_t **out_live) {
   tf_live_t *more;
@@ -140,14 +140,13 @@ static hr_status_t merge_input(tf_op_t *op, int k, tf_value_t *merged, expr_t *i
   if (!hlo_shape_equal(x->shape, y->shape))
     return tf_error(op, "the two sides have different shapes");
   expr_t pred = split->pred;
-  bool swap = !split->wanted;
-  merged->instr = select_whole(b, pred, swap ? y : x, swap ? x : y);
+  merged->instr = split->wanted ? select_whole(b, pred, x, y) : select_whole(b, pred, y, x);
   merged->constant = NULL;
   merged->list_pushed = false;
   HR_TRY(tf_forget_lists(op->arena, merged));
   merged->live = common;
   expr_t own = tf_scalar_int(b, k, HR_S32);
-  *index = select_whole(b, pred, swap ? own : *index, swap ? *index : own);
+  *index = split->wanted ? select_whole(b, pred, *index, own) : select_whole(b, pred, own, *index);
   return hlo_builder_finish(b);
 }
 

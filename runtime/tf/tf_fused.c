@@ -25,7 +25,7 @@ static hr_status_t apply(tf_op_t *op, const char *name, int count, tf_value_t **
   return hlo_builder_finish(op->b);
 }
 
-/* The same on one instruction. */
+/* Applies the operation `name` to *x, and replaces it by the result. */
 static hr_status_t apply_to(tf_op_t *op, const char *name, expr_t *x) {
   tf_value_t value = {.kind = TF_VALUE_ARRAY, .instr = *x}, *values[] = {&value};
   return apply(op, name, 1, values, x);

@@ -251,11 +251,19 @@ static expr_t dot_side(reverse_t *r, expr_t i, expr_t g, bool left) {
   return tf_transpose(r->b, part, order);
 }
 
+/* Elementwise operations of one operand. */
+static bool unary_rule(reverse_t *r, expr_t i, expr_t g) {
+  bool known;
+  if (i->operand_count != 1 || !has_adjoint(i->operands[0])) return false;
+  expr_t slope = unary_slope(r->b, i->op, i->operands[0], i, &known);
+  if (known) add_adjoint(r, i->operands[0], e_mul(r->b, g, slope));
+  return known;
+}
+
 /* Carries the adjoint g of instruction i to its operands; false: there is no rule. */
 static bool carry_back(reverse_t *r, expr_t i, expr_t g) {
   hlo_builder_t *b = r->b;
   expr_t x = i->operand_count ? i->operands[0] : NULL, part;
-  bool known;
   switch (i->op) {
     case HLO_CONSTANT:
     case HLO_IOTA:
@@ -290,11 +298,7 @@ static bool carry_back(reverse_t *r, expr_t i, expr_t g) {
     default:
       break;
   }
-  if (i->operand_count == 2) return binary_rule(r, i, g);
-  if (i->operand_count != 1 || !has_adjoint(x)) return false;
-  part = unary_slope(b, i->op, x, i, &known);
-  if (known) add_adjoint(r, x, e_mul(b, g, part));
-  return known;
+  return i->operand_count == 2 ? binary_rule(r, i, g) : unary_rule(r, i, g);
 }
 
 /* --- the operation --- */

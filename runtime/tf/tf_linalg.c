@@ -139,7 +139,8 @@ static void broadcast_batches(hlo_builder_t *b, expr_t *x, expr_t *y) {
   int rank = xs->rank > ys->rank ? xs->rank : ys->rank;
   for (int d = 0; d < rank; d++) {
     int at = d - (rank - xs->rank), bt = d - (rank - ys->rank);
-    int64_t xn = at < 0 ? 1 : xs->dims[at], yn = bt < 0 ? 1 : ys->dims[bt];
+    int64_t xn = at < 0 ? 1 : xs->dims[at];
+    int64_t yn = bt < 0 ? 1 : ys->dims[bt];
     bool batch = d < rank - 2;
     xd[d] = batch && xn == 1 ? yn : xn;
     yd[d] = batch && yn == 1 ? xn : yn;
@@ -189,26 +190,18 @@ static expr_t squared_size(hlo_builder_t *b, expr_t x) {
   return e_add(b, e_mul(b, re, re), e_mul(b, im, im));
 }
 
-/* One reflection: H = I - tau v v^H sends column j to a multiple of the unit vector j; R becomes
- * H R and Q becomes Q H^H. A column that is zero below the diagonal is left as it is, with tau 0.
- */
-static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t *factor) {
+/* The numbers of a reflection of column x: v and tau. `here` and `under` select the element at the
+ * diagonal (alpha) and what lies below it. Both are NULL after a failure. */
+static void householder(tf_op_t *op, const qr_loop_t *q, expr_t x, expr_t here, expr_t under,
+                        expr_t *out_v, expr_t *out_tau) {
   hlo_builder_t *b = op->b;
-  expr_t starts[HLO_MAX_RANK];
-  hr_dtype_t dtype = (*r)->shape->dtype;
+  *out_v = *out_tau = NULL;
+  if (!x) return;
+  hr_dtype_t dtype = x->shape->dtype;
   bool complex_type = hr_dtype_is_complex(dtype);
-  for (int d = 0; d < q->rank; d++) starts[d] = tf_scalar_int(b, 0, HR_S32);
-  starts[q->rank - 1] = j;
-  /* The column is taken whole; masks by row split it into the element at j (alpha) and what lies
-   * under. */
-  expr_t x = tf_dynamic_slice(b, *r, starts, q->column);
-  expr_t row = tf_iota(b, HR_S32, q->rank, q->column, q->rank - 2);
-  expr_t at = wide(b, q, j, q->column);
-  expr_t zero = x ? e_number(b, 0, x) : NULL;
-  expr_t here = e_eq(b, row, at), under = e_gt(b, row, at);
-  expr_t tail = e_select(b, under, x, zero);
+  expr_t zero = e_number(b, 0, x);
   expr_t alpha = sum_column(op, q, e_select(b, here, x, zero));
-  expr_t tail_norm = sum_column(op, q, squared_size(b, tail));
+  expr_t tail_norm = sum_column(op, q, squared_size(b, e_select(b, under, x, zero)));
   expr_t norm = e_sqrt(b, e_add(b, tail_norm, squared_size(b, alpha)));
   if (!norm || !alpha) return;
   expr_t real = complex_type ? hlo_build_unary(b, HLO_REAL, alpha) : alpha;
@@ -223,11 +216,27 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   expr_t tau = e_div(b, e_sub(b, beta_full, alpha), beta_full);
   expr_t scale = e_sub(b, alpha, beta_full);
   if (!tau || !scale) return;
-  tau = e_select(b, none, e_number(b, 0, tau), tau);
+  *out_tau = e_select(b, none, e_number(b, 0, tau), tau);
   scale = e_select(b, none, e_number(b, 1, scale), scale);
   /* v is 0 above row j, 1 in row j and x / (alpha - beta) under it. */
   expr_t v = e_select(b, under, e_div(b, x, wide(b, q, scale, q->column)), zero);
-  v = e_select(b, here, e_number(b, 1, x), v);
+  *out_v = e_select(b, here, e_number(b, 1, x), v);
+}
+
+/* One reflection: H = I - tau v v^H sends column j to a multiple of the unit vector j; R becomes
+ * H R and Q becomes Q H^H. A column that is zero below the diagonal is left as it is, with tau 0.
+ */
+static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t *factor) {
+  hlo_builder_t *b = op->b;
+  expr_t starts[HLO_MAX_RANK], v, tau;
+  for (int d = 0; d < q->rank; d++) starts[d] = tf_scalar_int(b, 0, HR_S32);
+  starts[q->rank - 1] = j;
+  /* The column is taken whole; masks by row split it. */
+  expr_t x = tf_dynamic_slice(b, *r, starts, q->column);
+  expr_t row = tf_iota(b, HR_S32, q->rank, q->column, q->rank - 2);
+  expr_t at = wide(b, q, j, q->column);
+  householder(op, q, x, e_eq(b, row, at), e_gt(b, row, at), &v, &tau);
+  if (!v) return;
   expr_t change = multiply(b, v, multiply(b, adjoint(b, v), *r));
   *r = e_sub(b, *r, e_mul(b, wide(b, q, conjugate(b, tau), q->dims), change));
   change = multiply(b, multiply(b, *factor, v), adjoint(b, v));

@@ -68,7 +68,7 @@ static bool stays_pushed(const tf_value_t *before, const tf_value_t *after) {
   return after->constant && hlo_value_equal(before->constant, after->constant);
 }
 
-/* The same of the lists that are its elements. */
+/* Whether stays_pushed holds of the lists that are the list's elements. */
 static bool lists_stay(const tf_value_t *before, const tf_value_t *after) {
   return after->kind == TF_VALUE_LIST && after->element &&
          stays_pushed(before->element, after->element);

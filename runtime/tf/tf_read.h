@@ -40,7 +40,8 @@ typedef hr_status_t (*tf_read_inner_fn)(hlo_module_t *module, hr_str_t bytes, in
  * signature are in the order of their names. `options` may be NULL. */
 hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options,
                            tf_read_inner_fn inner);
-/* The same; appends what became of arguments and results, as JSON (tf_describe.h). */
+/* tf_read_module which also appends what became of arguments and results, as JSON
+ * (tf_describe.h). */
 hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *options,
                               tf_read_inner_fn inner, hr_strbuf_t *out_json);
 

@@ -22,7 +22,7 @@ typedef enum kind {
 typedef struct scope {
   const tf_rows_t *program;
   const hlo_computation_t *computation;
-  const kind_t *arguments; /* of a branch: elements of its parameter; NULL: the entry */
+  const kind_t *arguments; /* kinds of the elements of a branch's parameter; NULL: the entry */
   kind_t *kinds;           /* by instruction */
   kind_t **results;        /* by instruction: elements of a conditional */
 } scope_t;

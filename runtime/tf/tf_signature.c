@@ -65,9 +65,9 @@ static hr_status_t choose(hr_arena_t *arena, proto_list_t list, const char *name
   }
   if (!st && !name && shown == 1) *out_found = true;
   if (!st && !*out_found && (name || shown > 1))
-    st = hr_error(HR_USAGE, "%s%s: the signatures are %s; choose one by --signature",
-                  name ? "there is no signature " : "there is no signature serving_default",
-                  name ? name : "", shown ? names.data : "none");
+    st = hr_error(HR_USAGE,
+                  "there is no signature %s: the signatures are %s; choose one by --signature",
+                  name ? name : "serving_default", shown ? names.data : "none");
   hr_strbuf_deinit(&names);
   return st;
 }

@@ -133,7 +133,7 @@ static expr_t source_of_element(expr_t x, int64_t *i) {
   return x;
 }
 
-/* The same, also behind conversions between types in which sizes fit. */
+/* source_of_element, also behind conversions between types in which sizes fit. */
 static expr_t source_of_number(expr_t x, int64_t *i) {
   x = source_of_element(x, i);
   while (x && (x->op == HLO_CONVERT || x->op == HLO_COPY) && hr_dtype_bytes(x->shape->dtype) >= 4)

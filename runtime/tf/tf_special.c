@@ -84,6 +84,17 @@ static hr_status_t gamma_series(tf_op_t *op, expr_t a, expr_t x, expr_t active, 
 
 enum { ACTIVE, P1, P2, Q1, Q2, Y, Z, C, ANSWER, DP1, DP2, DQ1, DQ2, DANSWER, FRACTION_STATE };
 
+/* Whether the value or its derivative still changes by more than the type's epsilon, or the
+ * convergent cannot be used. */
+static expr_t fraction_continues(hlo_builder_t *b, expr_t *s, expr_t answer, expr_t slope,
+                                 expr_t usable) {
+  expr_t epsilon = e_number(b, epsilon_of(answer), answer);
+  expr_t change = e_abs(b, e_div(b, e_sub(b, s[ANSWER], answer), answer));
+  expr_t slope_change = e_abs(b, e_sub(b, slope, s[DANSWER]));
+  expr_t changes = e_or(b, e_gt(b, change, epsilon), e_gt(b, slope_change, epsilon));
+  return e_or(b, changes, e_not(b, usable));
+}
+
 /* Numerator and denominator of the next convergent, with derivatives; both are scaled down when
  * they grow large. */
 static void fraction_step(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
@@ -106,11 +117,7 @@ static void fraction_step(tf_op_t *op, const void *context, expr_t trip, expr_t 
   slope = e_select(b, usable, slope, s[DANSWER]);
   if (!answer || !slope) return;
   double eps = epsilon_of(p);
-  expr_t moved = e_abs(b, e_div(b, e_sub(b, s[ANSWER], answer), answer));
-  expr_t turned = e_abs(b, e_sub(b, slope, s[DANSWER]));
-  expr_t goes_on =
-      e_or(b, e_or(b, e_gt(b, moved, e_number(b, eps, p)), e_gt(b, turned, e_number(b, eps, p))),
-           e_not(b, usable));
+  expr_t goes_on = fraction_continues(b, s, answer, slope, usable);
   expr_t large = e_gt(b, e_abs(b, p), e_number(b, 1 / eps, p));
   expr_t scale = e_select(b, large, e_number(b, eps, p), e_number(b, 1, p));
   expr_t next[FRACTION_STATE] = {[P1] = e_mul(b, p, scale),

@@ -60,7 +60,8 @@ hr_status_t tf_lower_dequantize(tf_op_t *op) {
     y = e_mul(b, x, scaled(b, low, high, least + (least < 0 && narrow), most));
   } else {
     /* MIN_COMBINED counts signed numbers from the middle, MIN_FIRST all from the least one. */
-    double start = hr_str_is(mode, "MIN_FIRST") ? -least : (least < 0 ? (most - least + 1) / 2 : 0);
+    double start = least < 0 ? (most - least + 1) / 2 : 0;
+    if (hr_str_is(mode, "MIN_FIRST")) start = -least;
     expr_t scale = e_div(b, e_sub(b, high, low), e_number(b, most - least, x));
     if (hr_str_is(mode, "MIN_FIRST")) /* the range begins at a multiple of the scale */
       low = e_mul(b, hlo_build_unary(b, HLO_ROUND_NEAREST_AFZ, e_div(b, low, scale)), scale);
@@ -205,7 +206,8 @@ hr_status_t tf_lower_uniform_add(tf_op_t *op) {
   sum = e_add(b, sum, s[2].zero);
   if (!sum) return hlo_builder_finish(b);
   sum = e_min(b, e_max(b, sum, e_number(b, (double)low, sum)), e_number(b, (double)high, sum));
-  return tf_out(op, 0, sum ? hlo_build_convert(b, sum, to == HR_TUPLE ? HR_S32 : to) : NULL);
+  if (to == HR_TUPLE) to = HR_S32;
+  return tf_out(op, 0, sum ? hlo_build_convert(b, sum, to) : NULL);
 }
 
 /* q - zero as s32. */

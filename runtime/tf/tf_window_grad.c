@@ -124,9 +124,41 @@ expr_t tf_cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
   return x;
 }
 
+/* The window of the transposed convolution: with reach = (size - 1) dilation, the padding in front
+ * is reach - pad_low. The base dilation is the forward stride, and the padding behind makes the
+ * result as long as the input. The last field says that the kernel is reversed. */
+static void input_grad_window(const conv_grad_t *g, const hlo_shape_t *dy,
+                              hlo_window_dim_t *out_window) {
+  for (int s = 0; s < g->count; s++) {
+    hlo_window_dim_t w = g->window[s];
+    int64_t reach = (w.size - 1) * w.window_dilation;
+    int64_t wide = (dy->dims[g->layout.spatial[s]] - 1) * w.stride + 1;
+    int64_t low = reach - w.pad_low;
+    int64_t high = g->input[g->layout.spatial[s]] + reach - wide - low;
+    out_window[s] = (hlo_window_dim_t){w.size, 1, low, high, w.stride, w.window_dilation, true};
+  }
+}
+
+/* dy's dimensions as the left side, those of the transposed kernel as the right one. */
+static hr_status_t input_grad_labels(tf_op_t *op, const conv_grad_t *g, int rank,
+                                     hlo_dim_labels_t *out_labels) {
+  *out_labels = (hlo_dim_labels_t){.spatial_rank = g->count,
+                                   .lhs_rank = rank,
+                                   .rhs_rank = rank,
+                                   .out_rank = rank,
+                                   .lhs_batch = g->layout.batch,
+                                   .lhs_feature = g->layout.feature,
+                                   .rhs_input_feature = g->count + 1,
+                                   .rhs_output_feature = g->count,
+                                   .out_batch = g->layout.batch,
+                                   .out_feature = g->layout.feature};
+  HR_TRY(spatial_lists(op, g, &out_labels->lhs_spatial, &out_labels->rhs_spatial));
+  out_labels->out_spatial = out_labels->lhs_spatial;
+  return NULL;
+}
+
 /* Conv2DBackpropInput and its like. Inputs: sizes of the input, kernel, dy. Input 0 is the whole
- * shape, or its spatial sizes only. The last field of the window says that the kernel is
- * reversed. */
+ * shape, or its spatial sizes only. */
 hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   conv_grad_t g;
   tf_sizes_t sizes;
@@ -152,37 +184,49 @@ hr_status_t tf_lower_conv_input_grad(tf_op_t *op) {
   HR_TRY(place_windows(op, &g, &sizes, &place));
   dy = fill_spatial(op->b, &g.layout, dy);
   if (!dy) return hlo_builder_finish(op->b);
-  for (int s = 0; s < g.count; s++) {
-    hlo_window_dim_t w = g.window[s];
-    /* With reach = (size - 1) dilation, the padding in front is reach - pad_low. The base
-     * dilation is the forward stride, and the padding behind makes the result as long as the
-     * input. */
-    int64_t reach = (w.size - 1) * w.window_dilation;
-    int64_t wide = (dy->shape->dims[g.layout.spatial[s]] - 1) * w.stride + 1;
-    int64_t low = reach - w.pad_low;
-    int64_t high = g.input[g.layout.spatial[s]] + reach - wide - low;
-    window[s] = (hlo_window_dim_t){w.size, 1, low, high, w.stride, w.window_dilation, true};
-  }
-  labels = (hlo_dim_labels_t){.spatial_rank = g.count,
-                              .lhs_rank = rank,
-                              .rhs_rank = rank,
-                              .out_rank = rank,
-                              .lhs_batch = g.layout.batch,
-                              .lhs_feature = g.layout.feature,
-                              .rhs_input_feature = g.count + 1,
-                              .rhs_output_feature = g.count,
-                              .out_batch = g.layout.batch,
-                              .out_feature = g.layout.feature};
-  HR_TRY(spatial_lists(op, &g, &labels.lhs_spatial, &labels.rhs_spatial));
-  labels.out_spatial = labels.lhs_spatial;
+  input_grad_window(&g, dy->shape, window);
+  HR_TRY(input_grad_labels(op, &g, rank, &labels));
   kernel = exchange_groups(op->b, &g, tf_reshape(op->b, kernel, rank, g.kernel));
   HR_TRY(convolve(op, &g, dy, kernel, window, &labels, HLO_ATTR_FEATURE_GROUP_COUNT, &dx));
   return tf_out(op, 0, tf_cut_to_sizes(op->b, tf_place_back(op->b, &place, dx), &sizes));
 }
 
-/* Conv2DBackpropFilter and its like. Inputs: input, sizes of the kernel, dy. Stride and dilation
- * change roles. Channels of x act as batch, the batch is contracted, and the batch group count
- * keeps the groups apart. */
+/* Stride and dilation change roles: dy is the kernel, dilated by the stride. */
+static void filter_grad_window(const conv_grad_t *g, const hlo_shape_t *x, const hlo_shape_t *dy,
+                               hlo_window_dim_t *out_window) {
+  for (int s = 0; s < g->count; s++) {
+    hlo_window_dim_t w = g->window[s];
+    int64_t d = g->layout.spatial[s];
+    int64_t needed = (dy->dims[d] - 1) * w.stride + 1 + (w.size - 1) * w.window_dilation;
+    out_window[s] = (hlo_window_dim_t){.size = dy->dims[d],
+                                       .stride = w.window_dilation,
+                                       .pad_low = w.pad_low,
+                                       .pad_high = needed - x->dims[d] - w.pad_low,
+                                       .base_dilation = 1,
+                                       .window_dilation = w.stride};
+  }
+}
+
+/* Channels of x act as batch, and the batch is contracted. */
+static hr_status_t filter_grad_labels(tf_op_t *op, const conv_grad_t *g, int rank,
+                                      hlo_dim_labels_t *out_labels) {
+  *out_labels = (hlo_dim_labels_t){.spatial_rank = g->count,
+                                   .lhs_rank = rank,
+                                   .rhs_rank = rank,
+                                   .out_rank = rank,
+                                   .lhs_batch = g->layout.feature,
+                                   .lhs_feature = g->layout.batch,
+                                   .rhs_input_feature = g->layout.batch,
+                                   .rhs_output_feature = g->layout.feature,
+                                   .out_batch = g->count,
+                                   .out_feature = g->count + 1};
+  HR_TRY(spatial_lists(op, g, &out_labels->lhs_spatial, &out_labels->out_spatial));
+  out_labels->rhs_spatial = out_labels->lhs_spatial;
+  return NULL;
+}
+
+/* Conv2DBackpropFilter and its like. Inputs: input, sizes of the kernel, dy. The batch group
+ * count keeps the groups apart. */
 hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
   conv_grad_t g;
   tf_placement_t place;
@@ -202,29 +246,8 @@ hr_status_t tf_lower_conv_filter_grad(tf_op_t *op) {
                tf_scalar(op->b, 0, x->shape->dtype));
   dy = fill_spatial(op->b, &g.layout, dy);
   if (!x || !dy) return hlo_builder_finish(op->b);
-  for (int s = 0; s < g.count; s++) {
-    hlo_window_dim_t w = g.window[s];
-    int64_t d = g.layout.spatial[s];
-    int64_t needed = (dy->shape->dims[d] - 1) * w.stride + 1 + (w.size - 1) * w.window_dilation;
-    window[s] = (hlo_window_dim_t){.size = dy->shape->dims[d],
-                                   .stride = w.window_dilation,
-                                   .pad_low = w.pad_low,
-                                   .pad_high = needed - x->shape->dims[d] - w.pad_low,
-                                   .base_dilation = 1,
-                                   .window_dilation = w.stride};
-  }
-  labels = (hlo_dim_labels_t){.spatial_rank = g.count,
-                              .lhs_rank = rank,
-                              .rhs_rank = rank,
-                              .out_rank = rank,
-                              .lhs_batch = g.layout.feature,
-                              .lhs_feature = g.layout.batch,
-                              .rhs_input_feature = g.layout.batch,
-                              .rhs_output_feature = g.layout.feature,
-                              .out_batch = g.count,
-                              .out_feature = g.count + 1};
-  HR_TRY(spatial_lists(op, &g, &labels.lhs_spatial, &labels.out_spatial));
-  labels.rhs_spatial = labels.lhs_spatial;
+  filter_grad_window(&g, x->shape, dy->shape, window);
+  HR_TRY(filter_grad_labels(op, &g, rank, &labels));
   HR_TRY(convolve(op, &g, x, dy, window, &labels, HLO_ATTR_BATCH_GROUP_COUNT, &dw));
   return tf_out(op, 0, tf_reshape(op->b, dw, rank, sizes.data));
 }

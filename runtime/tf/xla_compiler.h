@@ -83,7 +83,7 @@ typedef struct xla_resource_update {
   const hlo_shape_t *shape;
   bool modified; /* the value can differ from the initial one */
   int gradient_count;
-  hr_str_t *gradients; /* of a TensorArray: tensor_array_gradients_accessed */
+  hr_str_t *gradients; /* tensor_array_gradients_accessed of a TensorArray */
 } xla_resource_update_t;
 
 /* A variable whose new value is returned only if it is made an argument. */

@@ -36,8 +36,8 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
 /* Prints the host, the cores that this process may use, and the share of each of `local_size`
  * ranks. */
 hr_status_t topo_print_shares(FILE *stream, int local_size);
-/* The same as an SVG picture: a box for each package, cache and core, cores in the colours of their
- * ranks. */
+/* Draws what topo_print_shares prints as an SVG picture: a box for each package, cache and core,
+ * cores in the colours of their ranks. */
 hr_status_t topo_draw_shares(hr_strbuf_t *text, int local_size);
 /* Gives the number of ranks that the launcher started on this host; false: another rank prints for
  * the host. */

@@ -34,7 +34,7 @@ hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bo
                                comm_analysis_t *analysis);
 /* True for collectives, sends, recvs and their dones; false for transfers to the host. */
 bool check_is_communication(const hlo_instr_t *instr);
-/* The same, including callees. */
+/* True if the instruction, or one of a computation that it calls, communicates. */
 bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr);
 /* True if `a` must precede `b` by dependencies, both communicating instructions of one
  * computation. */
@@ -42,7 +42,7 @@ bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, cons
 
 /* Hash of op, shape and attributes, equal across modules. Errors: NO_MEMORY. */
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash);
-/* The same for a computation, independent of names. */
+/* Hash of the instructions of a computation, independent of names. Errors: NO_MEMORY. */
 hr_status_t check_computation_hash(const hlo_computation_t *computation, uint64_t *out_hash);
 
 #endif

@@ -350,22 +350,11 @@ static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cur
   return take_scales(reader, cursor, quant);
 }
 
-/* Sub-channels: axes and block sizes, then scales and zero points as dense attributes of one
- * shape. Zero points are extended by their sign from the width that they are stored with. */
-static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
-                               mlir_quant_t *quant) {
-  hr_ints_t axes, sizes;
-  const mlir_attr_t *scales, *zeros;
-  HR_TRY(bytecode_take_ints(reader, cursor, &axes));
-  HR_TRY(bytecode_take_ints(reader, cursor, &sizes));
-  HR_TRY(bytecode_take_attr(reader, cursor, &scales));
-  HR_TRY(bytecode_take_attr(reader, cursor, &zeros));
-  bool fits = axes.count == sizes.count && axes.count <= HR_MAX_RANK &&
-              scales->kind == MLIR_ATTR_DENSE && zeros->kind == MLIR_ATTR_DENSE && scales->data &&
-              zeros->data && scales->type->element->kind == MLIR_TYPE_FLOAT;
-  if (!fits || scales->element_count > 1 << 20 || scales->splat || zeros->splat ||
-      zeros->element_count != scales->element_count)
-    return bytecode_error(reader, cursor, "scales of blocks that do not fit each other");
+/* Decodes the scales and zero points of blocks. Zero points are extended by their sign from the
+ * width that they are stored with. */
+static hr_status_t decode_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                 const mlir_attr_t *scales, const mlir_attr_t *zeros,
+                                 mlir_quant_t *quant) {
   size_t scale_bytes = mlir_element_bytes(scales->type->element);
   size_t zero_bytes = mlir_element_bytes(zeros->type->element);
   hr_dtype_t dtype;
@@ -383,15 +372,34 @@ static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cur
     if (zero_bytes)
       points[i] = (int64_t)((uint64_t)points[i] << (64 - 8 * zero_bytes)) >> (64 - 8 * zero_bytes);
   }
-  quant->block_count = (int)axes.count;
-  quant->block_axes = axes.data;
-  quant->block_sizes = sizes.data;
   quant->scale_rank = scales->type->rank;
   quant->scale_dims = scales->type->dims;
   quant->scale_count = (int)scales->element_count;
   quant->scales = values;
   quant->zero_points = points;
   return NULL;
+}
+
+/* Sub-channels: axes and block sizes, then scales and zero points as dense attributes of one
+ * shape. */
+static hr_status_t take_blocks(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               mlir_quant_t *quant) {
+  hr_ints_t axes, sizes;
+  const mlir_attr_t *scales, *zeros;
+  HR_TRY(bytecode_take_ints(reader, cursor, &axes));
+  HR_TRY(bytecode_take_ints(reader, cursor, &sizes));
+  HR_TRY(bytecode_take_attr(reader, cursor, &scales));
+  HR_TRY(bytecode_take_attr(reader, cursor, &zeros));
+  bool fits = axes.count == sizes.count && axes.count <= HR_MAX_RANK &&
+              scales->kind == MLIR_ATTR_DENSE && zeros->kind == MLIR_ATTR_DENSE && scales->data &&
+              zeros->data && scales->type->element->kind == MLIR_TYPE_FLOAT;
+  if (!fits || scales->element_count > 1 << 20 || scales->splat || zeros->splat ||
+      zeros->element_count != scales->element_count)
+    return bytecode_error(reader, cursor, "scales of blocks that do not fit each other");
+  quant->block_count = (int)axes.count;
+  quant->block_axes = axes.data;
+  quant->block_sizes = sizes.data;
+  return decode_blocks(reader, cursor, scales, zeros, quant);
 }
 
 /* Decodes the type with this code of the quant dialect. */

@@ -62,7 +62,7 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                   uint32_t dialect, bool binary, const hr_strbuf_t *bytes,
                                   uint32_t *out_number);
-/* The same for binary bytes followed by many elements, which are not copied. */
+/* Number of binary bytes followed by many elements, which are not copied. */
 hr_status_t bytecode_number_elements(bytecode_writer_t *writer, bytecode_numbers_t *numbers,
                                      uint32_t dialect, const hr_strbuf_t *bytes, hr_str_t elements,
                                      uint32_t *out_number);

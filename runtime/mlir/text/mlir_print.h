@@ -15,7 +15,7 @@ void mlir_print_float(hr_strbuf_t *text, const mlir_type_t *type, double value, 
 void mlir_print_integer(hr_strbuf_t *text, const mlir_type_t *type, int64_t value);
 void mlir_print_type(hr_strbuf_t *text, const mlir_type_t *type);
 void mlir_print_attr(hr_strbuf_t *text, const mlir_attr_t *attr);
-/* The same; digits of a long array go to the sink, which may be NULL. */
+/* Prints an attribute; digits of a long array go to the sink, which may be NULL. */
 void mlir_print_attr_to(hr_strbuf_t *text, const mlir_attr_t *attr, hr_text_sink_t *sink);
 /* "name = value", or the name of a unit. */
 void mlir_print_entry(hr_strbuf_t *text, const mlir_named_attr_t *entry);
@@ -28,7 +28,8 @@ void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power);
 /* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */
 void mlir_print_module(hr_strbuf_t *text, const mlir_module_t *module);
-/* The same in pieces; `located`: with loc(...) after each op whose location is known. */
+/* Prints the module into a sink in pieces; `located`: with loc(...) after each op whose location
+ * is known. Errors: those of the sink. */
 hr_status_t mlir_print_module_to(hr_text_sink_t *sink, const mlir_module_t *module, bool located);
 
 #endif

@@ -122,7 +122,7 @@ hr_str_t import_str(const mlir_op_t *op, const char *name);
 hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints);
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints);
-/* The same, of an attribute that must not be a matrix. */
+/* import_ints of an attribute that must not be a matrix. */
 hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count,
                         int64_t fallback, hr_ints_t *out_ints);
 /* Field of a structure attribute, as integers; empty if absent. */

@@ -225,8 +225,7 @@ hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const 
 
 /* --- next_after: a step of one in the bits, which are ordered for each sign --- */
 
-/* The same bits as another type of the same width; NULL after a failure, which stays in
- * f->status. */
+/* The bits of x as another type of equal width; NULL after a failure, which stays in f->status. */
 static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   if (!x || f->status) return NULL;

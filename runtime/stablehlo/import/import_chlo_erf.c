@@ -35,7 +35,7 @@ static expr_t large_erfc_f32(formula_t *f, expr_t x) {
   return f_mul(f, scale, factor);
 }
 
-/* The same in f64: quotients of polynomials in x^2 and |x|. */
+/* erf(x) for |x| < 1 in f64: Cephes' quotient of polynomials in x^2. */
 static expr_t small_erf_f64(formula_t *f, expr_t x) {
   static const double t[] = {9.60497373987051638749, 9.00260197203842689217e1,
                              2.23200534594684319226e3, 7.00332514112805075473e3,
@@ -50,7 +50,7 @@ static expr_t small_erf_f64(formula_t *f, expr_t x) {
   return f_div(f, f_mul(f, x, F_POLYNOMIAL(f, square, t)), F_POLYNOMIAL(f, square, u));
 }
 
-/* The same with Cephes' coefficients for double precision, in two ranges. */
+/* erfc(x) for |x| >= 1 in f64: Cephes' quotients of polynomials in |x|, in two ranges. */
 static expr_t large_erfc_f64(formula_t *f, expr_t x) {
   static const double p[] = {
       2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687,
@@ -116,7 +116,7 @@ static expr_t inverse_f32(formula_t *f, expr_t w) {
                   F_POLYNOMIAL(f, f_sub_number(f, f_sqrt(f, w), 3), end));
 }
 
-/* The same for double precision, three ranges. */
+/* Giles' polynomials for double precision, in three ranges of w. */
 static expr_t inverse_f64(formula_t *f, expr_t w) {
   static const double middle[] = {
       -3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
