@@ -25,8 +25,10 @@ PARTS = ["calls", "transfers", "programs", "eager", "devices", "processes", "mem
 
 def environments(options, devices=1):
     """Those of both sides. Kept code would make a second run's compile times too short."""
-    common = {key: value for key, value in os.environ.items() if key not in ("PJRT_NAMES_AND_LIBRARY_PATHS", "XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR")}
-    ours = dict(common, JAX_PLATFORMS="hlorun", PJRT_NAMES_AND_LIBRARY_PATHS="hlorun:" + options.plugin, HLORUN_CACHE="none")
+    common = {key: value for key, value in os.environ.items() if key not in ("PJRT_NAMES_AND_LIBRARY_PATHS",
+                                                                             "XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR")}
+    ours = dict(common, JAX_PLATFORMS="hlorun", PJRT_NAMES_AND_LIBRARY_PATHS="hlorun:" + options.plugin,
+                HLORUN_CACHE="none")
     theirs = dict(common, JAX_PLATFORMS="cpu")
     if devices > 1:
         ours["HLORUN_DEVICES"] = str(devices)
@@ -38,7 +40,8 @@ class Process:
     """A served side."""
 
     def __init__(self, environment):
-        self.process = subprocess.Popen([sys.executable, SIDE, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, SIDE, "--serve"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, env=environment)
 
     def ask(self, **question):
@@ -136,7 +139,8 @@ def run_processes_of(options, side, name):
     command = [sys.executable, SIDE, "--process", name]
     count, seconds, environment = options.devices, str(options.seconds), environments(options)[side]
     if side == "hlorun":
-        done = subprocess.run([options.hlorun, "-n", str(count)] + command + ["0", str(count), "0", seconds], env=environment,
+        done = subprocess.run([options.hlorun, "-n", str(count)] + command + ["0", str(count), "0", seconds],
+                              env=environment,
                               capture_output=True, text=True)
         return times_in(done.stdout)
     port = str(free_port())
@@ -153,7 +157,8 @@ def run_processes(options, names):
             for side in ("hlorun", "jax"):
                 answer = run_processes_of(options, side, name)
                 old = times.get(side, answer)
-                times[side] = answer if "error" in answer else {key: min(old.get(key, answer[key]), answer[key]) for key in answer}
+                times[side] = answer if "error" in answer else {key: min(old.get(key, answer[key]),
+                                                                         answer[key]) for key in answer}
         wrong = [f"{side}: {times[side]['error']}" for side in times if "error" in times[side]]
         rows.append(row("processes", name, {"error": wrong[0]} if wrong else times))
     return rows
@@ -164,7 +169,8 @@ def run_memory(options, names):
     for name in chosen(options, names):
         peaks = {}
         for side, environment in environments(options).items():
-            done = subprocess.run([sys.executable, SIDE, "--peak", name], env=environment, capture_output=True, text=True)
+            done = subprocess.run([sys.executable, SIDE, "--peak", name], env=environment, capture_output=True,
+                                  text=True)
             peaks[side] = int(done.stdout) if done.returncode == 0 else 0
         ratio = peaks["jax"] / peaks["hlorun"] if peaks["hlorun"] else 0
         print(f"{'memory':10} {name:26} {peaks['hlorun'] / 1024:12.1f} MiB JAX {peaks['jax'] / 1024:12.1f} MiB {ratio:7.2f}",

@@ -22,7 +22,8 @@ MIB = 2.0 ** 20
 # Results that roundings decide: chains that accept or not, roundings to integers, gradients that are zero but for
 # rounding (biases of keys, sums over normalised values) and become steps of full size. Logits in bf16 have the errors
 # of all layers: up to three steps of their largest magnitude.
-LOOSE = {name: ["--rtol", "0.02", "--atol", "0.02"] for name in ("gpt2_adamw", "resnet_train", "int8_ffn", "flow_spline_grad",
+LOOSE = {name: ["--rtol", "0.02", "--atol", "0.02"] for name in ("gpt2_adamw", "resnet_train", "int8_ffn",
+                                                                 "flow_spline_grad",
                                                              "nerf_grad")}
 LOOSE["llama_decode_bf16"] = ["--rtol", "0.016", "--atol", "0.1"]
 UNDECIDED = ("hmc_chains", "llama_scan_remat")
@@ -32,7 +33,8 @@ def limit(options, folder, name):
     """What part of the kernels' time their bytes and operations would take at the machine's speed (None: it is not
     known), and the kernels that are far from their limits, each with its share of the time and the reason."""
     path = os.path.join(folder, name)
-    done = subprocess.run([options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--repeat", "5", "--explain=json",
+    done = subprocess.run([options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--repeat", "5",
+                           "--explain=json",
                            "--threads", str(options.threads), "--cache", "none"], capture_output=True, text=True)
     if done.returncode:
         return None, []

@@ -69,8 +69,10 @@ def tensorflow_calls(path):
 
 
 def run_hlorun(options, path, name, repeats):
-    command = [options.hlorun, path, "--input", path + ".npz", "--expect", path + ".npz", "--rtol", "1e-3", "--atol", "1e-3",
-               "--repeat", str(repeats), "--stats", path + ".stats", "--cache", "none", "--threads", str(options.threads)]
+    command = [options.hlorun, path, "--input", path + ".npz", "--expect", path + ".npz", "--rtol", "1e-3", "--atol",
+               "1e-3",
+               "--repeat", str(repeats), "--stats", path + ".stats", "--cache", "none", "--threads",
+               str(options.threads)]
     for line in open(os.path.join(path, "feeds")):
         command += ["--feed", line.strip()]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -78,7 +80,8 @@ def run_hlorun(options, path, name, repeats):
         return {"error": (done.stderr or done.stdout).strip()[:300]}
     with open(path + ".stats") as file:
         figures = json.load(file)
-    return {"best": figures["best_s"], "compile": figures["compile_s"], "wrong": done.returncode == 1, "said": done.stdout.strip()[:300]}
+    return {"best": figures["best_s"], "compile": figures["compile_s"], "wrong": done.returncode == 1,
+            "said": done.stdout.strip()[:300]}
 
 
 def measure(options, path, name):
@@ -121,7 +124,8 @@ def table(rows):
         if row["jit"]:
             cells = ("%.4g" % (row["jit"] * 1e3), "%.2f" % (row["jit"] / h["best"]), "%.2f" % row["jit_compile"])
         lines.append("| %s%s | %.4g | %s | %.4g | %.2f | %s | %s | %.3f |" % (
-            row["name"], " **differs**" if h["wrong"] else "", row["tf"] * 1e3, cells[0], h["best"] * 1e3, row["tf"] / h["best"],
+            row["name"], " **differs**" if h["wrong"] else "", row["tf"] * 1e3, cells[0], h["best"] * 1e3,
+            row["tf"] / h["best"],
             cells[1], cells[2], h["compile"]))
     lines.append("| **geometric mean** | | | | **%.2f** | **%.2f** | | |" % (
         geometric_mean([row["tf"] / row["hlorun"]["best"] for row in good]),

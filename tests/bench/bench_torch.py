@@ -124,7 +124,8 @@ def table(rows):
     lines = [f"PyTorch {rows[0]['version']}; milliseconds", "",
              "| model | cores | PyTorch | hlorun | times as fast as its best way |", "|---|--:|---|--:|--:|"]
     lines += [line(row) for row in rows]
-    return "\n".join(lines + [f"| **geometric mean** | | | | **{bench_xla.geometric_mean([r['speed'] for r in rows]):.2f}** |"])
+    return "\n".join(lines +
+                     [f"| **geometric mean** | | | | **{bench_xla.geometric_mean([r['speed'] for r in rows]):.2f}** |"])
 
 
 def main():

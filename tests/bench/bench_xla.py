@@ -152,7 +152,8 @@ def run_hlorun(options, folder, name, repeats):
     with open(stats) as file:
         figures = json.load(file)
     return {"compile": figures["compile_s"], "best": figures["best_s"], "median": figures["median_s"],
-            "rss": figures["peak_rss_bytes"], "arena": figures["arena_bytes"], "wrong": done.returncode == 1, "elapsed": time.perf_counter() - started,
+            "rss": figures["peak_rss_bytes"], "arena": figures["arena_bytes"], "wrong": done.returncode == 1,
+            "elapsed": time.perf_counter() - started,
             "said": (done.stdout + done.stderr).strip()}
 
 
@@ -231,14 +232,16 @@ def bars(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hlorun", default="./hlorun")
-    parser.add_argument("--programs", default=os.path.join(HERE, "programs.py"), help="a Python file with a table P of programs")
+    parser.add_argument("--programs", default=os.path.join(HERE, "programs.py"),
+                        help="a Python file with a table P of programs")
     parser.add_argument("--out", default="bench")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--skip", default="")
     parser.add_argument("--no-memory", action="store_true", help="no process of its own to measure XLA's memory")
-    parser.add_argument("--pass-on", action="append", default=[], help="an option for hlorun, such as --pass-on=--engine=reference")
+    parser.add_argument("--pass-on", action="append", default=[],
+                        help="an option for hlorun, such as --pass-on=--engine=reference")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)

@@ -96,7 +96,8 @@ def convolution_halo(_):
     def loss(weights, images):
         x = images
         for w in weights:
-            x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+            x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME",
+                                                         dimension_numbers=("NHWC", "HWIO", "NHWC")))
         return jnp.mean(x * x)
     state = [random(3, 3, 8, 16), random(3, 3, 16, 8)]
     return descend(loss), state, (random(2, 64, 64, 8, scale=1),), [P()] * 2, (P(None, "d"),)

@@ -63,7 +63,8 @@ def bert_mlm_grad(w, tokens, lengths, masked):
     return jax.value_and_grad(loss)(w)
 
 
-vit_weights = {"patch": normal(768, 384, scale=.02), "class": normal(1, 1, 384), "position": normal(197, 384, scale=.02),
+vit_weights = {"patch": normal(768, 384, scale=.02), "class": normal(1, 1, 384),
+               "position": normal(197, 384, scale=.02),
                "blocks": [block_weights(384, 1536) for _ in range(3)], "head": normal(384, 100, scale=.02)}
 
 
@@ -113,7 +114,8 @@ def llama_decode(w, prompt, steps, window, given=None):
             y = rms_norm(x, w["ln1"])
             at = jnp.full((n,), position)
             q = rotary(jnp.einsum("nd,dhe->nhe", y, w["q"]), at)
-            k = lax.dynamic_update_slice(k, rotary(jnp.einsum("nd,dhe->nhe", y, w["k"]), at)[:, None], (0, position, 0, 0))
+            k = lax.dynamic_update_slice(k, rotary(jnp.einsum("nd,dhe->nhe", y, w["k"]), at)[:, None],
+                                         (0, position, 0, 0))
             v = lax.dynamic_update_slice(v, jnp.einsum("nd,dhe->nhe", y, w["v"])[:, None], (0, position, 0, 0))
             q = q.reshape(n, groups, -1, h)
             scores = jnp.einsum("ngre,nwge->ngrw", q, k).astype(jnp.float32) / np.sqrt(h).astype(f32)
@@ -177,7 +179,8 @@ def llama_scan_remat(w, momentum, tokens):
         jax.tree.map(lambda m, g: 0.99 * m + 0.01 * g, momentum, g)
 
 
-@model("int8_ffn", rng.integers(-127, 127, (512, 2048)).astype(np.int8), rng.integers(-127, 127, (2048, 512)).astype(np.int8),
+@model("int8_ffn", rng.integers(-127, 127, (512, 2048)).astype(np.int8),
+       rng.integers(-127, 127, (2048, 512)).astype(np.int8),
        normal(2048, scale=.001), normal(512, scale=.001), normal(256, 512))
 def int8_ffn(up, down, up_scale, down_scale, x):
     def product(x, w, scale):
@@ -187,7 +190,8 @@ def int8_ffn(up, down, up_scale, down_scale, x):
     return product(jax.nn.gelu(product(x, up, up_scale)), down, down_scale)
 
 
-@model("int8_weights_decode", rng.integers(-127, 127, (4, 1024, 1024)).astype(np.int8), normal(4, 1024, scale=.001), normal(1, 1024))
+@model("int8_weights_decode", rng.integers(-127, 127, (4, 1024, 1024)).astype(np.int8), normal(4, 1024, scale=.001),
+       normal(1, 1024))
 def int8_weights_decode(weights, scales, x):
     def layer(x, w):
         return jnp.tanh((x @ w[0].astype(jnp.float32)) * w[1]), None
@@ -205,7 +209,8 @@ def sample_top_p(logits, key):
 
 # --- mixtures of experts
 
-moe_weights = {"route": normal(256, 8, scale=.1), "up": normal(8, 256, 512, scale=.05), "down": normal(8, 512, 256, scale=.05)}
+moe_weights = {"route": normal(256, 8, scale=.1), "up": normal(8, 256, 512, scale=.05),
+               "down": normal(8, 512, 256, scale=.05)}
 
 
 @model("moe_capacity_grad", moe_weights, normal(512, 256))

@@ -10,7 +10,8 @@ from models_tools import cross_entropy, f32, integers, model, normal, uniform
 
 # --- recommenders and graphs
 
-dlrm_weights = {"tables": normal(8, 20000, 16, scale=.1), "bottom": [normal(13, 64, scale=.1), normal(64, 16, scale=.1)],
+dlrm_weights = {"tables": normal(8, 20000, 16, scale=.1), "bottom": [normal(13, 64, scale=.1),
+                                                                     normal(64, 16, scale=.1)],
                 "top": [normal(52, 64, scale=.1), normal(64, 1, scale=.1)]}
 
 
@@ -31,7 +32,8 @@ def dlrm_train(w, dense, sparse, clicks):
 gat_weights = [(normal(64, 4, 16, scale=.1), normal(4, 16, scale=.3), normal(4, 16, scale=.3)) for _ in range(2)]
 
 
-@model("gnn_gat_train", gat_weights, normal(2000, 64), integers(0, 2000, 16000), integers(0, 2000, 16000), integers(0, 64, 2000))
+@model("gnn_gat_train", gat_weights, normal(2000, 64), integers(0, 2000, 16000), integers(0, 2000, 16000),
+       integers(0, 64, 2000))
 def gnn_gat_train(w, x, senders, receivers, labels):
     def layer(x, w):
         h = jnp.einsum("nd,dhe->nhe", x, w[0])
@@ -45,7 +47,8 @@ def gnn_gat_train(w, x, senders, receivers, labels):
 
 # --- speech: alignments by dynamic programming
 
-@model("speech_ctc_grad", normal(8, 100, 32), integers(1, 32, 8, 20), normal(80, 128, scale=.1), normal(128, 32, scale=.1),
+@model("speech_ctc_grad", normal(8, 100, 32), integers(1, 32, 8, 20), normal(80, 128, scale=.1),
+       normal(128, 32, scale=.1),
        normal(8, 100, 80))
 def speech_ctc_grad(bias, labels, w1, w2, audio):
     extended = jnp.zeros((8, 41), jnp.int32).at[:, 1::2].set(labels)
@@ -168,7 +171,8 @@ def flow_spline_grad(w, x):
         slope, d0, d1, t = height / width, at(slopes), at(slopes, 1), (z - at(xs)) / width
         below = slope + (d1 + d0 - 2 * slope) * t * (1 - t)
         y = at(ys) + height * (slope * t * t + d0 * t * (1 - t)) / below
-        grow = 2 * jnp.log(slope) + jnp.log(d1 * t * t + 2 * slope * t * (1 - t) + d0 * (1 - t) ** 2) - 2 * jnp.log(below)
+        grow = 2 * jnp.log(slope) + jnp.log(d1 * t * t + 2 * slope * t * (1 - t) + d0 *
+                                            (1 - t) ** 2) - 2 * jnp.log(below)
         return jnp.where(inside, y, x), jnp.where(inside, grow, 0).sum(-1)
 
     def loss(w):
@@ -208,7 +212,8 @@ def ppo_cartpole(w, state, key):
         turn = (9.8 * sin - cos * t) / (0.5 * (4 / 3 - 0.1 * cos ** 2 / 1.1))
         new = s + 0.02 * jnp.stack([s[:, 1], t - 0.05 * turn * cos / 1.1, s[:, 3], turn], 1)
         done = (jnp.abs(new[:, 0]) > 2.4) | (jnp.abs(new[:, 2]) > 0.2)
-        return jnp.where(done[:, None], 0.0, new), (s, action, jnp.take_along_axis(logp, action[:, None], 1)[:, 0], value, done)
+        return jnp.where(done[:, None], 0.0, new), (s, action, jnp.take_along_axis(logp, action[:, None], 1)[:, 0],
+                                                    value, done)
     _, (s, action, old, value, done) = lax.scan(move, state, jax.random.split(jax.random.wrap_key_data(key), 64))
 
     def advantage(carry, step):
@@ -219,7 +224,8 @@ def ppo_cartpole(w, state, key):
     def loss(w):
         logp, now = policy(w, s)
         ratio = jnp.exp(jnp.take_along_axis(logp, action[..., None], -1)[..., 0] - old)
-        return -jnp.mean(jnp.minimum(ratio * gain, jnp.clip(ratio, 0.8, 1.2) * gain)) + jnp.mean(jnp.square(now - value - gain))
+        return -jnp.mean(jnp.minimum(ratio * gain, jnp.clip(ratio, 0.8,
+                                                            1.2) * gain)) + jnp.mean(jnp.square(now - value - gain))
     return lax.fori_loop(0, 4, lambda _, w: jax.tree.map(lambda p, g: p - 0.01 * g, w, jax.grad(loss)(w)), w)
 
 
@@ -342,7 +348,8 @@ def quantum_vqe_grad(angles):
         return jnp.moveaxis(jnp.tensordot(gate, state, ((1,), (qubit,))), 0, qubit)
 
     def entangle(state, a, b):
-        not_gate = jnp.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], jnp.complex64).reshape(2, 2, 2, 2)
+        not_gate = jnp.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], jnp.complex64).reshape(2, 2, 2,
+            2)
         return jnp.moveaxis(jnp.tensordot(not_gate, state, ((2, 3), (a, b))), (0, 1), (a, b))
 
     def energy(angles):

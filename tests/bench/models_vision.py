@@ -79,7 +79,8 @@ def resnet_train(w, momentum, x, labels):
 
 
 convnext_weights = [{"dw": normal(7, 7, 1, c, scale=.1), "ln": scale_and_shift(c), "up": normal(c, 4 * c, scale=.05),
-                     "down": normal(4 * c, c, scale=.05), "merge": normal(2, 2, c, 2 * c, scale=.05)} for c in (96, 192)]
+                     "down": normal(4 * c, c, scale=.05), "merge": normal(2, 2, c, 2 * c, scale=.05)} for c in (96,
+                         192)]
 
 
 @model("convnext_infer", convnext_weights, normal(4, 4, 3, 96, scale=.1), normal(1, 224, 224, 3))

@@ -39,7 +39,8 @@ def prediction(net, **inputs):
     module.net = net
     names = list(inputs)
     spec = [tf.TensorSpec((None,) + x.shape[1:], x.dtype, name) for name, x in inputs.items()]
-    function = tf.function(lambda *x: {"y": net(x[0] if len(x) == 1 else dict(zip(names, x)), training=False)}, input_signature=spec)
+    function = tf.function(lambda *x: {"y": net(x[0] if len(x) == 1 else dict(zip(names, x)), training=False)},
+                           input_signature=spec)
     return module, function, inputs
 
 
@@ -65,8 +66,10 @@ def application(name, size, high):
     return make
 
 
-for name, size, high in (("MobileNetV2", 224, 1), ("ResNet50", 224, 1), ("EfficientNetB0", 224, 255), ("DenseNet121", 160, 1),
-                         ("InceptionV3", 160, 1), ("MobileNetV3Small", 224, 255), ("ConvNeXtTiny", 128, 255), ("VGG16", 128, 1),
+for name, size, high in (("MobileNetV2", 224, 1), ("ResNet50", 224, 1), ("EfficientNetB0", 224, 255),
+                         ("DenseNet121", 160, 1),
+                         ("InceptionV3", 160, 1), ("MobileNetV3Small", 224, 255), ("ConvNeXtTiny", 128, 255),
+                         ("VGG16", 128, 1),
                          ("Xception", 128, 1), ("NASNetMobile", 128, 1)):
     MODELS[name.lower()] = application(name, size, high)
 
@@ -100,7 +103,8 @@ def gpt():
 @model
 def lstm():
     x = keras.Input((48, 32))
-    return prediction(keras.Model(x, layers.Dense(10)(layers.LSTM(64)(layers.LSTM(64, return_sequences=True)(x)))), x=floats(8, 48, 32))
+    return prediction(keras.Model(x, layers.Dense(10)(layers.LSTM(64)(layers.LSTM(64, return_sequences=True)(x)))),
+                      x=floats(8, 48, 32))
 
 
 @model
@@ -111,7 +115,8 @@ def gru():
 
 @model
 def mlp_train():
-    net = keras.Sequential([keras.Input((64,)), layers.Dense(256, activation="relu"), layers.Dense(256, activation="relu"),
+    net = keras.Sequential([keras.Input((64,)), layers.Dense(256, activation="relu"),
+                            layers.Dense(256, activation="relu"),
                             layers.Dense(10)])
     loss = lambda y, z: tf.nn.sparse_softmax_cross_entropy_with_logits(y, z)
     return training(net, keras.optimizers.Adam(1e-3), loss, floats(64, 64), tokens(10, 64))
@@ -119,9 +124,12 @@ def mlp_train():
 
 @model
 def cnn_train():
-    net = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(16, 3, padding="same", use_bias=False), layers.BatchNormalization(),
-                            layers.ReLU(), layers.MaxPooling2D(), layers.Conv2D(32, 3, padding="same", activation="relu"),
-                            layers.MaxPooling2D(), layers.Flatten(), layers.Dense(64, activation="relu"), layers.Dense(10)])
+    net = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(16, 3, padding="same", use_bias=False),
+                            layers.BatchNormalization(),
+                            layers.ReLU(), layers.MaxPooling2D(),
+                            layers.Conv2D(32, 3, padding="same", activation="relu"),
+                            layers.MaxPooling2D(), layers.Flatten(), layers.Dense(64, activation="relu"),
+                            layers.Dense(10)])
     loss = lambda y, z: tf.nn.sparse_softmax_cross_entropy_with_logits(y, z)
     return training(net, keras.optimizers.SGD(1e-2, momentum=0.9), loss, floats(16, 28, 28, 1), tokens(10, 16))
 

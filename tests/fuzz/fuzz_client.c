@@ -1,3 +1,4 @@
+/* Statuses in fuzz targets of the API: refusals are fine, internal errors end the process. */
 #include "fuzz_client.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* main of fuzz targets that are built without libFuzzer: own inputs, changed copies, corpora. */
 #include "fuzz_driver.h"
 
 #include <ctype.h>
@@ -123,6 +124,7 @@ static void run_exact(const fuzz_bytes_t *bytes) {
   free(exact.data);
 }
 
+/* Changes a copy of an input one to four times, perhaps with parts of another. */
 static void run_mutations(const fuzz_material_t *material, long count, const fuzz_bytes_t *inputs,
                           int input_count) {
   fuzz_bytes_t work = {allocate(FUZZ_BYTES_MAX), 0};

@@ -126,6 +126,8 @@ static void release_outcome(outcome_t *outcome) { release_all(outcome->results, 
 /* A status that the values may lead to: sizes that are not those declared. */
 static bool is_expected(hlorun_status_t status) { return hr_status_code(status) != HR_INTERNAL; }
 
+/* Runs the program on fresh arguments, some of them donated; errors of the program are an
+ * outcome, internal errors a failure. */
 static bool run_once(hlorun_program_t *loaded, const program_t *program, uint64_t seed,
                      const char *engine, bool donates, outcome_t *out) {
   hlorun_buffer_t *args[PROGRAM_MOST_PARAMS];
@@ -158,6 +160,7 @@ static bool run_twice(hlorun_program_t *loaded, const program_t *program, uint64
   return is_fine;
 }
 
+/* Programs may be refused as invalid; that is counted. */
 static bool load(hlorun_client_t *client, const program_t *program, uint64_t seed,
                  const char *engine, hlorun_program_t **out_program) {
   hlorun_program_options_t options;
@@ -190,6 +193,8 @@ static bool compare_engines(const outcome_t *reference, const outcome_t *compile
 
 static const char *const engine_names[ENGINES] = {"reference", "compiled"};
 
+/* Loads and runs the program in all engines, between guard pages before or behind, and compares
+ * what they give. */
 static bool run_program(hlorun_client_t **clients, uint64_t seed) {
   program_t program;
   outcome_t outcomes[ENGINES] = {{0}};

@@ -1,3 +1,4 @@
+/* Parts of random programs for fuzz_memory: parameters, shapes, arrays in bounds. */
 #include "memory_maker.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Random programs for fuzz_memory as text, with their inputs. */
 #include "memory_programs.h"
 
 #include <stdio.h>

@@ -13,6 +13,7 @@ typedef struct wire_field {
   uint32_t tag;
 } wire_field_t;
 
+/* Reads tag and length of the next field; false at the end or on damage. */
 static bool take_field(const char **at, const char *end, wire_field_t *out_field) {
   uint64_t tag, size = 0;
   out_field->from = *at;

@@ -31,6 +31,7 @@ typedef struct fixture_code {
   int64_t count, update_count, steps[2]; /* steps: 0 for a scalar operand */
 } fixture_code_t;
 
+/* Declines all but the operations of fixture_code_t. */
 static inline hr_status_t fixture_prepare(const op_native_target_t *target, const op_step_t *step,
                                           op_native_step_t *out) {
   static const uint64_t elementwise[1] = {3}, update[1] = {1};
@@ -64,6 +65,7 @@ static inline hr_status_t fixture_prepare(const op_native_target_t *target, cons
     ((T *)out[0])[i] = expression;                                                            \
   }
 
+/* The start of an update is clamped, as in HLO. */
 static inline hr_status_t fixture_run(const op_native_run_t *run, const void *plan, void *const *in,
                                       void *const *out) {
   const fixture_code_t *code = plan;

@@ -115,6 +115,8 @@ static inline double jit_other_part(const jit_driver_t *driver, const hlo_value_
   return isfinite(size) ? size : 0;
 }
 
+/* Floats may differ by driver->ulp steps of their own size, or by driver->tolerance of the
+ * largest number in the result; everything else by nothing. */
 static inline bool jit_agree(const jit_driver_t *driver, const hlo_value_t *want, const void *got) {
   double most = 0;
   hr_dtype_t dtype = hr_dtype_real(want->dtype);
@@ -140,6 +142,7 @@ static inline hr_status_t jit_read(const char *text, hlo_module_t **out_module) 
   return hlo_verify(*out_module);
 }
 
+/* The result of the reference engine, on one process. */
 static inline hr_status_t jit_reference(const hlo_module_t *module, hlo_value_t *const *values,
                                         hlo_value_t **out_value) {
   plan_t *plan = NULL;
@@ -182,6 +185,8 @@ static inline bool jit_guard_holds(const void *memory, size_t bytes) {
   return true;
 }
 
+/* Runs the kernel on guarded results, in place of an operand where the case and the kernel allow
+ * it, and compares. */
 static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step,
                                 hr_workers_t *workers) {
   void *in[JIT_MAX_LEAVES], *out[JIT_MAX_LEAVES];
@@ -213,6 +218,7 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step,
   return fine;
 }
 
+/* A kernel that declines is counted; `true` if it declines or agrees. */
 static inline bool jit_compile_and_run(jit_case_t *c) {
   jit_t *jit = NULL;
   hr_workers_t *workers = NULL;

@@ -99,6 +99,7 @@ static inline hlo_value_t *kernel_value(hr_dtype_t dtype, int rank, const int64_
   return value;
 }
 
+/* Adds an instruction with a name of its own to the computation. */
 static inline hlo_instr_t *kernel_instr(kernel_env_t *k, hlo_computation_t *computation,
                                         hlo_opcode_t op, const hlo_shape_t *shape,
                                         int operand_count, hlo_instr_t *const *operands,

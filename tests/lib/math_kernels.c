@@ -1,3 +1,4 @@
+/* Kernels of one elementary function each, compiled for tests and measurements. */
 #include "math_kernels.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ static kir_value_t *load(jit_code_t *code, kir_type_t *type, kir_value_t *array,
   return value;
 }
 
+/* One vector of arguments: load, function, store; truth values are stored as bytes. */
 static void write_step(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function,
                        kir_value_t *i) {
   kir_type_t *element =
@@ -46,6 +48,7 @@ static void write_step(jit_code_t *code, const math_kernel_t *kernel, kir_value_
   kir_set_align(kir_store(code->builder, result, place), (unsigned)jit_element_bits(kept) / 8);
 }
 
+/* The loop over whole vectors; `count` is a multiple of the lanes. */
 static void write_loop(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function) {
   kir_type_t *i64 = kir_int_type(code->module, 64);
   kir_block_t *entry = kir_append_block(function, "");

@@ -1,3 +1,4 @@
+/* Checks of channels between the processes of mpi_collectives: order, sizes, cancellation. */
 #include "tests/mpi/channel_checks.h"
 
 #include <string.h>
@@ -40,6 +41,7 @@ static hr_status_t start_message(bench_t *bench, bool sends, int number, size_t 
   return tp_channel_recv(bench->groups, bench->before, 5, blocks, BLOCKS, out_request);
 }
 
+/* Several messages are under way to the next process, and as many from the one before. */
 static hr_status_t check_ring(bench_t *bench, size_t size_bytes) {
   tp_request_t *requests[2][MESSAGES];
   size_t all = MESSAGES * size_bytes;

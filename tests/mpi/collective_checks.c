@@ -1,3 +1,5 @@
+/* Checks of collectives between the processes of mpi_collectives, for every algorithm, against
+ * sums of known numbers. */
 #include "tests/mpi/collective_checks.h"
 
 #include <sched.h>
@@ -83,6 +85,7 @@ static hr_status_t check_all_reduce(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+/* Sums into another array leave the operand as it is. */
 static hr_status_t check_all_reduce_beside(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   int rank = bench->groups->endpoint->rank;
@@ -141,6 +144,7 @@ static hr_status_t check_reduce_scatter(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+/* Whole numbers may be added in any order: the sums are exact. */
 static hr_status_t check_whole_reduce_scatter(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
@@ -176,6 +180,7 @@ static int64_t pair_count(int64_t count, int from, int to) {
   return (from + 2 * to) % 3 == 0 ? 0 : count / (1 + from);
 }
 
+/* Blocks of a size for each pair of processes; what lies behind a block stays as it is. */
 static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
@@ -199,6 +204,7 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+/* Blocks of equal sizes, for which there are faster algorithms. */
 static hr_status_t check_equal_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
@@ -220,6 +226,7 @@ static hr_status_t check_equal_all_to_all(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+/* From every root in turn; the barrier keeps one broadcast from overtaking another. */
 static hr_status_t check_broadcast(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   for (int root = 0; root < bench->group->size; root++) {
@@ -258,6 +265,7 @@ static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective,
   return st;
 }
 
+/* Every algorithm of every collective on bench->group. */
 static hr_status_t check_group(bench_t *bench) {
   static const char *const all_gathers[] = {"any", "direct",   "bruck", "ring",
                                             "shm", "machines", NULL};
@@ -449,6 +457,8 @@ static hr_status_t check_warm(bench_t *bench) {
   return is_warm ? NULL : hr_error(HR_MISMATCH, "a warmed-up all-reduce allocates memory");
 }
 
+/* Groups of all processes, of halves, in other orders; overlapping and refused operations;
+ * memory of a warm run. */
 static hr_status_t check_all(bench_t *bench, size_t bytes) {
   bench->group = bench->groups->world;
   HR_TRY(check_group(bench));
@@ -465,6 +475,7 @@ static hr_status_t check_all(bench_t *bench, size_t bytes) {
   return check_warm(bench);
 }
 
+/* Arrays hold the longest count for every process. */
 hr_status_t check_collectives(tp_groups_t *groups) {
   bench_t bench = {.groups = groups};
   groups->segment_bytes = SEGMENT_BYTES;

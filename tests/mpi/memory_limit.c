@@ -1,3 +1,4 @@
+/* The bound of a collective: how fast processes move its bytes through shared memory alone. */
 #include "memory_limit.h"
 
 #include <mpi.h>

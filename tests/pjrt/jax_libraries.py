@@ -134,7 +134,8 @@ def diffrax_equations():
     import diffrax as dfx
 
     def orbit(y):
-        return dfx.diffeqsolve(dfx.ODETerm(lambda t, y, args: jnp.array([y[1], -y[0]])), dfx.Tsit5(), 0.0, 2 * np.pi, 0.1,
+        return dfx.diffeqsolve(dfx.ODETerm(lambda t, y, args: jnp.array([y[1], -y[0]])), dfx.Tsit5(), 0.0, 2 * np.pi,
+                               0.1,
                                y, saveat=dfx.SaveAt(ts=jnp.linspace(0, 2 * np.pi, 9)),
                                stepsize_controller=dfx.PIDController(rtol=1e-6, atol=1e-6)).ys
 

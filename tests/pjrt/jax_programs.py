@@ -257,7 +257,8 @@ def profiles():
         raise Skipped("it cannot read profiles")
     f = jax.jit(lambda a: jnp.sin(a @ a).sum())
     x = np.ones((64, 64), np.float32)
-    cut = jax.device_put(np.ones((8, 4), np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
+    cut = jax.device_put(np.ones((8, 4), np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)),
+                                                                    P("x")))
     want = float(f(x))
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
@@ -281,7 +282,8 @@ def profiles():
 def profiles_that_end_early():
     results_have_shardings()
     f = jax.jit(lambda a: jax.lax.fori_loop(0, 2000, lambda i, b: jnp.tanh(b @ a), a).sum(axis=1))
-    cut = jax.device_put(np.full((8, 64, 64), 0.01, np.float32), NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
+    cut = jax.device_put(np.full((8, 64, 64), 0.01, np.float32),
+                         NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("x",)), P("x")))
     g = jax.jit(jax.vmap(f))
     g(cut).block_until_ready()
     with tempfile.TemporaryDirectory() as folder:

@@ -90,7 +90,8 @@ class Computation:
             return rng.choice(["true", "false"])
         if dtype in FLOATS:
             plain = ["0", "-0", "1", "-1", "2", "0.5", "-0.25", "3", "4", "1.5", "0.1"]
-            return rng.choice(plain + (["inf", "-inf", "nan", "1e-40"] if self.program.exact and dtype != "f16" else []))
+            return rng.choice(plain + (["inf", "-inf", "nan",
+                                        "1e-40"] if self.program.exact and dtype != "f16" else []))
         low = 0 if dtype.startswith("u") else -3
         if rng.random() < 0.15:
             bits = BITS[dtype] - (dtype[0] == "s")

@@ -6,7 +6,8 @@ import random
 from computation import BITS, shape_text
 
 TYPES = ["s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"]
-OPS = ["divide", "divide", "remainder", "remainder", "multiply", "add", "subtract", "and", "or", "xor", "maximum", "minimum",
+OPS = ["divide", "divide", "remainder", "remainder", "multiply", "add", "subtract", "and", "or", "xor", "maximum",
+       "minimum",
        "shift-left", "shift-right-logical", "shift-right-arithmetic", "compare", "power"]
 
 
@@ -61,4 +62,5 @@ class IntegerProgram:
         self.lines.append(f"  ROOT t = ({', '.join([shape] * 30)}) tuple({', '.join(values[1:])})")
         add = "\n".join([f"  {name} = {self.dtype}[] parameter({k})" for k, name in enumerate("ab")] +
                         [f"  ROOT c = {self.dtype}[] add(a, b)"])
-        return "\n".join([f"HloModule random_{self.seed}", "", "add {", add, "}", "", "ENTRY main {", *self.lines, "}", ""])
+        return "\n".join([f"HloModule random_{self.seed}", "", "add {", add, "}", "", "ENTRY main {", *self.lines, "}",
+                          ""])

@@ -10,7 +10,8 @@ import sys
 
 from computation import product
 
-SIZES = {4: ((2, 2), (4,)), 6: ((2, 3), (3, 2), (6,)), 8: ((2, 4), (4, 2), (2, 2, 2), (8,)), 12: ((3, 4), (2, 3, 2), (4, 3))}
+SIZES = {4: ((2, 2), (4,)), 6: ((2, 3), (3, 2), (6,)), 8: ((2, 4), (4, 2), (2, 2, 2), (8,)),
+         12: ((3, 4), (2, 3, 2), (4, 3))}
 
 
 def tensor(dims):
@@ -75,7 +76,8 @@ class ManualProgram:
         """One step of both programs; $ stands for the value before it."""
         old, self.count = self.count, self.count + 1
         before, self.local = self.local, list(local)
-        types = {"B": tensor(before), "A": tensor(local), "WB": tensor(self.lead() + before), "WA": tensor(self.lead() + list(local))}
+        types = {"B": tensor(before), "A": tensor(local), "WB": tensor(self.lead() + before),
+                 "WA": tensor(self.lead() + list(local))}
         for lines, template, prefix in ((self.body, text, "b"), (self.whole, whole_text, "w")):
             for number, line in enumerate(template):
                 for key in ("WB", "WA", "B", "A"):
@@ -98,20 +100,23 @@ class ManualProgram:
 
     def step_reverse(self):
         k = len(self.manual)
-        self.emit(self.local, ["stablehlo.reverse $, dims = [1] : <A>"], [f"stablehlo.reverse $, dims = [{k + 1}] : <WA>"])
+        self.emit(self.local, ["stablehlo.reverse $, dims = [1] : <A>"],
+                  [f"stablehlo.reverse $, dims = [{k + 1}] : <WA>"])
 
     def step_constraint(self):
         if not self.free:
             return
         axes = [[], []]
         axes[self.rng.randrange(2)] = [self.rng.choice(self.free)]
-        self.emit(self.local, [f"sdy.sharding_constraint $ {self.sharding('inner', axes)} : <A>", "stablehlo.abs @0 : <A>"],
+        self.emit(self.local, [f"sdy.sharding_constraint $ {self.sharding('inner', axes)} : <A>",
+                               "stablehlo.abs @0 : <A>"],
                   ["stablehlo.abs $ : <WA>"])
 
     def step_dot(self):
         """With a matrix of ones and twos: a contraction over what free axes may cut."""
         n, k = self.local[1], len(self.manual)
-        numbers = "[" + ", ".join("[" + ", ".join(str(float(1 + (i + j) % 2)) for j in range(n)) + "]" for i in range(n)) + "]"
+        numbers = "[" + ", ".join("[" + ", ".join(str(float(1 + (i + j) % 2)) for j in range(n)) + "]"
+                                  for i in range(n)) + "]"
         m = tensor((n, n))
         self.emit(self.local,
                   [f"stablehlo.constant dense<{numbers}> : {m}",
@@ -191,7 +196,8 @@ class ManualProgram:
         axes, lists = self.outer.axes[:], []
         self.rng.shuffle(axes)
         for n in sizes:
-            lists.append([axes.pop()] if axes and n % self.outer.size(axes[-1]) == 0 and self.rng.random() < 0.7 else [])
+            lists.append([axes.pop()] if axes and n % self.outer.size(axes[-1]) == 0 and self.rng.random() < 0.7
+                         else [])
         return self.sharding("outer", lists)
 
     def texts(self):
@@ -213,7 +219,8 @@ class ManualProgram:
                    f"    %y = stablehlo.negate %x : {tensor(sizes)}",
                    f"    %z = sdy.manual_computation(%y) in_shardings=[{enter}] out_shardings=[{enter}] manual_axes={{" +
                    ", ".join(f'"{a}"' for a in self.manual) + f"}} (%b0: {tensor(start)}) {{", *self.body,
-                   f"    sdy.return %b{self.count} : {tensor(self.local)}", f"    }} : ({tensor(sizes)}) -> {tensor(out)}",
+                   f"    sdy.return %b{self.count} : {tensor(self.local)}",
+                   f"    }} : ({tensor(sizes)}) -> {tensor(out)}",
                    f"    %r = stablehlo.negate %z : {tensor(out)}", f"    return %r : {tensor(out)}", "  }", "}", ""]
         whole = ["module @w {", f"  func.func @main(%a: {tensor(sizes)}) -> {tensor(out)} {{",
                  f"    %x = stablehlo.negate %a : {tensor(sizes)}", *first, *self.whole, *last,

@@ -82,8 +82,10 @@ class ModelComputation(PatternComputation):
 
     def mask(self, shape, starts, ends, row):
         count = self.iota("s32", shape, row)
-        low = self.step("compare", self.broadcast(starts, shape, [0]), count, dtype="pred", dims=shape, more=", direction=LE")
-        high = self.step("compare", count, self.broadcast(ends, shape, [0]), dtype="pred", dims=shape, more=", direction=LT")
+        low = self.step("compare", self.broadcast(starts, shape, [0]), count, dtype="pred", dims=shape,
+                        more=", direction=LE")
+        high = self.step("compare", count, self.broadcast(ends, shape, [0]), dtype="pred", dims=shape,
+                         more=", direction=LT")
         return self.step("and", low, high)
 
     def masked(self, x, starts, ends):
@@ -94,13 +96,16 @@ class ModelComputation(PatternComputation):
     def op_groups(self):
         """Products by groups of rows, as lax.ragged_dot is lowered, and their gradients."""
         rng = self.rng
-        groups, rows, terms, columns = rng.choice([1, 2, 3, 7]), rng.choice([9, 40, 200]), rng.choice([3, 17]), rng.choice([5, 33])
-        sizes = self.step("remainder", self.step("abs", self.ramp("s32", (groups,))), self.splat(rows // groups + 2, "s32", (groups,)))
+        groups, rows, terms, columns = rng.choice([1, 2, 3, 7]), rng.choice([9, 40, 200]), rng.choice([3,
+            17]), rng.choice([5, 33])
+        sizes = self.step("remainder", self.step("abs", self.ramp("s32", (groups,))),
+                          self.splat(rows // groups + 2, "s32", (groups,)))
         ends = self.windowed(sizes, "add", [groups], [(groups - 1, 0)], [1])
         first = self.splat(0, "s32", (1,))
         starts = self.joined([first, self.part(ends, 0, 0, groups - 1)], 0) if groups > 1 else first
         x, w = self.small("f32", (rows, terms)), self.small("f32", (groups, terms, columns))
-        self.emit("f32", (rows, columns), f"dot({self.masked(x, starts, ends).name}, {w.name}), lhs_contracting_dims={{2,0}}, "
+        self.emit("f32", (rows, columns),
+                  f"dot({self.masked(x, starts, ends).name}, {w.name}), lhs_contracting_dims={{2,0}}, "
                                           "rhs_contracting_dims={1,0}")
         y = self.small("f32", (rows, columns))
         self.emit("f32", (groups, terms, columns),
@@ -121,7 +126,8 @@ class ModelComputation(PatternComputation):
             piece = body.small("f32", (2, width))
             if scatters:
                 places = body.step("add", body.iota("s32", (2, 1), 0), body.broadcast(turn, (2, 1), []))
-                part = body.step("scatter", zeros, places, piece, more=", update_window_dims={1}, inserted_window_dims={0}, "
+                part = body.step("scatter", zeros, places, piece,
+                                 more=", update_window_dims={1}, inserted_window_dims={0}, "
                                  "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
                                  f"to_apply={body.program.scalar_body('add', 'f32')}")
             else:

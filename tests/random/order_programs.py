@@ -101,7 +101,8 @@ class OrderComputation(PlainComputation):
         rounded = self.emit(x.dtype, x.dims, f"round-nearest-even({scaled.name})", keep=False)
         if self.rng.random() < 0.4:
             return rounded
-        mask = self.emit("pred", x.dims, f"compare({x.name}, {self.fill_of(x.dtype, x.dims, '0.3').name}), direction=GT",
+        mask = self.emit("pred", x.dims,
+                         f"compare({x.name}, {self.fill_of(x.dtype, x.dims, '0.3').name}), direction=GT",
                          keep=False)
         nan = self.fill_of(x.dtype, x.dims, self.rng.choice(["nan", "nan", "0"] if takes_nan else ["0", "-0"]))
         return self.emit(x.dtype, x.dims, f"select({mask.name}, {nan.name}, {rounded.name})", keep=False)

@@ -7,7 +7,8 @@ it is not, no step makes a jump or a large difference of a small one."""
 from computation import FLOATS, Program, braces, product, shape_text
 from pattern_steps import PatternSteps, is_float
 
-SIZES = [3, 5, 7, 8, 9, 10, 12, 13, 15, 16, 17, 20, 21, 24, 31, 32, 33, 40, 47, 48, 49, 50, 63, 64, 65, 67, 80, 100, 127,
+SIZES = [3, 5, 7, 8, 9, 10, 12, 13, 15, 16, 17, 20, 21, 24, 31, 32, 33, 40, 47, 48, 49, 50, 63, 64, 65, 67, 80, 100,
+         127,
          128, 130, 200, 256, 300]
 SMALL = list(range(2, 13))
 
@@ -92,7 +93,8 @@ class PatternComputation(PatternSteps):
         x = self.array(least=1, wanted=lambda v: product(v.dims) * 2 <= self.program.most)
         if x is None:
             return
-        parts = [self.reshape(v, x.dims + (1,)) for v in [x] + [self.near(x) for _ in range(self.rng.choice([1, 1, 2, 3]))]]
+        parts = [self.reshape(v, x.dims + (1,)) for v in [x] + [self.near(x) for _ in range(self.rng.choice([1, 1, 2,
+            3]))]]
         rows = self.joined(parts, len(x.dims))
         self.reshape(rows, x.dims[:-1] + (x.dims[-1] * len(parts),))
 
@@ -145,7 +147,8 @@ class PatternComputation(PatternSteps):
         along = self.axis(x)
         dims = [size for d, size in enumerate(x.dims) if d != along]
         place = self.iota("s32", x.dims, along)
-        low, zero = self.emit(x.dtype, (), f"constant({self.program.lowest(x.dtype)})", keep=False), self.splat(0, "s32", ())
+        low, zero = self.emit(x.dtype, (), f"constant({self.program.lowest(x.dtype)})", keep=False), self.splat(0,
+            "s32", ())
         shape = f"({shape_text(x.dtype, dims)}, {shape_text('s32', dims)})"
         pair = self.emit_raw(shape, f"reduce({x.name}, {place.name}, {low.name}, {zero.name}), dimensions={{{along}}}, "
                                     f"to_apply={self.program.best_body(x.dtype)}")
@@ -210,7 +213,8 @@ class PatternComputation(PatternSteps):
         if not unique and self.rng.random() < 0.4:
             drawn = [v for v in self.values[-40:] if v.dims == (count,) and v.dtype in ("s32", "u8", "s8")]
             at = self.convert(self.rng.choice(drawn), "s32") if drawn else at
-        at = self.step("add", self.step("multiply", at, self.like(factor, at)), self.like(self.rng.randrange(below), at))
+        at = self.step("add", self.step("multiply", at, self.like(factor, at)),
+                       self.like(self.rng.randrange(below), at))
         rest = self.step("remainder", at, self.like(below, at))
         return rest if unique else self.step("clamp", self.splat(0, "s32", ()), rest, self.splat(below - 1, "s32", ()),
                                              dtype="s32", dims=rest.dims)
@@ -226,7 +230,8 @@ class PatternComputation(PatternSteps):
             return
         at = self.reshape(self.places(count, x.dims[along]), (count, 1))
         sizes = [1 if d == along else size for d, size in enumerate(x.dims)]
-        self.step("gather", x, at, dims=dims, more=f", offset_dims={braces([d for d in range(len(dims)) if d != along])}, "
+        self.step("gather", x, at, dims=dims,
+                  more=f", offset_dims={braces([d for d in range(len(dims)) if d != along])}, "
                   f"collapsed_slice_dims={{{along}}}, start_index_map={{{along}}}, index_vector_dim=1, "
                   f"slice_sizes={braces(sizes)}")
 
@@ -237,7 +242,8 @@ class PatternComputation(PatternSteps):
             return
         count = self.rng.choice(self.program.sizes)
         pairs = [self.reshape(self.places(count, size), (count, 1)) for size in x.dims]
-        self.step("gather", x, self.joined(pairs, 1), dims=(count,), more=", offset_dims={}, collapsed_slice_dims={0,1}, "
+        self.step("gather", x, self.joined(pairs, 1), dims=(count,),
+                  more=", offset_dims={}, collapsed_slice_dims={0,1}, "
                   "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}")
 
     def op_scatter(self):
@@ -313,7 +319,8 @@ class PatternComputation(PatternSteps):
                  for s, d, w, r, (low, high) in zip(sizes, spread, windows, apart, pads)]
         if min(spans) < 0:
             return
-        layouts = [rng.choice([f"b{places}f", f"bf{places}"]), rng.choice([f"{places}io", f"oi{places}", f"{places}oi"]),
+        layouts = [rng.choice([f"b{places}f", f"bf{places}"]),
+                   rng.choice([f"{places}io", f"oi{places}", f"{places}oi"]),
                    rng.choice([f"b{places}f", f"bf{places}"])]
         known = dict(zip(places, sizes), b=rng.choice([1, 2, 3]), f=features)
         kernel = dict(zip(places, windows), i=features // groups, o=out)
@@ -420,7 +427,8 @@ class PatternProgram(Program):
         self.sizes.append(size + rng.choice([-1, 1]))
         self.longest, self.most = 2 * size + 24, rng.choice([512, 2048, 2048, 8192])
         self.trips = [rng.choice([[2, 3, 9], [9, 20, 33], [50, 65, 70, 100, 130, size]]), [1, 3, 7], [2, 4]]
-        self.types = rng.choice([["f32"], ["f32"], ["f32", "s32"], ["f64"], ["bf16", "f32"], ["f16", "f32"], ["f32", "f64"],
+        self.types = rng.choice([["f32"], ["f32"], ["f32", "s32"], ["f64"], ["bf16", "f32"], ["f16", "f32"],
+                                 ["f32", "f64"],
                                  ["s32", "f32", "u8"], ["s8", "f32", "s64"]])
         names = [name for name in dir(PatternComputation) if name.startswith("op_")]
         self.chosen = rng.sample(names, rng.choice([1, 1, 2, 3, 6, len(names)]))
@@ -453,7 +461,8 @@ class PatternProgram(Program):
     def order_body(self, dtypes, way):
         two = [dtype for dtype in dtypes for _ in range(2)]
         kind = ", type=TOTALORDER" if dtypes[0] in FLOATS else ""
-        return self.body(f"order_{way}_{'_'.join(dtypes)}", two, f"ROOT c = pred[] compare(p0, p1), direction={way}{kind}")
+        return self.body(f"order_{way}_{'_'.join(dtypes)}", two,
+                         f"ROOT c = pred[] compare(p0, p1), direction={way}{kind}")
 
     def best_body(self, dtype):
         return self.body(f"best_{dtype}", [dtype, "s32", dtype, "s32"], f"""more = pred[] compare(p0, p2), direction=GT

@@ -100,7 +100,8 @@ class PatternSteps(PlainComputation):
             return self.step(self.rng.choice(["abs", "negate"] if x.dtype[0] == "s" else ["not", "popcnt"]), x)
         if self.program.exact:
             return self.step(self.rng.choice(["abs", "negate", "abs", "sqrt", "floor", "sign"]), self.step("abs", x))
-        op = self.rng.choice(["tanh", "logistic", "sine", "cosine", "exponential", "log-plus-one", "sqrt", "negate", "erf",
+        op = self.rng.choice(["tanh", "logistic", "sine", "cosine", "exponential", "log-plus-one", "sqrt", "negate",
+                              "erf",
                               "atan2", "exponential-minus-one", "rsqrt"])
         if op in ("exponential", "log-plus-one", "sqrt", "rsqrt", "exponential-minus-one"):
             x = self.step("abs", x)
@@ -162,7 +163,8 @@ class PatternSteps(PlainComputation):
         if way < 0.5:
             return self.step("multiply", x, self.like(self.rng.choice(["0.25", "0.125", "0.1"]), x))
         if way < 0.8 or not self.program.exact:
-            return self.step("clamp", self.splat(-8, x.dtype, ()), x, self.splat(8, x.dtype, ()), dtype=x.dtype, dims=x.dims)
+            return self.step("clamp", self.splat(-8, x.dtype, ()), x, self.splat(8, x.dtype, ()), dtype=x.dtype,
+                             dims=x.dims)
         return self.step("remainder", x, self.like(5, x))
 
     def tame(self, x):

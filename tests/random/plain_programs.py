@@ -56,7 +56,8 @@ class PlainComputation(Computation):
         x = self.pick(wanted)
         if x is None:
             return
-        y, way = self.pick_like(x), self.rng.choice(["EQ", "NE", "LT", "LE", "GT", "GE"][:2 if x.dtype in COMPLEX else 6])
+        y, way = self.pick_like(x), self.rng.choice(["EQ", "NE", "LT", "LE", "GT",
+                                                     "GE"][:2 if x.dtype in COMPLEX else 6])
         self.emit("pred", x.dims, f"compare({x.name}, {y.name}), direction={way}")
 
     def op_select(self):
@@ -157,7 +158,8 @@ class PlainComputation(Computation):
         if x is None:
             return
         cut, rest = self.rng.randint(1, x.dims[0] - 1), [f"[0:{d}]" for d in x.dims[1:]]
-        first = self.emit(x.dtype, (cut,) + x.dims[1:], f"slice({x.name}), slice={{{', '.join([f'[0:{cut}]'] + rest)}}}")
+        first = self.emit(x.dtype, (cut,) + x.dims[1:],
+                          f"slice({x.name}), slice={{{', '.join([f'[0:{cut}]'] + rest)}}}")
         last = self.emit(x.dtype, (x.dims[0] - cut,) + x.dims[1:],
                          f"slice({x.name}), slice={{{', '.join([f'[{cut}:{x.dims[0]}]'] + rest)}}}")
         names = [first.name, last.name]
@@ -171,7 +173,8 @@ class PlainComputation(Computation):
             return
         value, edges, dims = self.constant(x.dtype), [], []
         for size in x.dims:
-            low, high, interior = self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0, 1])
+            low, high, interior = self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0,
+                1])
             new = size + (size - 1) * interior + low + high
             if new < 1 or new > self.program.longest // 2:
                 low, high, interior, new = 0, 0, 0, size
@@ -223,7 +226,8 @@ class PlainComputation(Computation):
         self.emit(x.dtype, dims, f"reduce({x.name}, {init.name}), dimensions={braces(over)}, to_apply={body}")
 
     def op_dot(self):
-        wanted = (lambda v: v.dtype in ("s32", "u8")) if self.program.exact else (lambda v: v.dtype in ("f32", "f64", "bf16"))
+        wanted = (lambda v: v.dtype in ("s32", "u8")) if self.program.exact else (lambda v: v.dtype in ("f32", "f64",
+            "bf16"))
         x = self.pick(lambda v: v.dims and wanted(v))
         if x is None:
             return
@@ -261,7 +265,8 @@ class PlainComputation(Computation):
         x = self.values_of("f32", [sizes[c] for c in left])
         y = self.values_of("f32", [kernel[c] for c in right])
         if rng.random() < 0.4:
-            y = self.emit("f32", y.dims, f"reverse({y.name}), dimensions={braces([right.index('0'), right.index('1')])}")
+            y = self.emit("f32", y.dims,
+                          f"reverse({y.name}), dimensions={braces([right.index('0'), right.index('1')])}")
         spec = f"window={{size={window}x{window} stride={stride}x{stride} pad={pads[0]}_{pads[1]}x{pads[0]}_{pads[1]}}}"
         self.emit("f32", [done[c] for c in to], f"convolution({x.name}, {y.name}), {spec}, dim_labels={layout}")
 

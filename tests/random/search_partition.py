@@ -50,7 +50,8 @@ class Search:
         inputs = f"--{'wild' if self.options.wild else 'random'}-inputs={seed}"
         command = [self.options.hlorun, "run", "--quiet", inputs, *more]
         try:
-            done = subprocess.run(command, timeout=self.options.seconds, stdin=subprocess.DEVNULL, text=True, check=False,
+            done = subprocess.run(command, timeout=self.options.seconds, stdin=subprocess.DEVNULL, text=True,
+                                  check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         except subprocess.TimeoutExpired:
             return f"more than {self.options.seconds} s"

@@ -153,7 +153,8 @@ class ShardedProgram:
         op = self.rng.choice(list(REDUCERS))
         text, _, out = self.window(x.dims, [self.rng.random() < 0.6 for _ in x.dims])
         init = self.scalar(REDUCERS[op] if self.rng.random() < 0.8 else 1)
-        y = self.emit("f32", out, f"reduce-window({x.name}, {init.name}), {text}, to_apply={self.reducer(op)}", keep=False)
+        y = self.emit("f32", out, f"reduce-window({x.name}, {init.name}), {text}, to_apply={self.reducer(op)}",
+                      keep=False)
         self.small(y)
 
     def op_select_and_scatter(self):
@@ -206,7 +207,8 @@ class ShardedProgram:
                 count = size
             pads.append(f"{low}_{high}_{inner}")
             out.append(count)
-        self.emit("f32", out, f"pad({x.name}, {self.scalar(self.rng.choice((0, 1, 'nan'))).name}), padding={'x'.join(pads)}")
+        self.emit("f32", out,
+                  f"pad({x.name}, {self.scalar(self.rng.choice((0, 1, 'nan'))).name}), padding={'x'.join(pads)}")
 
     def op_slice(self):
         x = self.some()
@@ -272,7 +274,8 @@ class ShardedProgram:
         op = self.rng.choice(list(REDUCERS))
         out = [n for d, n in enumerate(x.dims) if d not in dims]
         init = self.scalar(REDUCERS[op] if self.rng.random() < 0.7 else 2)
-        y = self.emit("f32", out, f"reduce({x.name}, {init.name}), dimensions={braces(dims)}, to_apply={self.reducer(op)}",
+        y = self.emit("f32", out,
+                      f"reduce({x.name}, {init.name}), dimensions={braces(dims)}, to_apply={self.reducer(op)}",
                       keep=False)
         self.small(y)
 
@@ -438,12 +441,14 @@ class ShardedProgram:
         roll = f"  a{k} = f32[{braces((1,) + x.dims[1:])[1:-1]}] slice(x), slice={{[0:1]" + "".join(
             f",[0:{m}]" for m in x.dims[1:]) + "}\n" + (
                 f"  b{k} = f32[{braces((n - 1,) + x.dims[1:])[1:-1]}] slice(x), slice={{[1:{n}]" + "".join(
-                    f",[0:{m}]" for m in x.dims[1:]) + "}\n" + f"  c{k}_ = {shape} concatenate(b{k}, a{k}), dimensions={{0}}\n"
+                    f",[0:{m}]" for m in x.dims[1:]) + "}\n" +
+                    f"  c{k}_ = {shape} concatenate(b{k}, a{k}), dimensions={{0}}\n"
                 if n > 1 else f"  c{k}_ = {shape} negate(x)\n")
         inner = f'  d{k} = {shape} custom-call(c{k}_), custom_call_target="Sharding"{note}\n' if note else \
             f"  d{k} = {shape} copy(c{k}_)\n"
         body = self.helper(("body", k), "{\n  p = (s32[], " + shape + ") parameter(0)\n"
-                           "  i = s32[] get-tuple-element(p), index=0\n  x = " + shape + " get-tuple-element(p), index=1\n"
+                           "  i = s32[] get-tuple-element(p), index=0\n  x = " + shape +
+                           " get-tuple-element(p), index=1\n"
                            "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n" + roll + inner +
                            f"  ROOT t = (s32[], {shape}) tuple(j, d{k})\n}}")
         cond = self.helper(("cond", k), "{\n  p = (s32[], " + shape + ") parameter(0)\n"

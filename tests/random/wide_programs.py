@@ -60,7 +60,8 @@ class WideProgram(ShardedProgram):
         below = self.emit("pred", dims, f"compare({row.name}, {column.name}), direction=GT", keep=False)
         on = self.emit("pred", dims, f"compare({row.name}, {column.name}), direction=EQ", keep=False)
         positive = self.emit("pred", dims, f"compare({x.name}, {self.filled(0, dims).name}), direction=GT", keep=False)
-        diagonal = self.emit("f32", dims, f"select({positive.name}, {self.filled(1, dims).name}, {self.filled(2, dims).name})",
+        diagonal = self.emit("f32", dims,
+                             f"select({positive.name}, {self.filled(1, dims).name}, {self.filled(2, dims).name})",
                              keep=False)
         rest = self.emit("f32", dims, f"select({on.name}, {diagonal.name}, {self.filled(0, dims).name})", keep=False)
         low = self.emit("f32", dims, f"select({below.name}, {x.name}, {rest.name})", keep=False)
@@ -74,7 +75,8 @@ class WideProgram(ShardedProgram):
         low, kept = self.lower_triangle(batch, n)
         b = list(range(len(batch)))
         groups = f"lhs_batch_dims={braces(b)}, rhs_batch_dims={braces(b)}, " if batch else ""
-        square = self.emit("f32", low.dims, f"dot({low.name}, {low.name}), {groups}lhs_contracting_dims={{{len(b) + 1}}}, "
+        square = self.emit("f32", low.dims,
+                           f"dot({low.name}, {low.name}), {groups}lhs_contracting_dims={{{len(b) + 1}}}, "
                            f"rhs_contracting_dims={{{len(b) + 1}}}", keep=False)
         cut = self.emit("f32", low.dims, f'custom-call({square.name}), custom_call_target="Sharding"', keep=False,
                         note=self.sharding(low.dims) or ", sharding={replicated}")
@@ -87,7 +89,8 @@ class WideProgram(ShardedProgram):
         left = self.rng.random() < 0.6
         x = self.given((*batch, n, k) if left else (*batch, k, n), wild=False)
         transposed = self.rng.choice(("NO_TRANSPOSE", "TRANSPOSE"))
-        y = self.emit("f32", x.dims, f"triangular-solve({low.name}, {x.name}), left_side={str(left).lower()}, lower=true, "
+        y = self.emit("f32", x.dims,
+                      f"triangular-solve({low.name}, {x.name}), left_side={str(left).lower()}, lower=true, "
                       f"unit_diagonal=true, transpose_a={transposed}", keep=False)
         self.small(y)
 
@@ -98,7 +101,8 @@ class WideProgram(ShardedProgram):
         if rng.random() < 0.5:
             zero = self.given(dims, wild=False)
             z = self.emit("c64", dims, f"complex({x.name}, {zero.name})", keep=False)
-            y = self.emit("c64", dims, f"fft({z.name}), fft_type={rng.choice(('FFT', 'IFFT'))}, fft_length={{{dims[-1]}}}",
+            y = self.emit("c64", dims,
+                          f"fft({z.name}), fft_type={rng.choice(('FFT', 'IFFT'))}, fft_length={{{dims[-1]}}}",
                           keep=False)
         else:
             out = (*dims[:-1], dims[-1] // 2 + 1)
@@ -119,7 +123,8 @@ class WideProgram(ShardedProgram):
         rng, dtype = self.rng, self.rng.choice(TYPES)
         y = self.convert(self.small_integers(), dtype)
         for _ in range(rng.randint(1, 3)):
-            y = getattr(self, "typed_" + rng.choice(("add", "pad", "slice", "reduce", "reverse", "dot", "shift")))(y, dtype)
+            y = getattr(self, "typed_" + rng.choice(("add", "pad", "slice", "reduce", "reverse", "dot", "shift")))(y,
+                dtype)
         self.small(self.convert(y, "f32"))
 
     def small_integers(self):
@@ -130,7 +135,8 @@ class WideProgram(ShardedProgram):
         return self.emit(dtype, x.dims, f"maximum({x.name}, {self.filled(2, x.dims, dtype).name})", keep=False)
 
     def typed_pad(self, x, dtype):
-        d, low, high = self.rng.randrange(len(x.dims)) if x.dims else -1, self.rng.randint(-1, 3), self.rng.randint(0, 3)
+        d, low, high = self.rng.randrange(len(x.dims)) if x.dims else -1, self.rng.randint(-1, 3), self.rng.randint(0,
+            3)
         if d < 0 or x.dims[d] + low < 1:
             return x
         pads = [(low, high) if k == d else (0, 0) for k in range(len(x.dims))]
@@ -141,7 +147,8 @@ class WideProgram(ShardedProgram):
     def typed_slice(self, x, dtype):
         ranges = [(s, self.rng.randint(s + 1, n)) for n in x.dims for s in [self.rng.randrange(n)]]
         return self.emit(dtype, [b - a for a, b in ranges],
-                         f"slice({x.name}), slice={{{','.join(f'[{a}:{b}]' for a, b in ranges)}}}", keep=False) if x.dims else x
+                         f"slice({x.name}), slice={{{','.join(f'[{a}:{b}]' for a, b in ranges)}}}",
+                         keep=False) if x.dims else x
 
     def typed_reduce(self, x, dtype):
         dims = [d for d in range(len(x.dims)) if self.rng.random() < 0.4]
@@ -160,7 +167,8 @@ class WideProgram(ShardedProgram):
     def typed_dot(self, x, dtype):
         if not x.dims or x.dims[-1] > 4 or max(x.dims) > 64:
             return x
-        w = self.convert(self.emit("f32", (x.dims[-1], 3), f"abs({self.given((x.dims[-1], 3), wild=False).name})", keep=False),
+        w = self.convert(self.emit("f32", (x.dims[-1], 3), f"abs({self.given((x.dims[-1], 3), wild=False).name})",
+                                   keep=False),
                          dtype)
         out = (*x.dims[:-1], 3)
         y = self.emit(dtype, out, f"dot({x.name}, {w.name}), lhs_contracting_dims={{{len(x.dims) - 1}}}, "
@@ -208,7 +216,8 @@ class WideProgram(ShardedProgram):
         y, d = self.convert(self.given(x.dims, wild=False), "s32"), rng.randrange(len(x.dims))
         z = self.convert(self.given(x.dims, wild=False), "bf16")
         first, second = rng.choice((("GT", "LT"), ("LT", "GT")))
-        order = self.helper(("three", first), "{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n"
+        order = self.helper(("three", first),
+                            "{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n"
                             "  j = s32[] parameter(3)\n  p = bf16[] parameter(4)\n  q = bf16[] parameter(5)\n"
                             f"  one = pred[] compare(a, b), direction={first}, type=TOTALORDER\n"
                             "  same = pred[] compare(a, b), direction=EQ, type=TOTALORDER\n"
@@ -230,7 +239,8 @@ class WideProgram(ShardedProgram):
         op = rng.choice(("add", "maximum"))
         y = self.emit("f32", x.dims, f"scatter({x.name}, {i.name}, {u.name}), update_window_dims={{2}}, "
                       "inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
-                      f"scatter_indices_batching_dims={{0}}, index_vector_dim=2, to_apply={self.reducer(op)}", keep=False)
+                      f"scatter_indices_batching_dims={{0}}, index_vector_dim=2, to_apply={self.reducer(op)}",
+                      keep=False)
         self.small(y)
 
     def op_batched_gather(self):
@@ -276,12 +286,14 @@ class WideProgram(ShardedProgram):
         k = self.count
         state = f"(s32[], {shape}, {shape})"
         mark = f'custom-call(x), custom_call_target="Sharding"{note}' if note else "copy(x)"
-        body = self.helper(("swap", k), "{\n  p = " + state + " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+        body = self.helper(("swap", k), "{\n  p = " + state +
+                           " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
                            f"  x = {shape} get-tuple-element(p), index=1\n  y = {shape} get-tuple-element(p), index=2\n"
                            f"  one = s32[] constant(1)\n  j = s32[] add(i, one)\n  m = {shape} {mark}\n"
                            f"  r = {shape} reverse(m), dimensions={{0}}\n  s = {shape} maximum(x, y)\n"
                            f"  ROOT t = {state} tuple(j, s, r)\n}}")
-        cond = self.helper(("until", k), "{\n  p = " + state + " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
+        cond = self.helper(("until", k), "{\n  p = " + state +
+                           " parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n"
                            f"  x = {shape} get-tuple-element(p), index=1\n  low = f32[] constant(-9)\n"
                            f"  top = f32[] reduce(x, low), dimensions={braces(range(len(x.dims)))}, "
                            f"to_apply={self.reducer('maximum')}\n  ten = f32[] constant(10)\n"

@@ -124,7 +124,7 @@ expect_exit "the package is unpacked" 0 dpkg-deb -x "$deb" "$work/installed"
 expect_exit "its command" 0 "$work/installed/usr/bin/hlorun" -n 2 --input '0=f32[3]{1,2,3}' --input '1=f32[3]{10,20,30}' \
   "$source_dir/examples/hello.hlo"
 for file in lib/hlorun/libpjrt_hlorun.so lib/hlorun/transport_mpi.so lib/libhlorun.so.0 include/hlorun.h share/man/man1/hlorun.1.gz \
-  lib/python3/dist-packages/hlorun/__init__.py lib/python3/dist-packages/jax_plugins/hlorun/__init__.py; do
+  lib/python3/dist-packages/hlorun/__init__.py lib/python3/dist-packages/hlorun/_library.py lib/python3/dist-packages/jax_plugins/hlorun/__init__.py; do
   if [ -e "$work/installed/usr/$file" ]; then pass; else fail "the package has no $file"; fi
 done
 if grep -rqF "$work" "$work/installed/usr/lib/pkgconfig"; then fail "a path of the build is in the package"; else pass; fi

@@ -363,7 +363,8 @@ def has_one_end_each(processes):
 
     for p, block in enumerate(processes):
         look(p, block)
-    return all(len(senders.get(c, ())) == 1 and senders.get(c) == receivers.get(c) for c in set(senders) | set(receivers))
+    return all(len(senders.get(c, ())) == 1 and senders.get(c) == receivers.get(c)
+               for c in set(senders) | set(receivers))
 
 
 def judge(hlorun, path, any_order, buffered):

@@ -26,7 +26,8 @@ class Browser:
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
              "--user-data-dir=" + profile, "--window-size=800,600", "about:blank"],
-            preexec_fn=wire, close_fds=False, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=wire, close_fds=False, start_new_session=True, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(from_write)
         self.number, self.rest, self.session, self.events = 0, b"", None, []
@@ -89,7 +90,8 @@ def use(browser, path):
     place = "[view.scrollLeft, view.scrollTop]"
     browser.open("file://" + os.path.abspath(path))
     check("it shows the lanes", browser.ask("document.querySelectorAll('.rank').length") >= 2)
-    check("the cycle is red", browser.ask("getComputedStyle(document.querySelector('.waits')).stroke") == "rgb(204, 0, 0)")
+    check("the cycle is red",
+          browser.ask("getComputedStyle(document.querySelector('.waits')).stroke") == "rgb(204, 0, 0)")
     check("it starts at its own size", browser.ask("scale") == 1)
     browser.mouse("mouseWheel", 400, 300, deltaX=0, deltaY=-400, modifiers=2)
     grown = browser.ask("scale")

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Compares hlorun with TensorFlow on whole graphs (tf_graphs.py, tf_user_graphs.py, tf_user_functions.py,
-tf_user_signals.py, tf_user_sizes.py, tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py, tf_user_layers.py,
-tf_user_networks.py, tf_user_states.py, and tf_models.py of the benchmarks), in both engines.
+tf_user_signals.py, tf_user_sizes.py, tf_user_tasks.py) and on models (tf_keras_models.py, tf_user_models.py,
+tf_user_layers.py, tf_user_networks.py, tf_user_states.py, and tf_models.py of the benchmarks), in both engines.
 
     check_tf_models.py HLORUN [--engines compiled,reference] [--keep FOLDER] [NAME...]
 
-Needs tensorflow-cpu. Prints a line for each, and a count. Exits with 1 if anything differs, or if a
-graph of tf_graphs.REFUSED is not refused. Results of training are losses of
-the steps and all variables after them."""
+Needs tensorflow-cpu. Prints a line for each, and a count. Exits with 1 if anything differs, or if a graph of
+tf_graphs.REFUSED is not refused. Results of training are losses of the steps and all variables after them."""
 import argparse
 import os
 import subprocess
@@ -23,7 +22,8 @@ import numpy as np
 import tensorflow as tf
 
 tf1 = tf.compat.v1
-SHORT = {"float32": "f32", "float64": "f64", "int32": "s32", "int64": "s64", "uint8": "u8", "bool": "pred", "float16": "f16"}
+SHORT = {"float32": "f32", "float64": "f64", "int32": "s32", "int64": "s64", "uint8": "u8", "bool": "pred",
+         "float16": "f16"}
 STEPS = 3
 
 
@@ -35,11 +35,14 @@ def compare(options, path, more):
     tolerance = "1e-2" if half else "2e-3"
     for engine in options.engines.split(","):
         start = time.time()
-        command = [options.hlorun, "--engine=" + engine, "--cache", "none", "--input", path + ".npz", "--expect", path + ".npz",
+        command = [options.hlorun, "--engine=" + engine, "--cache", "none", "--input", path + ".npz", "--expect",
+                   path + ".npz",
                    "--rtol", tolerance, "--atol", tolerance]
         try:
-            done = subprocess.run(command + more, capture_output=True, text=True, errors="replace", timeout=options.limit)
-            text = "" if done.returncode == 0 else "exit code %d: %s" % (done.returncode, (done.stderr + done.stdout).strip()[-400:])
+            done = subprocess.run(command + more, capture_output=True, text=True, errors="replace",
+                                  timeout=options.limit)
+            text = "" if done.returncode == 0 else "exit code %d: %s" % (done.returncode,
+                                                                         (done.stderr + done.stdout).strip()[-400:])
         except subprocess.TimeoutExpired:
             text = "more than %d s" % options.limit
         said.append((engine, text.replace("\n", " | "), time.time() - start))
@@ -61,7 +64,8 @@ def check_graph(options, name, folder):
         values = session.run(results, dict(zip(feeds, arrays)))
     with open(path + ".pb", "wb") as file:
         file.write(graph.as_graph_def().SerializeToString(deterministic=True))
-    np.savez(path + ".npz", **{"in%d" % i: x for i, x in enumerate(arrays)}, **{"out%d" % i: v for i, v in enumerate(values)})
+    np.savez(path + ".npz", **{"in%d" % i: x for i, x in enumerate(arrays)},
+             **{"out%d" % i: v for i, v in enumerate(values)})
     more = []
     for i in range(len(arrays)):
         more += ["--feed", "in%d" % i]
@@ -130,7 +134,8 @@ def main():
                 said = [("TensorFlow", "%s: %s" % (type(error).__name__, str(error).replace("\n", " | ")[:400]), 0)]
             good += sum(not text for _, text, _ in said)
             bad += sum(bool(text) for _, text, _ in said)
-            print("%s: %s" % (name, ", ".join("%s %s (%.1f s)" % (e, text or "agrees", s) for e, text, s in said)), flush=True)
+            print("%s: %s" % (name, ", ".join("%s %s (%.1f s)" % (e, text or "agrees", s) for e, text, s in said)),
+                  flush=True)
     print("%d graphs and models: %d runs agree, %d differ" % (len(names), good, bad))
     return int(bad > 0)
 

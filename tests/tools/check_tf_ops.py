@@ -30,7 +30,8 @@ from tf_op_programs import P
 tf1 = tf.compat.v1
 # Numbers of digits that a type has; formulas of several steps lose some.
 TOLERANCE = {"float64": 1e-6, "float32": 1e-4, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 2e-4, "complex128": 1e-6}
-TOLERANCE.update({"float8_e4m3fn": 0.13, "float8_e4m3fnuz": 0.13, "float8_e4m3b11fnuz": 0.13, "float8_e5m2": 0.26, "float8_e5m2fnuz": 0.26})
+TOLERANCE.update({"float8_e4m3fn": 0.13, "float8_e4m3fnuz": 0.13, "float8_e4m3b11fnuz": 0.13, "float8_e5m2": 0.26,
+                  "float8_e5m2fnuz": 0.26})
 LEFT_OUT = {"variant", "string", "resource"}
 
 
@@ -81,7 +82,8 @@ class Call:
         if isinstance(arguments, P):
             self.arrays = arguments.arrays
             return
-        self.arrays = [x for v in arguments.values() for x in (v if isinstance(v, list) else [v]) if isinstance(x, np.ndarray)
+        self.arrays = [x for v in arguments.values() for x in (v if isinstance(v, list) else [v]) if isinstance(x,
+            np.ndarray)
                        or isinstance(x, np.generic)]
 
     def build(self, tensors):
@@ -94,20 +96,23 @@ class Call:
             if isinstance(x, C):
                 return tf.constant(x.value)
             return next(tensors) if isinstance(x, (np.ndarray, np.generic)) else x
-        arguments = {k: [convert(x) for x in v] if isinstance(v, list) else convert(v) for k, v in self.arguments.items()}
+        arguments = {k: [convert(x) for x in v] if isinstance(v, list) else convert(v) for k,
+                     v in self.arguments.items()}
         if isinstance(arguments.get("orig_output"), str):
             options = {k: v for k, v in arguments.items() if k in ("ksize", "strides", "padding", "data_format")}
             if "V2" in self.name:
                 options = {k: v for k, v in options.items() if k not in ("ksize", "strides")}
                 options.update({k: list(map(int, self.arguments[k].value)) for k in ("ksize", "strides")})
-            arguments["orig_output"] = getattr(tf.raw_ops, arguments["orig_output"])(input=arguments["orig_input"], **options)
+            arguments["orig_output"] = getattr(tf.raw_ops, arguments["orig_output"])(input=arguments["orig_input"],
+                **options)
         return tensors_of(getattr(tf.raw_ops, self.name)(**arguments))
 
     def __str__(self):
         if isinstance(self.arguments, P):
             return "%s %s" % (self.name, self.types)
         shown = {k: v.value.tolist() if isinstance(v, C) else v for k, v in self.arguments.items()
-                 if not isinstance(v, (np.ndarray, np.generic, list)) or isinstance(v, list) and not isinstance(v[0], np.ndarray)}
+                 if not isinstance(v, (np.ndarray, np.generic, list)) or isinstance(v, list) and not isinstance(v[0],
+                     np.ndarray)}
         return "%s %s %s" % (self.name, self.types, shown)
 
 
@@ -191,7 +196,8 @@ def run(options, calls, engine, folder):
         command += ["--fetch", f]
     if os.path.exists(path + ".out.npz"):
         os.remove(path + ".out.npz")
-    done = subprocess.run(command + (["--input", path + ".npz"] if arrays else []) + [path + ".pb"], capture_output=True, text=True,
+    done = subprocess.run(command + (["--input", path + ".npz"] if arrays else []) + [path + ".pb"],
+                          capture_output=True, text=True,
                           errors="replace")
     if done.returncode or not os.path.exists(path + ".out.npz"):
         return None, (done.stderr or done.stdout).strip()
@@ -265,7 +271,8 @@ def check_op(options, name, folder):
                 print("  %s %s: %s" % (engine, call, wrong), flush=True)
             else:
                 good += 1
-    print("%s: %d agree, %d differ%s" % (name, good, bad, ", %d without a reference" % skipped if skipped else ""), flush=True)
+    print("%s: %d agree, %d differ%s" % (name, good, bad, ", %d without a reference" % skipped if skipped else ""),
+          flush=True)
     if options.keep and not bad:
         os.replace(os.path.join(folder, "ops.pb"), os.path.join(options.keep, name + ".pb"))
     return good, bad, skipped
@@ -276,7 +283,8 @@ def run_workers(options, arguments):
     another one goes on with the operation after that."""
     total, names = np.zeros(3, int), list(options.names or OPS)
     while names:
-        worker = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker"] + arguments + names, stdout=subprocess.PIPE,
+        worker = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker"] + arguments + names,
+                                  stdout=subprocess.PIPE,
                                   text=True, errors="replace")
         for line in worker.stdout:
             print(line, end="", flush=True)
@@ -337,7 +345,8 @@ def main(arguments=None):
     if options.worker:
         work(options)
         return 0
-    own = ["--engines", ",".join(options.engines)] + (["--keep", options.keep] if options.keep else []) + [options.hlorun]
+    own = ["--engines", ",".join(options.engines)] + (["--keep",
+                                                       options.keep] if options.keep else []) + [options.hlorun]
     total = run_workers(options, own)
     print("%d operations: %d calls agree, %d differ, %d without a reference" % (len(options.names or OPS), *total))
     return int(total[1] > 0)

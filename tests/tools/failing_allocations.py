@@ -55,14 +55,17 @@ ENTRY main {
 def commands(source):
     """(name, words): paths that begin with @ are in the source folder, the others in the scratch folder."""
     hello, tf = ["@examples/hello.hlo", "--input", "@examples/hello.npz"], "@tests/cases/tf/"
-    train = ["train.hlo", "--random-inputs=3", "--carry", "0:0", "--feed", "1=rows.npy", "--steps", "6", "--no-progress"]
+    train = ["train.hlo", "--random-inputs=3", "--carry", "0:0", "--feed", "1=rows.npy", "--steps", "6",
+             "--no-progress"]
     rows = [("run", hello), ("reference engine", hello + ["--engine", "reference"]),
             ("four processes", ["-n", "4", "@examples/argmax.hlo", "--random-inputs"]),
             ("bytecode", ["hello.mlirbc", "--random-inputs"]), ("proto", ["hello.pb", "--random-inputs"]),
             ("stablehlo", ["hello.mlir", "--random-inputs"]), ("portable", ["portable.mlirbc", "--random-inputs"]),
             ("jax.export", ["@tests/forms/one.jax_export", "--input", "@tests/forms/io.npz"]),
-            ("folder of torch", ["@tests/forms/bundle", "--random-inputs"]), ("graph", [tf + "lists.pb", "--input", tf + "lists.npz"]),
-            ("saved model", ["--feed", "x=f32[5,4]", tf + "adam", "--input", tf + "adam/predict.npz"]), ("safetensors", ["@examples/hello.hlo", "-i", "a.safetensors"]),
+            ("folder of torch", ["@tests/forms/bundle", "--random-inputs"]),
+            ("graph", [tf + "lists.pb", "--input", tf + "lists.npz"]),
+            ("saved model", ["--feed", "x=f32[5,4]", tf + "adam", "--input", tf + "adam/predict.npz"]),
+            ("safetensors", ["@examples/hello.hlo", "-i", "a.safetensors"]),
             ("deflated arrays", ["@examples/hello.hlo", "-i", "deflated.npz"]),
             ("outputs", hello + ["-o", "o.npz", "--stats", "o.json", "--trace", "t.json", "--explain"]),
             ("text output", hello + ["-o", "o.txt"]), ("tensors output", hello + ["-o", "o.safetensors"]),
@@ -92,7 +95,8 @@ def commands(source):
     rows += [("convert to " + to, ["convert", "--to", to, "-o", "c." + to, "@examples/" + file if file == "hello.hlo"
                                    else file]) for to, file in forms]
     rows += [("convert graph", ["convert", "--to", "json", tf + "loops.pb"])]
-    rows += [("convert portable", ["convert", "--to", "mlirbc", "--target-version", "1.0.0", "-o", "c.bc", "hello.mlir"])]
+    rows += [("convert portable", ["convert", "--to", "mlirbc", "--target-version", "1.0.0", "-o", "c.bc",
+                                   "hello.mlir"])]
     return [(name, [source + word[1:] if word[0] == "@" else word for word in words]) for name, words in rows]
 
 
@@ -195,7 +199,8 @@ def try_command(options, name, words):
         problem = problem_of(code, text, usual)
         if problem:
             failed += 1
-            print("FAILED: %s, allocation %d: %s\n    %s" % (name, number, problem, text[-1500:].replace("\n", "\n    ")),
+            print("FAILED: %s, allocation %d: %s\n    %s" % (name, number, problem,
+                                                             text[-1500:].replace("\n", "\n    ")),
                   flush=True)
         passed += not problem
         if failed >= 10:

@@ -84,7 +84,8 @@ class Run:
         with open(asked_path, "w", encoding="utf-8") as file:
             json.dump(asked, file)
         environment = dict(self.environment, CONFORMANCE_LOG=log_path, CONFORMANCE_ASKED=asked_path)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "jax_conformance", "-p", "no:cacheprovider", "--tb=short",
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "jax_conformance", "-p", "no:cacheprovider",
+                   "--tb=short",
                    os.path.join("tests", self.file)]
         self.current, self.since = None, time.monotonic()
         with open(log_path, "w+", encoding="utf-8") as log_file:

@@ -28,7 +28,8 @@ def read_logs(paths):
                     new_failed.append(test[1])
                 elif END.match(line):
                     rows.update(new_rows)
-                    failed.update({file: [test for test in new_failed if test.startswith(file + "::")] for file in new_rows})
+                    failed.update({file: [test for test in new_failed if test.startswith(file + "::")]
+                                   for file in new_rows})
                     new_rows, new_failed = {}, []
     return rows, failed
 

@@ -23,7 +23,8 @@ except ImportError:
     sys.exit(77)
 
 jax.config.update("jax_enable_x64", True)
-lapack.prepare_lapack_call("getrf_ffi", np.dtype("float32"))  # JAX's own lowering fills XLA's table of LAPACK's functions
+lapack.prepare_lapack_call("getrf_ffi",
+                           np.dtype("float32"))  # JAX's own lowering fills XLA's table of LAPACK's functions
 CONTEXT = mlir.make_ir_context()
 CLIENT = jax.devices()[0].client
 DEVICES = xla_client.DeviceList(tuple(jax.devices()[:1]))

@@ -109,7 +109,8 @@ class Run:
 
     def start(self, resumes):
         self.process = subprocess.Popen(self.command() + (["--resume"] if resumes else []) + ["train.hlo"],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(self.log, "ab"),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=open(self.log, "ab"),
                                         start_new_session=True)
 
     def command(self):
@@ -268,7 +269,8 @@ def put_up_hosts(options):
     prefix, wire = "hlorun-kills-%d" % os.getpid(), "hk%d" % os.getpid()
     options.wire, options.namespaces = wire + "b", [prefix + "-a", prefix + "-b"]
     os.environ.update(NETNS_PREFIX=prefix, NETNS_CORES=os.getcwd() + "/core", OMPI_MCA_btl="self,vader,tcp",
-                      OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                      OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                      OMPI_MCA_rmaps_base_oversubscribe="1",
                       OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1",
                       OMPI_MCA_orte_tmpdir_base=os.getcwd(), OMPI_MCA_plm_rsh_agent=os.getcwd() + "/rsh")
     shutil.copy(os.path.dirname(os.path.abspath(__file__)) + "/netns_rsh", "rsh")
@@ -277,9 +279,11 @@ def put_up_hosts(options):
         with open("core-" + host, "w") as file:
             file.write(str(number % os.cpu_count()))
         space = options.namespaces[number]
-        commands += ["ip netns add " + space, "ip link add %s%s type veth peer name eth0 netns %s" % (wire, host, space),
+        commands += ["ip netns add " + space, "ip link add %s%s type veth peer name eth0 netns %s" % (wire, host,
+            space),
                      "ip link set %s%s master %sbr up" % (wire, host, wire),
-                     "ip -n %s addr add 10.78.1.%d/24 dev eth0" % (space, number + 1), "ip -n %s link set lo up" % space,
+                     "ip -n %s addr add 10.78.1.%d/24 dev eth0" % (space, number + 1),
+                     "ip -n %s link set lo up" % space,
                      "ip -n %s link set eth0 up" % space]
     for command in commands:
         subprocess.run(command.split(), check=True)
@@ -315,7 +319,8 @@ def parse():
 
 def has_disk():
     os.mkdir("disk")
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", "disk"], capture_output=True).returncode == 0
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", "disk"],
+                          capture_output=True).returncode == 0
 
 
 def undisturbed(options, ranks):
@@ -336,7 +341,8 @@ def campaign(options):
     print("kind        done   late  wrong   noticed: median, 90%, most   goes on: median, 90%, most (ms)")
     for kind in sorted(rows):
         print(rows[kind].text(kind))
-    print("%d disturbances of %d runs in %.0f s" % (sum(row.done for row in rows.values()), number, time.monotonic() - began))
+    print("%d disturbances of %d runs in %.0f s" % (sum(row.done for row in rows.values()), number,
+                                                    time.monotonic() - began))
     print("%d passed, %d failed" % (passed, failed))
     return failed
 

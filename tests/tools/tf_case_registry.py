@@ -15,10 +15,13 @@ from tf_graphs import GRAPHS
 
 tf1 = tf.compat.v1
 random = np.random.default_rng(7)
-CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops_v1", "second_derivative_of_loop", "growing_array",
+CASES = {name: GRAPHS[name] for name in ("triangle_of_loops", "triangle_of_loops_v1", "second_derivative_of_loop",
+                                         "growing_array",
                                       "growing_array_by_size", "growing_array_gradient", "growing_array_that_is_read",
-                                      "growing_array_v1_loop", "growing_array_v1_outside", "jacobian_by_pfor", "sizes_of_data",
-                                      "masks_of_rows", "gradients_of_masks", "branches_of_sizes", "masks_of_other_bounds", "sizes_in_losses",
+                                      "growing_array_v1_loop", "growing_array_v1_outside", "jacobian_by_pfor",
+                                      "sizes_of_data",
+                                      "masks_of_rows", "gradients_of_masks", "branches_of_sizes",
+                                      "masks_of_other_bounds", "sizes_in_losses",
                                       "sizes_in_normalisations", "sizes_that_are_cut_again",
                                       "sizes_of_matrices", "sizes_in_loops",
                                       "gradients_of_sizes", "gradients_of_loops_over_sizes", "constants_of_branches",

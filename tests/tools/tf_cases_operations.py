@@ -54,7 +54,8 @@ def reductions(x):
 def movement(x):
     return [tf.reshape(x, [2, -1]), tf.expand_dims(x, 1), tf.squeeze(tf.expand_dims(x, 0)), tf.transpose(x, [2, 0, 1]),
             tf.concat([x, x], 1), tf.stack([x, x], 1), tf.unstack(x, axis=1), tf.split(x, 3, axis=2),
-            tf.split(x, [1, 2, -1], axis=2), tf.tile(x, [2, 1, 3]), tf.slice(x, [1, 0, 2], [1, 3, -1]), x[1:, ::2, ::-2],
+            tf.split(x, [1, 2, -1], axis=2), tf.tile(x, [2, 1, 3]), tf.slice(x, [1, 0, 2], [1, 3, -1]),
+            x[1:, ::2, ::-2],
             x[..., 3], x[:, tf.newaxis, -1], x[0, ..., 1:5:2], tf.pad(x, [[1, 0], [0, 2], [1, 1]]),
             tf.pad(x, [[1, 0], [0, 2], [1, 1]], constant_values=3.0), tf.pad(x, [[1, 1], [2, 0], [0, 3]], "REFLECT"),
             tf.pad(x, [[1, 1], [2, 0], [0, 3]], "SYMMETRIC"), tf.reverse(x, [0, -1]), tf.roll(x, [1, -2], [0, 2]),
@@ -224,7 +225,8 @@ def matrices(a, y, tall):
     q, r = tf.linalg.qr(tall)
     full, upper = tf.linalg.qr(tall, full_matrices=True)
     raw = tf.raw_ops
-    return [tf.linalg.cholesky(spd), tf.linalg.triangular_solve(spd, y), tf.linalg.inv(spd), tf.linalg.inv(spd, adjoint=True),
+    return [tf.linalg.cholesky(spd), tf.linalg.triangular_solve(spd, y), tf.linalg.inv(spd),
+            tf.linalg.inv(spd, adjoint=True),
             tf.linalg.triangular_solve(spd, y, lower=False, adjoint=True), tf.linalg.solve(spd, y),
             tf.linalg.solve(a, y, adjoint=True), tf.matmul(q, r), tf.abs(r), tf.matmul(full, upper),
             raw.TridiagonalMatMul(superdiag=a[:, :1], maindiag=a[:, 1:2], subdiag=a[:, 2:3], rhs=y)]
@@ -247,9 +249,11 @@ def frames(x, n, sequence):
     def step(i, state, out):
         state = tf.tanh(state + source.read(i))
         return i + 1, state, out.write(i, state)
-    _, last, out = tf1.while_loop(lambda i, s, a: i < 5, step, [0, tf.zeros([2, 3]), tf.TensorArray(tf.float32, 5, clear_after_read=False)])
+    _, last, out = tf1.while_loop(lambda i, s, a: i < 5, step,
+                                  [0, tf.zeros([2, 3]), tf.TensorArray(tf.float32, 5, clear_after_read=False)])
     parts = tf.TensorArray(tf.float32, 3).split(sequence[0, 0] * 2, [1, 1, 1])
-    return [nested, shaped, chosen, known, inside, deep, last, out.stack(), out.gather([3, 1]), out.concat(), parts.stack(),
+    return [nested, shaped, chosen, known, inside, deep, last, out.stack(), out.gather([3, 1]), out.concat(),
+            parts.stack(),
             pull_back(source.gather([2, 0, 2]), [sequence])]
 
 
@@ -264,11 +268,14 @@ def searches(i, x, image, v, lengths):
             tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0),
             tf.reverse_sequence(image, [1, 3, 4, 0], seq_axis=1, batch_axis=2),
             tf.dynamic_stitch([[0, 3], [[2], [1]]], [v[:2], tf.reshape(v[1:], [2, 1, 3])]),
-            raw.SparseToDense(sparse_indices=[[0, 1], [2, 0]], output_shape=[3, 2], sparse_values=x[0, :2], default_value=9.0),
+            raw.SparseToDense(sparse_indices=[[0, 1], [2, 0]], output_shape=[3, 2], sparse_values=x[0, :2],
+                              default_value=9.0),
             raw.PopulationCount(x=i),
             tf.linalg.set_diag(v, x[0, :3]), raw.Diag(diagonal=v), raw.DiagPart(input=v), tf.linalg.cross(v, v[::-1]),
-            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 3, 1], strides=[1, 2, 1, 1], rates=[1, 1, 1, 1], padding="SAME"),
-            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 2, 1, 1], padding="VALID"),
+            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 3, 1], strides=[1, 2, 1, 1], rates=[1, 1, 1, 1],
+                                    padding="SAME"),
+            raw.ExtractImagePatches(images=image, ksizes=[1, 2, 2, 1], strides=[1, 1, 1, 1], rates=[1, 2, 1, 1],
+                                    padding="VALID"),
             tf.nn.lrn(image, 1, 0.5, 0.3, 0.7), pull_back(tf.nn.lrn(image, 1, 0.5, 0.3, 0.7), [image]),
             raw.DataFormatDimMap(x=i), raw.DataFormatVecPermute(x=tf.reshape(i[0, :4], [4]))]
 
@@ -292,7 +299,8 @@ def xla_operations(x, y, i, v):
     greater = scalars(lambda a, b, c, d: a > b, *[tf.float32] * 4)
     keys, values = xla.xla_key_value_sort(v, v * 2)
     helped = xla.xla_broadcast_helper(x, v[:4], [1])
-    return [xla.xla_dot(x, y, dims.SerializeToString(), b""), xla.xla_dot_v2(x, y, dims.SerializeToString(), b"", tf.float32),
+    return [xla.xla_dot(x, y, dims.SerializeToString(), b""),
+            xla.xla_dot_v2(x, y, dims.SerializeToString(), b"", tf.float32),
             xla.xla_gather(x, i[:, :2] % 3, [2, 1, 5], gather.SerializeToString(), False),
             xla.xla_scatter(x, i[:, :2] % 3, x[:2, 0], add, scatter.SerializeToString(), False),
             xla.xla_dynamic_slice(x, i[0] % 2, [2, 3, 1]), xla.xla_dynamic_update_slice(x, x[:1, :2, :2], i[1]),
@@ -318,15 +326,19 @@ def rounding(x, y, image, edges):
                     raw.FakeQuantWithMinMaxVarsPerChannel(inputs=x, min=low, max=high, **kind),
                     raw.FakeQuantWithMinMaxArgsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind),
                     list(raw.FakeQuantWithMinMaxVarsGradient(gradients=y, inputs=x, min=-1.3, max=1.1, **kind)),
-                    list(raw.FakeQuantWithMinMaxVarsPerChannelGradient(gradients=y, inputs=x, min=low, max=high, **kind))]
+                    list(raw.FakeQuantWithMinMaxVarsPerChannelGradient(gradients=y, inputs=x, min=low, max=high,
+                                                                       **kind))]
     for signed, given, mode in [(True, False, "HALF_TO_EVEN"), (True, True, "HALF_UP"), (False, True, "HALF_TO_EVEN")]:
-        kind = {"signed_input": signed, "range_given": given, "input_min": 0.0 if not signed else -1.0, "input_max": 1.2}
+        kind = {"signed_input": signed, "range_given": given, "input_min": 0.0 if not signed else -1.0,
+                "input_max": 1.2}
         results += [raw.QuantizeAndDequantizeV2(input=x, num_bits=5, round_mode=mode, **kind),
                     raw.QuantizeAndDequantizeV3(input=x, num_bits=4, **kind),
                     raw.QuantizeAndDequantizeV4(input=x, num_bits=6, round_mode=mode, **kind)]
     blocks = raw.SpaceToBatch(input=image, paddings=[[0, 0], [1, 1]], block_size=2)
-    results += [blocks, raw.BatchToSpace(input=blocks, crops=[[0, 0], [1, 1]], block_size=2), tf.math.ndtri(tf.sigmoid(x)),
-                tf.math.nextafter(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), tf.math.nextafter(x * 0, y), raw.ToBool(input=x[0, 0])]
+    results += [blocks, raw.BatchToSpace(input=blocks, crops=[[0, 0], [1, 1]], block_size=2),
+                tf.math.ndtri(tf.sigmoid(x)),
+                tf.math.nextafter(tf.cast(x, tf.float64), tf.cast(y, tf.float64)), tf.math.nextafter(x * 0, y),
+                raw.ToBool(input=x[0, 0])]
     for mode in ["REFLECT", "SYMMETRIC"]:
         results += [raw.MirrorPadGrad(input=edges, paddings=[[1, 1], [0, 2]], mode=mode)]
     return results + [raw.TensorStridedSliceUpdate(input=x, begin=[1, 4], end=[3, 1], strides=[1, -1], value=y[:2, :3])]
@@ -340,38 +352,60 @@ def older_names(x, y, i, image, volume):
     new, mean, variance, first, second = raw.FusedBatchNorm(x=image, scale=scale, offset=scale, mean=[], variance=[])
     third = raw.FusedBatchNormV3(x=image, scale=scale, offset=scale, mean=[], variance=[])
     listed = raw.TensorListFromTensor(tensor=x, element_shape=[4])
-    grown = raw.TensorListPushBack(input_handle=raw.EmptyTensorList(element_shape=[4], max_num_elements=3, element_dtype=tf.float32),
+    grown = raw.TensorListPushBack(input_handle=raw.EmptyTensorList(element_shape=[4], max_num_elements=3,
+                                                                    element_dtype=tf.float32),
                                    tensor=x[0])
-    popped, last = raw.TensorListPopBack(input_handle=raw.TensorListPushBack(input_handle=grown, tensor=x[1]), element_shape=[4],
+    popped, last = raw.TensorListPopBack(input_handle=raw.TensorListPushBack(input_handle=grown, tensor=x[1]),
+                                         element_shape=[4],
                                          element_dtype=tf.float32)
     seed = tf.constant([3, 9])
     key, counter = raw.StatelessRandomGetKeyCounter(seed=seed)
     pool = raw.MaxPool(input=image, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
     pool3 = raw.MaxPool3D(input=volume, ksize=[1, 2, 2, 2, 1], strides=[1, 1, 1, 1, 1], padding="VALID")
-    return [raw.Add(x=x, y=y), raw.Angle(input=c), raw.ApproximateEqual(x=x, y=y, tolerance=0.5), raw.BatchMatMul(x=volume, y=volume, adj_x=True),
-            raw.BatchMatMulV3(x=volume, y=volume, Tout=tf.float32, adj_y=True), raw.BesselI1e(x=x), raw.BiasAddGrad(out_backprop=image),
-            raw.BiasAddV1(value=image, bias=scale), raw.Bitcast(input=x, type=tf.int32), raw.CheckNumerics(tensor=x, message=""),
-            raw.ClipByValue(t=x, clip_value_min=-1.0, clip_value_max=0.5), raw.ComplexAbs(x=c), raw.Concat(concat_dim=1, values=[x, y]),
+    return [raw.Add(x=x, y=y), raw.Angle(input=c), raw.ApproximateEqual(x=x, y=y, tolerance=0.5),
+            raw.BatchMatMul(x=volume, y=volume, adj_x=True),
+            raw.BatchMatMulV3(x=volume, y=volume, Tout=tf.float32, adj_y=True), raw.BesselI1e(x=x),
+            raw.BiasAddGrad(out_backprop=image),
+            raw.BiasAddV1(value=image, bias=scale), raw.Bitcast(input=x, type=tf.int32),
+            raw.CheckNumerics(tensor=x, message=""),
+            raw.ClipByValue(t=x, clip_value_min=-1.0, clip_value_max=0.5), raw.ComplexAbs(x=c),
+            raw.Concat(concat_dim=1, values=[x, y]),
             list(raw.ConcatOffset(concat_dim=1, shape=[[2, 3], [2, 4]])), raw.Real(input=raw.Conj(input=c)),
-            raw.Imag(input=raw.ConjugateTranspose(x=c, perm=[1, 0])), raw.Div(x=x, y=y), raw.Div(x=i, y=i + 2), new, mean, variance,
-            list(raw.FusedBatchNormGrad(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=first, reserve_space_2=second))[:3],
-            list(raw.FusedBatchNormGradV3(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=third[3], reserve_space_2=third[4],
+            raw.Imag(input=raw.ConjugateTranspose(x=c, perm=[1, 0])), raw.Div(x=x, y=y), raw.Div(x=i, y=i + 2), new,
+            mean, variance,
+            list(raw.FusedBatchNormGrad(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=first,
+                                        reserve_space_2=second))[:3],
+            list(raw.FusedBatchNormGradV3(y_backprop=tf.cos(image), x=image, scale=scale, reserve_space_1=third[3],
+                                          reserve_space_2=third[4],
                                           reserve_space_3=third[5], is_training=False))[:3],
-            raw.Gather(params=x, indices=i), raw.Inv(x=y), raw.InvGrad(y=x, dy=y), raw.InvertPermutation(x=[2, 0, 1]) + i[:3],
-            raw.LeakyReluGrad(gradients=y, features=x), raw.LinSpace(start=0.5, stop=2.0, num=4) * x, raw.LogicalNot(x=b),
-            raw.LogicalOr(x=b, y=x > 0), raw.MatrixDiag(diagonal=x), raw.MatrixDiagPart(input=x), raw.MatrixSetDiag(input=x, diagonal=y[:, 0]),
-            raw.MaxPool3DGrad(orig_input=volume, orig_output=pool3, grad=tf.cos(pool3), ksize=[1, 2, 2, 2, 1], strides=[1] * 5, padding="VALID"),
-            raw.MaxPoolGradV2(orig_input=image, orig_output=pool, grad=tf.cos(pool), ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"),
-            raw.Mod(x=i, y=i + 2), raw.OnesLike(x=x), raw.ZerosLike(x=x), raw.ParallelDynamicStitch(indices=[[1, 0], [2]], data=[x[:2], x[2:]]),
-            raw.PlaceholderWithDefault(input=x, shape=[3, 4]), raw.Polygamma(a=tf.ones_like(y), x=y), raw.Zeta(x=y + 1.5, q=y),
-            raw.PreventGradient(input=x), raw.Rank(input=x), raw.Size(input=x), raw.ReciprocalGrad(y=x, dy=y), raw.Relu6Grad(gradients=y, features=4 * x),
-            raw.Reverse(tensor=x, dims=[True, False]), raw.RsqrtGrad(y=x, dy=y), raw.SeluGrad(gradients=y, outputs=x), raw.Snapshot(input=x),
-            raw.SoftplusGrad(gradients=y, features=x), raw.SoftsignGrad(gradients=y, features=x), raw.SparseMatMul(a=x, b=y, transpose_b=True),
+            raw.Gather(params=x, indices=i), raw.Inv(x=y), raw.InvGrad(y=x, dy=y),
+            raw.InvertPermutation(x=[2, 0, 1]) + i[:3],
+            raw.LeakyReluGrad(gradients=y, features=x), raw.LinSpace(start=0.5, stop=2.0, num=4) * x,
+            raw.LogicalNot(x=b),
+            raw.LogicalOr(x=b, y=x > 0), raw.MatrixDiag(diagonal=x), raw.MatrixDiagPart(input=x),
+            raw.MatrixSetDiag(input=x, diagonal=y[:, 0]),
+            raw.MaxPool3DGrad(orig_input=volume, orig_output=pool3, grad=tf.cos(pool3), ksize=[1, 2, 2, 2, 1],
+                              strides=[1] * 5, padding="VALID"),
+            raw.MaxPoolGradV2(orig_input=image, orig_output=pool, grad=tf.cos(pool), ksize=[1, 2, 2, 1],
+                              strides=[1, 2, 2, 1], padding="VALID"),
+            raw.Mod(x=i, y=i + 2), raw.OnesLike(x=x), raw.ZerosLike(x=x),
+            raw.ParallelDynamicStitch(indices=[[1, 0], [2]], data=[x[:2], x[2:]]),
+            raw.PlaceholderWithDefault(input=x, shape=[3, 4]), raw.Polygamma(a=tf.ones_like(y), x=y),
+            raw.Zeta(x=y + 1.5, q=y),
+            raw.PreventGradient(input=x), raw.Rank(input=x), raw.Size(input=x), raw.ReciprocalGrad(y=x, dy=y),
+            raw.Relu6Grad(gradients=y, features=4 * x),
+            raw.Reverse(tensor=x, dims=[True, False]), raw.RsqrtGrad(y=x, dy=y), raw.SeluGrad(gradients=y, outputs=x),
+            raw.Snapshot(input=x),
+            raw.SoftplusGrad(gradients=y, features=x), raw.SoftsignGrad(gradients=y, features=x),
+            raw.SparseMatMul(a=x, b=y, transpose_b=True),
             raw.StatelessRandomUniformIntV2(shape=[5], key=key, counter=counter, alg=1, minval=2, maxval=90),
             raw.StatelessRandomUniformFullIntV2(shape=[5], key=key, counter=counter, alg=1, dtype=tf.uint64),
-            raw.TensorScatterMax(tensor=x, indices=[[1], [0]], updates=y[:2]), raw.TensorScatterMin(tensor=x, indices=[[1], [0]], updates=-y[:2]),
+            raw.TensorScatterMax(tensor=x, indices=[[1], [0]], updates=y[:2]),
+            raw.TensorScatterMin(tensor=x, indices=[[1], [0]], updates=-y[:2]),
             raw.TensorScatterSub(tensor=x, indices=[[1], [1]], updates=y[:2]),
-            raw.UnsortedSegmentMin(data=x[0], segment_ids=i, num_segments=3)[:0], raw.UnsortedSegmentProd(data=x[0], segment_ids=i, num_segments=3),
+            raw.UnsortedSegmentMin(data=x[0], segment_ids=i, num_segments=3)[:0],
+            raw.UnsortedSegmentProd(data=x[0], segment_ids=i, num_segments=3),
             raw.TensorListGather(input_handle=listed, indices=[2, 0], element_shape=[4], element_dtype=tf.float32),
-            raw.TensorListLength(input_handle=listed), raw.TensorListElementShape(input_handle=listed, shape_type=tf.int32), last,
+            raw.TensorListLength(input_handle=listed), raw.TensorListElementShape(input_handle=listed,
+                                                                                  shape_type=tf.int32), last,
             raw.TensorListGetItem(input_handle=popped, index=0, element_shape=[4], element_dtype=tf.float32)]

@@ -265,7 +265,8 @@ def vectorised(x):
 @graph(f32(2, 128))
 def short_time_fourier(x):
     s = tf.signal.stft(x, 32, 8, 32)
-    return [tf.abs(s), tf.signal.inverse_stft(s, 32, 8, 32), tf.signal.frame(x, 16, 8), tf.signal.overlap_and_add(tf.signal.frame(x, 16, 8), 8)]
+    return [tf.abs(s), tf.signal.inverse_stft(s, 32, 8, 32), tf.signal.frame(x, 16, 8),
+            tf.signal.overlap_and_add(tf.signal.frame(x, 16, 8), 8)]
 
 
 @graph(f32(2, 256))
@@ -285,8 +286,10 @@ def cosine_transforms(x):
 @graph(f32(2, 9, 8, 3, low=0, high=1))
 def image_colours(x):
     i = tf.image
-    return [i.rgb_to_yuv(x), i.yuv_to_rgb(x), i.rgb_to_yiq(x), i.rgb_to_grayscale(x), i.grayscale_to_rgb(x[..., :1]), i.adjust_brightness(x, 0.2),
-            i.adjust_gamma(x, 0.6), i.adjust_contrast(x, 1.4), i.adjust_hue(x, 0.1), i.adjust_saturation(x, 0.6), i.per_image_standardization(x),
+    return [i.rgb_to_yuv(x), i.yuv_to_rgb(x), i.rgb_to_yiq(x), i.rgb_to_grayscale(x), i.grayscale_to_rgb(x[..., :1]),
+            i.adjust_brightness(x, 0.2),
+            i.adjust_gamma(x, 0.6), i.adjust_contrast(x, 1.4), i.adjust_hue(x, 0.1), i.adjust_saturation(x, 0.6),
+            i.per_image_standardization(x),
             i.convert_image_dtype(x, tf.uint8)]
 
 
@@ -295,14 +298,16 @@ def image_shapes(x):
     i = tf.image
     return [i.resize(x, [5, 11], m) for m in ("bilinear", "nearest", "bicubic", "area")] + [
         i.central_crop(x, 0.5), i.flip_left_right(x), i.flip_up_down(x), i.rot90(x, 3), i.transpose(x),
-        i.pad_to_bounding_box(x, 1, 2, 12, 13), i.crop_to_bounding_box(x, 2, 1, 4, 5), i.resize_with_crop_or_pad(x, 6, 12), i.resize_with_pad(x, 6, 12),
+        i.pad_to_bounding_box(x, 1, 2, 12, 13), i.crop_to_bounding_box(x, 2, 1, 4, 5),
+        i.resize_with_crop_or_pad(x, 6, 12), i.resize_with_pad(x, 6, 12),
         i.extract_patches(x, [1, 3, 3, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID")]
 
 
 @graph(f32(2, 16, 16, 3, low=0, high=1), f32(2, 16, 16, 3, low=0, high=1))
 def image_measures(x, y):
     i = tf.image
-    return [i.ssim(x, y, 1.0, filter_size=5), i.psnr(x, y, 1.0), i.total_variation(x), i.sobel_edges(x), *i.image_gradients(x)]
+    return [i.ssim(x, y, 1.0, filter_size=5), i.psnr(x, y, 1.0), i.total_variation(x), i.sobel_edges(x),
+            *i.image_gradients(x)]
 
 
 # --- models by hand ---
@@ -329,7 +334,8 @@ def attention_with_cache(tokens, table, qkv, out):
 def mixture_of_experts(x, gate, experts):
     weights, chosen = tf.math.top_k(tf.nn.softmax(x @ gate), 2)
     picked = tf.gather(experts, chosen)
-    return tf.einsum("nk,nkd->nd", weights / tf.reduce_sum(weights, 1, keepdims=True), tf.einsum("nd,nkde->nke", x, picked))
+    return tf.einsum("nk,nkd->nd", weights / tf.reduce_sum(weights, 1, keepdims=True),
+                     tf.einsum("nd,nkde->nke", x, picked))
 
 
 @graph(f32(7, 5), s32(14, high=7), s32(14, high=7), f32(5, 5))
@@ -363,7 +369,8 @@ def variational_autoencoder(x, encode, decode, seed):
     mean, log_variance = tf.split(x @ encode, 2, 1)
     z = mean + tf.exp(log_variance / 2) * tf.random.stateless_normal([3, 2], seed)
     rebuilt = tf.sigmoid(z @ decode)
-    loss = tf.reduce_mean(tf.square(rebuilt - x)) - 0.05 * tf.reduce_mean(1 + log_variance - mean ** 2 - tf.exp(log_variance))
+    loss = tf.reduce_mean(tf.square(rebuilt - x)) - 0.05 * tf.reduce_mean(1 + log_variance - mean ** 2 -
+                                                                          tf.exp(log_variance))
     return [loss] + tf.gradients(loss, [encode, decode])
 
 
@@ -385,6 +392,9 @@ def losses_of_sequences(logits, labels, label_length, logit_length):
 def linear_algebra(a, b, m):
     s = a @ tf.transpose(a) + 5 * tf.eye(5)
     chol = tf.linalg.cholesky(s)
-    return [chol, tf.linalg.solve(s, b), tf.linalg.inv(s), tf.linalg.triangular_solve(chol, b), tf.linalg.cholesky_solve(chol, b), tf.linalg.eigvalsh(s),
-            tf.linalg.svd(m, compute_uv=False), tf.linalg.band_part(a, 1, 0), tf.linalg.trace(a), tf.linalg.expm(a * 0.3), tf.linalg.pinv(b),
-            tf.linalg.det(m), tf.linalg.logdet(s), tf.linalg.slogdet(m)[1], tf.linalg.lstsq(tf.concat([a, a], 0)[:7] + 0.1, b[:1] * 0 + tf.ones([7, 2]))]
+    return [chol, tf.linalg.solve(s, b), tf.linalg.inv(s), tf.linalg.triangular_solve(chol, b),
+            tf.linalg.cholesky_solve(chol, b), tf.linalg.eigvalsh(s),
+            tf.linalg.svd(m, compute_uv=False), tf.linalg.band_part(a, 1, 0), tf.linalg.trace(a),
+            tf.linalg.expm(a * 0.3), tf.linalg.pinv(b),
+            tf.linalg.det(m), tf.linalg.logdet(s), tf.linalg.slogdet(m)[1],
+            tf.linalg.lstsq(tf.concat([a, a], 0)[:7] + 0.1, b[:1] * 0 + tf.ones([7, 2]))]

@@ -80,7 +80,8 @@ def nested_loops_v1(a, x):
 @legacy
 def branch_in_loop_v1(x, n):
     def body(i, y):
-        return i + 1, tf1.cond(tf.equal(i % 2, 0), lambda: tf.sin(y) * x, lambda: tf1.cond(i > n, lambda: y + 1.0, lambda: tf.exp(-y * y)))
+        return i + 1, tf1.cond(tf.equal(i % 2, 0), lambda: tf.sin(y) * x,
+                               lambda: tf1.cond(i > n, lambda: y + 1.0, lambda: tf.exp(-y * y)))
     _, y = tf1.while_loop(lambda i, _: i < 7, body, [0, x])
     return [y] + pull_back(y, [x])
 
@@ -97,7 +98,8 @@ def loop_in_branch_v1(x):
 @legacy
 def newton_v1(x):
     """Ends by its data."""
-    _, y = tf1.while_loop(lambda i, y: (tf.abs(y[0] * y[0] - x[0]) > 1e-3) & (i < 60), lambda i, y: (i + 1, 0.5 * (y + x / y)), [0, x])
+    _, y = tf1.while_loop(lambda i, y: (tf.abs(y[0] * y[0] - x[0]) > 1e-3) & (i < 60), lambda i,
+                          y: (i + 1, 0.5 * (y + x / y)), [0, x])
     return y
 
 
@@ -127,8 +129,10 @@ def greedy_decoder_v1(embedding_of, w, out):
 @graph(f32(7, 3))
 @legacy
 def map_scan_fold_v1(x):
-    return [tf.map_fn(lambda r: tf.cumsum(r) * 2, x), tf.scan(lambda a, r: a * 0.5 + r, x), tf.foldl(lambda a, r: a * r + 1, x),
-            tf.foldr(lambda a, r: tf.maximum(a, r), x), tf.map_fn(lambda r: (r[0], r + 1), x, fn_output_signature=(tf.float32, tf.float32))]
+    return [tf.map_fn(lambda r: tf.cumsum(r) * 2, x), tf.scan(lambda a, r: a * 0.5 + r, x),
+            tf.foldl(lambda a, r: a * r + 1, x),
+            tf.foldr(lambda a, r: tf.maximum(a, r), x), tf.map_fn(lambda r: (r[0], r + 1), x,
+                                                                  fn_output_signature=(tf.float32, tf.float32))]
 
 
 @graph(f32(4), np.int32(2))

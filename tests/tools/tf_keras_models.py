@@ -34,8 +34,10 @@ def application(name, size):
 
 
 # The smallest of each family that tf_models.py has not.
-for name, size in (("ResNet50V2", 64), ("ResNet101", 64), ("MobileNet", 64), ("MobileNetV3Large", 64), ("DenseNet169", 64),
-                   ("EfficientNetV2B0", 64), ("InceptionResNetV2", 80), ("VGG19", 48), ("EfficientNetB1", 64), ("ConvNeXtSmall", 48)):
+for name, size in (("ResNet50V2", 64), ("ResNet101", 64), ("MobileNet", 64), ("MobileNetV3Large", 64),
+                   ("DenseNet169", 64),
+                   ("EfficientNetV2B0", 64), ("InceptionResNetV2", 80), ("VGG19", 48), ("EfficientNetB1", 64),
+                   ("ConvNeXtSmall", 48)):
     MODELS[name.lower()] = application(name, size)
 
 
@@ -152,7 +154,8 @@ def preprocessing():
 def augmentation_at_inference():
     x = keras.Input((16, 16, 3))
     y = x
-    for kind, amount in (("RandomFlip", "horizontal"), ("RandomRotation", 0.1), ("RandomZoom", 0.2), ("RandomContrast", 0.2),
+    for kind, amount in (("RandomFlip", "horizontal"), ("RandomRotation", 0.1), ("RandomZoom", 0.2),
+                         ("RandomContrast", 0.2),
                          ("RandomBrightness", 0.2)):
         y = getattr(layers, kind)(amount)(y)
     y = layers.Dropout(0.5)(layers.GaussianNoise(0.1)(y))
@@ -172,29 +175,37 @@ def augmented(kind, *amounts, **more):
     return make
 
 
-for kind, amounts, more in (("RandomFlip", (), {}), ("RandomRotation", (0.2,), {}), ("RandomZoom", (0.3,), {}), ("RandomTranslation", (0.2, 0.2), {}),
-                            ("RandomContrast", (0.4,), {}), ("RandomBrightness", (0.3,), {"value_range": (0, 1)}), ("RandomCrop", (8, 7), {}),
-                            ("RandomHue", (0.3,), {"value_range": (0, 1)}), ("RandomSaturation", (0.4,), {"value_range": (0, 1)}),
-                            ("RandomErasing", (), {"value_range": (0, 1)}), ("RandomShear", (0.2, 0.1), {}), ("RandomGrayscale", (), {}),
-                            ("RandomSharpness", (0.5,), {"value_range": (0, 1)}), ("RandomGaussianBlur", (), {"value_range": (0, 1)})):
+for kind, amounts, more in (("RandomFlip", (), {}), ("RandomRotation", (0.2,), {}), ("RandomZoom", (0.3,), {}),
+                            ("RandomTranslation", (0.2, 0.2), {}),
+                            ("RandomContrast", (0.4,), {}), ("RandomBrightness", (0.3,), {"value_range": (0, 1)}),
+                            ("RandomCrop", (8, 7), {}),
+                            ("RandomHue", (0.3,), {"value_range": (0, 1)}),
+                            ("RandomSaturation", (0.4,), {"value_range": (0, 1)}),
+                            ("RandomErasing", (), {"value_range": (0, 1)}), ("RandomShear", (0.2, 0.1), {}),
+                            ("RandomGrayscale", (), {}),
+                            ("RandomSharpness", (0.5,), {"value_range": (0, 1)}),
+                            ("RandomGaussianBlur", (), {"value_range": (0, 1)})):
     MODELS["augment_" + kind[6:].lower()] = augmented(kind, *amounts, **more)
 
 
 @model
 def dropout_train():
-    net = keras.Sequential([keras.Input((16,)), layers.Dense(32, activation="relu"), layers.Dropout(0.3, seed=9), layers.Dense(4)])
+    net = keras.Sequential([keras.Input((16,)), layers.Dense(32, activation="relu"), layers.Dropout(0.3, seed=9),
+                            layers.Dense(4)])
     return tracked(training(net, keras.optimizers.Adam(1e-2), cross_entropy, floats(8, 16), tokens(4, 8)))
 
 
 @model
 def bert_train():
-    return training(transformer(60, 12, 32, 2, False), keras.optimizers.AdamW(1e-3, weight_decay=0.01, clipnorm=1.0), cross_entropy,
+    return training(transformer(60, 12, 32, 2, False), keras.optimizers.AdamW(1e-3, weight_decay=0.01, clipnorm=1.0),
+                    cross_entropy,
                     tokens(60, 3, 12), tokens(60, 3, 12))
 
 
 @model
 def gpt_nadam_train():
-    return training(transformer(60, 12, 32, 2, True), keras.optimizers.Nadam(1e-3, global_clipnorm=0.5), cross_entropy, tokens(60, 3, 12),
+    return training(transformer(60, 12, 32, 2, True), keras.optimizers.Nadam(1e-3, global_clipnorm=0.5), cross_entropy,
+                    tokens(60, 3, 12),
                     tokens(60, 3, 12))
 
 
@@ -208,7 +219,8 @@ def residual_train():
         y = y + z
     net = keras.Model(x, layers.Dense(5)(layers.GlobalAveragePooling2D()(y)))
     schedule = keras.optimizers.schedules.CosineDecay(1e-2, 20, warmup_steps=2, warmup_target=2e-2)
-    return training(net, keras.optimizers.SGD(schedule, momentum=0.9, nesterov=True), cross_entropy, floats(6, 16, 16, 3), tokens(5, 6))
+    return training(net, keras.optimizers.SGD(schedule, momentum=0.9, nesterov=True), cross_entropy,
+                    floats(6, 16, 16, 3), tokens(5, 6))
 
 
 @model
@@ -236,7 +248,8 @@ def adversarial_train():
     module.optimizers = [a, b]
     a.build(make.trainable_variables)
     b.build(judge.trainable_variables)
-    loss_of = lambda logits, label: tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(tf.ones_like(logits) * label, logits))
+    loss_of = lambda logits, label: tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(tf.ones_like(logits) * label,
+        logits))
 
     def step(x, y):
         with tf.GradientTape() as first, tf.GradientTape() as second:

@@ -1,6 +1,6 @@
-"""Random calls of TensorFlow's operations: what the rows of OPS are made of. OPS maps a name to a function that gets the
-types of the type attributes and yields dicts of raw_ops' arguments. Arrays become placeholders; what is in C(...)
-becomes a constant, as sizes and axes must be; anything else is an attribute."""
+"""Random calls of TensorFlow's operations: what the rows of OPS are made of. OPS maps a name to a function that gets
+the types of the type attributes and yields dicts of raw_ops' arguments. Arrays become placeholders; what is in
+C(...) becomes a constant, as sizes and axes must be; anything else is an attribute."""
 import numpy as np
 import tensorflow as tf
 

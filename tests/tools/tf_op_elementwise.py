@@ -5,7 +5,8 @@ import tensorflow as tf
 from tf_op_calls import OPS, R, ops
 
 DOMAINS = {"Acosh": (1.1, 3), "Acos": (-0.9, 0.9), "Asin": (-0.9, 0.9), "Atanh": (-0.9, 0.9), "Erfinv": (-0.9, 0.9),
-           "Log": (0.1, 3), "Sqrt": (0.1, 3), "Rsqrt": (0.1, 3), "Lgamma": (0.1, 6), "Digamma": (0.1, 6), "Ndtri": (0.05, 0.95),
+           "Log": (0.1, 3), "Sqrt": (0.1, 3), "Rsqrt": (0.1, 3), "Lgamma": (0.1, 6), "Digamma": (0.1, 6),
+           "Ndtri": (0.05, 0.95),
            "Log1p": (-0.5, 3), "Inv": (0.3, 2), "Reciprocal": (0.3, 2)}
 
 

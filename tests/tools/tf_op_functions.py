@@ -23,7 +23,8 @@ def branches(name):
         def step(c, x, y):
             one = concrete(lambda a, b: [tf.sin(a) * b, a + b], spec(x), spec(y))
             two = concrete(lambda a, b: [tf.exp(-a * a), a - b], spec(x), spec(y))
-            return getattr(raw, name)(cond=c, input=[x, y], Tout=[tf.float32, tf.float32], then_branch=one, else_branch=two)
+            return getattr(raw, name)(cond=c, input=[x, y], Tout=[tf.float32, tf.float32], then_branch=one,
+                                      else_branch=two)
         for c in (False, True):
             yield P(step, np.asarray(c, tf.as_dtype(Tcond).as_numpy_dtype), R("float32", 3), R("float32", 3))
     return calls
@@ -32,7 +33,8 @@ def branches(name):
 def cases(name):
     def calls():
         def step(k, x):
-            functions = [concrete(f, spec(x)) for f in (lambda a: [tf.sin(a)], lambda a: [a * a], lambda a: [tf.exp(a)])]
+            functions = [concrete(f, spec(x)) for f in (lambda a: [tf.sin(a)], lambda a: [a * a],
+                                                        lambda a: [tf.exp(a)])]
             return getattr(raw, name)(branch_index=k, input=[x], Tout=[tf.float32], branches=functions)
         for k in (0, 2, 7):
             yield P(step, np.int32(k), R("float32", 3))

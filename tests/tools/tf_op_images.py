@@ -74,11 +74,13 @@ def projections(name):
     def calls(dtype):
         for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST"):
             for interpolation in ("BILINEAR", "NEAREST"):
-                t = np.tile(np.array([1, 0, 0, 0, 1, 0, 0, 0], np.float32), (2, 1)) + R("float32", 2, 8, low=-0.4, high=0.4)
+                t = np.tile(np.array([1, 0, 0, 0, 1, 0, 0, 0], np.float32), (2, 1)) + R("float32", 2, 8, low=-0.4,
+                    high=0.4)
                 t[:, [2, 5]] *= 30
                 t[:, 6:] *= 0.1
                 more = {"fill_value": np.float32(3)} if name.endswith("V3") else {}
-                yield dict({"images": R(dtype, 2, 5, 6, 2), "transforms": t, "output_shape": C([6, 7]), "interpolation": interpolation,
+                yield dict({"images": R(dtype, 2, 5, 6, 2), "transforms": t, "output_shape": C([6, 7]),
+                            "interpolation": interpolation,
                             "fill_mode": mode}, **more)
     return calls
 

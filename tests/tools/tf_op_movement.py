@@ -276,7 +276,8 @@ def band_options(v3):
 def diag_v(v3):
     def calls(T):
         for (low, high), more in band_options(v3):
-            yield dict({"diagonal": R(T, 2, *band_shape(low, high, 4, 5)), "k": C([low, high]), "num_rows": C(4), "num_cols": C(5),
+            yield dict({"diagonal": R(T, 2, *band_shape(low, high, 4, 5)), "k": C([low, high]), "num_rows": C(4),
+                        "num_cols": C(5),
                         "padding_value": R(T)}, **more)
     return calls
 
@@ -291,7 +292,8 @@ def diag_part_v(v3):
 def set_diag_v(v3):
     def calls(T):
         for (low, high), more in band_options(v3):
-            yield dict({"input": R(T, 2, 4, 5), "diagonal": R(T, 2, *band_shape(low, high, 4, 5)), "k": C([low, high])}, **more)
+            yield dict({"input": R(T, 2, 4, 5), "diagonal": R(T, 2, *band_shape(low, high, 4, 5)), "k": C([low, high])},
+                       **more)
     return calls
 
 
@@ -325,7 +327,8 @@ def _(T, Tidx="int32"):
 
 @ops("SpaceToBatchND")
 def _(T, Tblock_shape="int32", Tpaddings="int32"):
-    yield {"input": R(T, 2, 4, 5, 2), "block_shape": C([2, 3], Tblock_shape), "paddings": C([[0, 0], [1, 0]], Tpaddings)}
+    yield {"input": R(T, 2, 4, 5, 2), "block_shape": C([2, 3], Tblock_shape),
+           "paddings": C([[0, 0], [1, 0]], Tpaddings)}
 
 
 @ops("BatchToSpaceND")
@@ -352,7 +355,8 @@ def _(T):
 
 @ops("SparseToDense")
 def _(T, Tindices="int32"):
-    yield {"sparse_indices": np.array([[0, 1], [2, 3]], Tindices), "output_shape": C([3, 4], Tindices), "sparse_values": R(T, 2),
+    yield {"sparse_indices": np.array([[0, 1], [2, 3]], Tindices), "output_shape": C([3, 4], Tindices),
+           "sparse_values": R(T, 2),
            "default_value": R(T)}
 
 

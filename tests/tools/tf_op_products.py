@@ -1,4 +1,5 @@
-"""Random calls of TensorFlow's products, convolutions, pooling and normalisations for check_tf_ops.py; rows of OPS as in tf_op_calls.py."""
+"""Random calls of TensorFlow's products, convolutions, pooling and normalisations for check_tf_ops.py; rows of OPS
+as in tf_op_calls.py."""
 import itertools
 
 import numpy as np
@@ -11,7 +12,8 @@ from tf_op_calls import C, I, OPS, R, ops
 @ops("MatMul")
 def _(T):
     for a, b in itertools.product((False, True), repeat=2):
-        yield {"a": R(T, *((4, 3) if a else (3, 4))), "b": R(T, *((5, 4) if b else (4, 5))), "transpose_a": a, "transpose_b": b}
+        yield {"a": R(T, *((4, 3) if a else (3, 4))), "b": R(T, *((5, 4) if b else (4, 5))), "transpose_a": a,
+               "transpose_b": b}
 
 
 @ops("SparseMatMul")
@@ -22,7 +24,8 @@ def _(Ta, Tb):
 @ops("BatchMatMul BatchMatMulV2")
 def _(T):
     for a, b in ((False, False), (True, False), (False, True)):
-        yield {"x": R(T, 2, *((4, 3) if a else (3, 4))), "y": R(T, 2, *((5, 4) if b else (4, 5))), "adj_x": a, "adj_y": b}
+        yield {"x": R(T, 2, *((4, 3) if a else (3, 4))), "y": R(T, 2, *((5, 4) if b else (4, 5))), "adj_x": a,
+               "adj_y": b}
 
 
 @ops("BatchMatMulV3")
@@ -144,7 +147,8 @@ def _(T):
 @ops("Conv")
 def _(T):
     yield {"input": R(T, 2, 7, 8, 4), "filter": R(T, 3, 2, 4, 3), "strides": [1, 2, 1, 1], "padding": "SAME"}
-    yield {"input": R(T, 2, 5, 6, 4, 4), "filter": R(T, 2, 2, 2, 2, 6), "strides": [1, 1, 2, 1, 1], "padding": "VALID", "groups": 2}
+    yield {"input": R(T, 2, 5, 6, 4, 4), "filter": R(T, 2, 2, 2, 2, 6), "strides": [1, 1, 2, 1, 1], "padding": "VALID",
+           "groups": 2}
 
 
 def pool_options(rank):
@@ -172,7 +176,8 @@ def max_pool_grad(T, shape, out, options):
 
 
 def max_pool_grad_grad(T, shape, out, options):
-    yield dict(orig_input=R(T, *shape), orig_output="MaxPool" if len(shape) == 4 else "MaxPool3D", grad=R(T, *shape), **options)
+    yield dict(orig_input=R(T, *shape), orig_output="MaxPool" if len(shape) == 4 else "MaxPool3D", grad=R(T, *shape),
+               **options)
 
 
 def v2(make):
@@ -187,8 +192,10 @@ OPS["MaxPool"] = pool_calls(4, (7, 8), lambda T, shape, out, o: [dict(input=R(T,
 OPS["MaxPoolV2"] = pool_calls(4, (7, 8), v2(lambda T, shape, out, o: [dict(input=R(T, *shape), **o)]))
 OPS["MaxPool3D"] = OPS["AvgPool3D"] = pool_calls(5, (5, 6, 4), lambda T, shape, out, o: [dict(input=R(T, *shape), **o)])
 OPS["AvgPool"] = pool_calls(4, (7, 8), lambda T, shape, out, o: [dict(value=R(T, *shape), **o)])
-OPS["AvgPoolGrad"] = pool_calls(4, (7, 8), lambda T, shape, out, o: [dict(orig_input_shape=C(shape), grad=R(T, *out), **o)])
-OPS["AvgPool3DGrad"] = pool_calls(5, (5, 6, 4), lambda T, shape, out, o: [dict(orig_input_shape=C(shape), grad=R(T, *out), **o)])
+OPS["AvgPoolGrad"] = pool_calls(4, (7, 8), lambda T, shape, out,
+                                o: [dict(orig_input_shape=C(shape), grad=R(T, *out), **o)])
+OPS["AvgPool3DGrad"] = pool_calls(5, (5, 6, 4), lambda T, shape, out,
+                                  o: [dict(orig_input_shape=C(shape), grad=R(T, *out), **o)])
 OPS["MaxPoolGrad"] = pool_calls(4, (7, 8), max_pool_grad)
 OPS["MaxPoolGradV2"] = pool_calls(4, (7, 8), v2(max_pool_grad))
 OPS["MaxPool3DGrad"] = pool_calls(5, (5, 6, 4), max_pool_grad)
@@ -208,15 +215,20 @@ def _(T, U):
 
 
 def norms(T, U):
-    for training, data_format, shape in ((True, "NHWC", (2, 3, 4, 5)), (False, "NHWC", (2, 3, 4, 5)), (True, "NCHW", (2, 5, 3, 4))):
+    for training, data_format, shape in ((True, "NHWC", (2, 3, 4, 5)), (False, "NHWC", (2, 3, 4, 5)),
+                                         (True, "NCHW", (2, 5, 3, 4))):
         yield {"x": R(T, *shape), "scale": R(U, 5), "offset": R(U, 5), "mean": R(U, 5), "variance": R(U, 5, low=0.5),
-               "epsilon": 0.01, "is_training": training, "data_format": data_format, "exponential_avg_factor": 0.9 if training else 1.0}
+               "epsilon": 0.01, "is_training": training, "data_format": data_format,
+               "exponential_avg_factor": 0.9 if training else 1.0}
 
 
 def norm_grads(T, U, more):
-    for training, data_format, shape in ((True, "NHWC", (2, 3, 4, 5)), (False, "NHWC", (2, 3, 4, 5)), (True, "NCHW", (2, 5, 3, 4))):
-        call = {"y_backprop": R(T, *shape), "x": R(T, *shape), "scale": R("float32", 5), "reserve_space_1": R(U, 5, low=-0.2, high=0.2),
-                "reserve_space_2": R(U, 5, low=0.5), "epsilon": 0.01, "is_training": training, "data_format": data_format}
+    for training, data_format, shape in ((True, "NHWC", (2, 3, 4, 5)), (False, "NHWC", (2, 3, 4, 5)),
+                                         (True, "NCHW", (2, 5, 3, 4))):
+        call = {"y_backprop": R(T, *shape), "x": R(T, *shape), "scale": R("float32", 5),
+                "reserve_space_1": R(U, 5, low=-0.2, high=0.2),
+                "reserve_space_2": R(U, 5, low=0.5), "epsilon": 0.01, "is_training": training,
+                "data_format": data_format}
         yield dict(call, **({"reserve_space_3": R(U, 5)} if more else {}))
 
 

@@ -1,5 +1,6 @@
 """Calls of operations that need more than arrays, such as variables. Rows of OPS as in tf_op_calls.py, which yield
-P(function, arrays...): the function gets tensors and returns results; each program has the operation of its row in it."""
+P(function, arrays...): the function gets tensors and returns results; each program has the operation of its row
+in it."""
 import itertools
 
 import tensorflow as tf

@@ -1,4 +1,5 @@
-"""Random calls of TensorFlow's operations on quantised numbers for check_tf_ops.py; rows of OPS as in tf_op_calls.py."""
+"""Random calls of TensorFlow's operations on quantised numbers for check_tf_ops.py; rows of OPS as in
+tf_op_calls.py."""
 from tf_op_calls import R, ops
 
 
@@ -16,30 +17,35 @@ def _():
 
 @ops("FakeQuantWithMinMaxVars")
 def _():
-    yield {"inputs": R("float32", 3, 4, high=5), "min": R("float32", low=-1.5, high=-1), "max": R("float32", low=2, high=3)}
+    yield {"inputs": R("float32", 3, 4, high=5), "min": R("float32", low=-1.5, high=-1),
+           "max": R("float32", low=2, high=3)}
 
 
 @ops("FakeQuantWithMinMaxVarsGradient")
 def _():
-    yield {"gradients": R("float32", 3, 4), "inputs": R("float32", 3, 4, high=5), "min": R("float32", low=-1.5, high=-1),
+    yield {"gradients": R("float32", 3, 4), "inputs": R("float32", 3, 4, high=5),
+           "min": R("float32", low=-1.5, high=-1),
            "max": R("float32", low=2, high=3)}
 
 
 @ops("FakeQuantWithMinMaxVarsPerChannel")
 def _():
-    yield {"inputs": R("float32", 3, 4, high=5), "min": R("float32", 4, low=-1.5, high=-1), "max": R("float32", 4, low=2, high=3)}
+    yield {"inputs": R("float32", 3, 4, high=5), "min": R("float32", 4, low=-1.5, high=-1),
+           "max": R("float32", 4, low=2, high=3)}
 
 
 @ops("FakeQuantWithMinMaxVarsPerChannelGradient")
 def _():
-    yield {"gradients": R("float32", 3, 4), "inputs": R("float32", 3, 4, high=5), "min": R("float32", 4, low=-1.5, high=-1),
+    yield {"gradients": R("float32", 3, 4), "inputs": R("float32", 3, 4, high=5),
+           "min": R("float32", 4, low=-1.5, high=-1),
            "max": R("float32", 4, low=2, high=3)}
 
 
 @ops("QuantizeAndDequantizeV2")
 def _(T):
     for signed, given, narrow in ((True, False, False), (True, True, True), (False, True, False)):
-        yield {"input": R(T, 3, 4), "input_min": R(T, low=-1.5, high=-1), "input_max": R(T, low=1, high=2), "signed_input": signed,
+        yield {"input": R(T, 3, 4), "input_min": R(T, low=-1.5, high=-1), "input_max": R(T, low=1, high=2),
+               "signed_input": signed,
                "range_given": given, "narrow_range": narrow, "num_bits": 8}
 
 
@@ -52,5 +58,6 @@ def _(T):
 @ops("Dequantize")
 def _(T, dtype="float32"):
     for mode in ("MIN_COMBINED", "MIN_FIRST", "SCALED"):
-        yield {"input": R(T, 3, 4), "min_range": R("float32", low=-2, high=-1), "max_range": R("float32", low=2, high=3), "mode": mode,
+        yield {"input": R(T, 3, 4), "min_range": R("float32", low=-2, high=-1),
+               "max_range": R("float32", low=2, high=3), "mode": mode,
                "dtype": dtype}

@@ -1,4 +1,5 @@
-"""Random calls of TensorFlow's reductions, segments and searches for check_tf_ops.py; rows of OPS as in tf_op_calls.py."""
+"""Random calls of TensorFlow's reductions, segments and searches for check_tf_ops.py; rows of OPS as in
+tf_op_calls.py."""
 import itertools
 
 import numpy as np
@@ -28,7 +29,8 @@ def _(T, Tidx="int32", output_type="int64"):
 @ops("Cumsum Cumprod")
 def _(T, Tidx="int32"):
     for exclusive, reverse in itertools.product((False, True), repeat=2):
-        yield {"x": R(T, 2, 5, low=-1.3, high=1.3), "axis": C(1 - exclusive, Tidx), "exclusive": exclusive, "reverse": reverse}
+        yield {"x": R(T, 2, 5, low=-1.3, high=1.3), "axis": C(1 - exclusive, Tidx), "exclusive": exclusive,
+               "reverse": reverse}
 
 
 @ops("CumulativeLogsumexp")

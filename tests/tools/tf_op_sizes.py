@@ -1,4 +1,5 @@
-"""Random calls of TensorFlow's random numbers whose bits are defined, and results whose sizes depend on data for check_tf_ops.py; rows of OPS as in tf_op_calls.py."""
+"""Random calls of TensorFlow's random numbers whose bits are defined, and results whose sizes depend on data for
+check_tf_ops.py; rows of OPS as in tf_op_calls.py."""
 import numpy as np
 
 from tf_op_calls import C, I, OPS, R, ops

@@ -100,12 +100,14 @@ def _():
 
 @ops("VariableShape")
 def _(out_type):
-    yield P(lambda v: of_variable(lambda h, v: raw.VariableShape(input=h, out_type=out_type))("float32")(v), R("float32", 3, 2))
+    yield P(lambda v: of_variable(lambda h, v: raw.VariableShape(input=h, out_type=out_type))("float32")(v),
+            R("float32", 3, 2))
 
 
 @ops("ResourceGather")
 def _(dtype, Tindices="int32"):
-    yield P(lambda v, i: of_variable(lambda h, v, i: raw.ResourceGather(resource=h, indices=i, dtype=v.dtype))(dtype)(v, i),
+    yield P(lambda v, i: of_variable(lambda h, v, i: raw.ResourceGather(resource=h, indices=i, dtype=v.dtype))(dtype)(v,
+        i),
             R(dtype, 5, 3), I(5, 2, 2, dtype=Tindices))
 
 
@@ -114,7 +116,8 @@ def _(T, Index="int32"):
     def step(v, x):
         handle, done = variable(v)
         with after(done):
-            stepped = raw.ResourceStridedSliceAssign(ref=handle, begin=tf.constant([1, 4], Index), end=tf.constant([3, 0], Index),
+            stepped = raw.ResourceStridedSliceAssign(ref=handle, begin=tf.constant([1, 4], Index),
+                                                     end=tf.constant([3, 0], Index),
                                                      strides=tf.constant([1, -2], Index), value=x)
         return read(handle, v.dtype, stepped)
     yield P(step, R(T, 4, 5), R(T, 2, 2))
@@ -130,7 +133,8 @@ def array_program(T):
     def step(x):
         handle, flow = array(T)
         flow = raw.TensorArrayScatterV3(handle=handle, indices=[0, 1, 2], value=x, flow_in=flow)
-        flow = raw.TensorArrayWriteV3(handle=handle, index=3, value=x[0] + x[1] if not tf.as_dtype(T).is_bool else x[1], flow_in=flow)
+        flow = raw.TensorArrayWriteV3(handle=handle, index=3, value=x[0] + x[1] if not tf.as_dtype(T).is_bool else x[1],
+                                      flow_in=flow)
         size = raw.TensorArraySizeV3(handle=handle, flow_in=flow)
         results = [raw.TensorArrayReadV3(handle=handle, index=3, flow_in=flow, dtype=T), size,
                    raw.TensorArrayGatherV3(handle=handle, indices=[2, 0], flow_in=flow, dtype=T, element_shape=[2, 3]),
@@ -190,14 +194,17 @@ def list_program(element_dtype="float32"):
         kept = raw.TensorListSetItem(input_handle=reserved, index=1, item=x[2])
         whole = raw.TensorListFromTensor(tensor=x, element_shape=[2, 3])
         empty = raw.EmptyTensorList(element_shape=[2, 3], max_num_elements=4, element_dtype=T)
-        pushed = raw.TensorListPushBack(input_handle=raw.TensorListPushBack(input_handle=empty, tensor=x[0]), tensor=x[1])
+        pushed = raw.TensorListPushBack(input_handle=raw.TensorListPushBack(input_handle=empty, tensor=x[0]),
+                                        tensor=x[1])
         less, last = raw.TensorListPopBack(input_handle=pushed, element_shape=[2, 3], element_dtype=T)
         split = raw.TensorListSplit(tensor=x[0], element_shape=[1, 3], lengths=tf.constant([1, 1], tf.int64))
         get = lambda h, i: raw.TensorListGetItem(input_handle=h, index=i, element_shape=[2, 3], element_dtype=T)
-        return [get(kept, 1), get(whole, 2), last, raw.TensorListLength(input_handle=whole), raw.TensorListLength(input_handle=reserved),
+        return [get(kept, 1), get(whole, 2), last, raw.TensorListLength(input_handle=whole),
+                raw.TensorListLength(input_handle=reserved),
                 raw.TensorListStack(input_handle=whole, element_shape=[2, 3], element_dtype=T, num_elements=3),
                 raw.TensorListGather(input_handle=whole, indices=[2, 0], element_shape=[2, 3], element_dtype=T),
-                raw.TensorListConcatV2(input_handle=whole, element_shape=[2, 3], leading_dims=tf.constant([], tf.int64), element_dtype=T)[0],
+                raw.TensorListConcatV2(input_handle=whole, element_shape=[2, 3], leading_dims=tf.constant([], tf.int64),
+                                       element_dtype=T)[0],
                 raw.TensorListElementShape(input_handle=whole, shape_type="int32"),
                 raw.TensorListGetItem(input_handle=split, index=1, element_shape=[1, 3], element_dtype=T), get(less, 0)]
     yield P(step, R(T, 3, 2, 3))

@@ -24,7 +24,8 @@ def messages():
 
 @ops("XlaDot")
 def _(T):
-    dims = messages().DotDimensionNumbers(lhs_batch_dimensions=[0], rhs_batch_dimensions=[0], lhs_contracting_dimensions=[2],
+    dims = messages().DotDimensionNumbers(lhs_batch_dimensions=[0], rhs_batch_dimensions=[0],
+                                          lhs_contracting_dimensions=[2],
                                           rhs_contracting_dimensions=[1]).SerializeToString()
     if usable(T):
         yield P(lambda x, y: xla().xla_dot(x, y, dims, b""), R(T, 2, 3, 4), R(T, 2, 4, 5))
@@ -32,45 +33,54 @@ def _(T):
 
 @ops("XlaDotV2")
 def _(LhsT):
-    dims = messages().DotDimensionNumbers(lhs_contracting_dimensions=[0], rhs_contracting_dimensions=[1]).SerializeToString()
+    dims = messages().DotDimensionNumbers(lhs_contracting_dimensions=[0],
+                                          rhs_contracting_dimensions=[1]).SerializeToString()
     if usable(LhsT):
         yield P(lambda x, y: xla().xla_dot_v2(x, y, dims, b"", x.dtype), R(LhsT, 4, 3), R(LhsT, 2, 4))
 
 
 def convolution():
     return messages().ConvolutionDimensionNumbers(
-        input_batch_dimension=0, input_feature_dimension=3, input_spatial_dimensions=[1, 2], kernel_input_feature_dimension=2,
-        kernel_output_feature_dimension=3, kernel_spatial_dimensions=[0, 1], output_batch_dimension=2, output_feature_dimension=0,
+        input_batch_dimension=0, input_feature_dimension=3, input_spatial_dimensions=[1, 2],
+        kernel_input_feature_dimension=2,
+        kernel_output_feature_dimension=3, kernel_spatial_dimensions=[0, 1], output_batch_dimension=2,
+        output_feature_dimension=0,
         output_spatial_dimensions=[1, 3]).SerializeToString()
 
 
-CONV = dict(window_strides=[2, 1], padding=[[1, 0], [0, 2]], lhs_dilation=[1, 2], rhs_dilation=[1, 1], feature_group_count=1)
+CONV = dict(window_strides=[2, 1], padding=[[1, 0], [0, 2]], lhs_dilation=[1, 2], rhs_dilation=[1, 1],
+            feature_group_count=1)
 
 
 @ops("XlaConv")
 def _(T):
     if tf.as_dtype(T).is_floating:  # XLA itself ends the process for others
-        yield P(lambda x, k: xla().xla_conv(x, k, dimension_numbers=convolution(), precision_config=b"", **CONV), R(T, 2, 5, 6, 3),
+        yield P(lambda x, k: xla().xla_conv(x, k, dimension_numbers=convolution(), precision_config=b"", **CONV),
+                R(T, 2, 5, 6, 3),
                 R(T, 2, 3, 3, 4))
 
 
 @ops("XlaConvV2")
 def _(LhsT):
     if tf.as_dtype(LhsT).is_floating:
-        yield P(lambda x, k: xla().xla_conv_v2(x, k, dimension_numbers=convolution(), precision_config=b"", batch_group_count=1,
-                                               preferred_element_type=x.dtype, **CONV), R(LhsT, 2, 5, 6, 3), R(LhsT, 2, 3, 3, 4))
+        yield P(lambda x, k: xla().xla_conv_v2(x, k, dimension_numbers=convolution(), precision_config=b"",
+                                               batch_group_count=1,
+                                               preferred_element_type=x.dtype, **CONV), R(LhsT, 2, 5, 6, 3),
+                                               R(LhsT, 2, 3, 3, 4))
 
 
 @ops("XlaGather")
 def _(T, Tindices="int32"):
     dims = messages().GatherDimensionNumbers(offset_dims=[1, 2], collapsed_slice_dims=[1], start_index_map=[0, 1],
                                              index_vector_dim=1).SerializeToString()
-    yield P(lambda x, i: xla().xla_gather(x, i, tf.constant([2, 1, 5], Tindices), dims, False), R(T, 3, 4, 5), I(3, 2, 2, dtype=Tindices))
+    yield P(lambda x, i: xla().xla_gather(x, i, tf.constant([2, 1, 5], Tindices), dims, False), R(T, 3, 4, 5),
+            I(3, 2, 2, dtype=Tindices))
 
 
 @ops("XlaScatter")
 def _(T, Tindices="int32"):
-    dims = messages().ScatterDimensionNumbers(update_window_dims=[1], inserted_window_dims=[0, 1], scatter_dims_to_operand_dims=[0, 1],
+    dims = messages().ScatterDimensionNumbers(update_window_dims=[1], inserted_window_dims=[0, 1],
+                                              scatter_dims_to_operand_dims=[0, 1],
                                               index_vector_dim=1).SerializeToString()
     if usable(T):
         yield P(lambda x, i, u: xla().xla_scatter(x, i, u, scalars(T, lambda a, b: a + b), dims, False), R(T, 3, 4, 5),
@@ -79,7 +89,8 @@ def _(T, Tindices="int32"):
 
 @ops("XlaDynamicSlice")
 def _(T, Tindices="int32"):
-    yield P(lambda x, i: xla().xla_dynamic_slice(x, i, tf.constant([2, 3], Tindices)), R(T, 4, 5), I(3, 2, dtype=Tindices))
+    yield P(lambda x, i: xla().xla_dynamic_slice(x, i, tf.constant([2, 3], Tindices)), R(T, 4, 5),
+            I(3, 2, dtype=Tindices))
 
 
 @ops("XlaDynamicUpdateSlice")
@@ -89,7 +100,8 @@ def _(T, Tindices="int32"):
 
 @ops("XlaPad")
 def _(T, Tindices="int32"):
-    yield P(lambda x, v: xla().xla_pad(x, v, *[tf.constant(c, Tindices) for c in ([1, -1], [0, 2], [0, 1])]), R(T, 4, 5), R(T))
+    yield P(lambda x, v: xla().xla_pad(x, v, *[tf.constant(c, Tindices) for c in ([1, -1], [0, 2], [0, 1])]),
+            R(T, 4, 5), R(T))
 
 
 @ops("XlaReduce")
@@ -102,28 +114,33 @@ def _(T):
 def _(T):
     if usable(T):
         pair = lambda a, b, c, d: (a + c, b + d)
-        yield P(lambda x, y, v: xla().xla_variadic_reduce([x, y], [v, v], [1], scalars(T, pair, 4)), R(T, 2, 3), R(T, 2, 3), R(T))
+        yield P(lambda x, y, v: xla().xla_variadic_reduce([x, y], [v, v], [1], scalars(T, pair, 4)), R(T, 2, 3),
+                R(T, 2, 3), R(T))
 
 
 @ops("XlaVariadicReduceV2")
 def _():
     pair = lambda a, b, c, d: (a + c, b * d)
-    yield P(lambda x, y, v: xla().xla_variadic_reduce_v2([x, y], [v, v], [1], scalars("float32", pair, 4)), R("float32", 2, 3),
+    yield P(lambda x, y, v: xla().xla_variadic_reduce_v2([x, y], [v, v], [1], scalars("float32", pair, 4)),
+            R("float32", 2, 3),
             R("float32", 2, 3), R("float32"))
 
 
 @ops("XlaReduceWindow")
 def _(T):
     if usable(T):
-        yield P(lambda x, v: xla().xla_reduce_window(x, v, [2, 2], [1, 2], [1, 1], [2, 1], [[1, 0], [0, 1]], scalars(T, lambda a, b: a + b)),
+        yield P(lambda x, v: xla().xla_reduce_window(x, v, [2, 2], [1, 2], [1, 1], [2, 1], [[1, 0], [0, 1]],
+                                                     scalars(T, lambda a, b: a + b)),
                 R(T, 4, 5), R(T))
 
 
 @ops("XlaSelectAndScatter")
 def _(T):
     if usable(T) and not tf.as_dtype(T).is_complex:
-        yield P(lambda x, s, v: xla().xla_select_and_scatter(x, [2, 2], [2, 2], [[0, 0], [0, 0]], s, v, scalars(T, lambda a, b: a >= b),
-                                                             scalars(T, lambda a, b: a + b)), R(T, 4, 6), R(T, 2, 3), R(T))
+        yield P(lambda x, s, v: xla().xla_select_and_scatter(x, [2, 2], [2, 2], [[0, 0], [0, 0]], s, v,
+                                                             scalars(T, lambda a, b: a >= b),
+                                                             scalars(T, lambda a, b: a + b)), R(T, 4, 6), R(T, 2, 3),
+                                                             R(T))
 
 
 @ops("XlaSort")
@@ -145,7 +162,8 @@ def rng_permutation(T, n):
 @ops("XlaVariadicSort")
 def _():
     greater = lambda a, b, c, d: a > b
-    yield P(lambda x, y: xla().xla_variadic_sort([x, y], 1, scalars("float32", greater, 4), True), R("float32", 3, 5), R("float32", 3, 5))
+    yield P(lambda x, y: xla().xla_variadic_sort([x, y], 1, scalars("float32", greater, 4), True), R("float32", 3, 5),
+            R("float32", 3, 5))
 
 
 @ops("XlaEinsum")
@@ -175,7 +193,8 @@ def _(T):
 
 @ops("XlaRngBitGenerator")
 def _():
-    yield P(lambda k: xla().xla_rng_bit_generator(tf.constant(1), k, [3, 5], tf.uint32)[1], I(2 ** 40, 3, dtype=np.uint64))
+    yield P(lambda k: xla().xla_rng_bit_generator(tf.constant(1), k, [3, 5], tf.uint32)[1],
+            I(2 ** 40, 3, dtype=np.uint64))
 
 
 @ops("XlaSelfAdjointEig SelfAdjointEigV2")
@@ -211,12 +230,14 @@ def _():
 
 @ops("XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize")
 def _(T):
-    yield P(lambda x: xla().xla_remove_dynamic_dimension_size(xla().xla_set_dynamic_dimension_size(x, 0, tf.constant(3)), 0)[:3], R(T, 5, 2))
+    yield P(lambda x: xla().xla_remove_dynamic_dimension_size(xla().xla_set_dynamic_dimension_size(x, 0,
+        tf.constant(3)), 0)[:3], R(T, 5, 2))
 
 
 @ops("XlaDequantize")
 def _():
-    yield P(lambda x: tf.cast(xla().xla_dequantize(x, -1.5, 2.0, "MIN_COMBINED", False), tf.float32), I(2 ** 31, 2, 3, dtype=np.uint32))
+    yield P(lambda x: tf.cast(xla().xla_dequantize(x, -1.5, 2.0, "MIN_COMBINED", False), tf.float32),
+            I(2 ** 31, 2, 3, dtype=np.uint32))
 
 
 @ops("XlaSplitND")
@@ -231,7 +252,8 @@ def _(T):
 
 @ops("ReadVariableXlaSplitND")
 def _(T):
-    yield P(lambda v: of_variable(lambda h, v: raw.ReadVariableXlaSplitND(resource=h, T=v.dtype, N=4, num_splits=[2, 2]))(T)(v), R(T, 4, 6))
+    yield P(lambda v: of_variable(lambda h, v: raw.ReadVariableXlaSplitND(resource=h, T=v.dtype, N=4,
+                                                                          num_splits=[2, 2]))(T)(v), R(T, 4, 6))
 
 
 @ops("AssignVariableXlaConcatND")
@@ -246,7 +268,8 @@ def _(T):
 
 @ops("ApproxTopK")
 def _(T):
-    yield P(lambda x: list(raw.ApproxTopK(input=x, k=3, reduction_dimension=1)), R(T, 4, 9) + np.arange(9, dtype=tf.as_dtype(T).as_numpy_dtype))
+    yield P(lambda x: list(raw.ApproxTopK(input=x, k=3, reduction_dimension=1)),
+            R(T, 4, 9) + np.arange(9, dtype=tf.as_dtype(T).as_numpy_dtype))
 
 
 # --- plain ones ---

@@ -117,8 +117,10 @@ def write_shards(folder):
     names, parts = sorted(reader.get_variable_to_shape_map()), [os.path.join(path, "part%d" % k) for k in range(3)]
     for k, part in enumerate(parts):
         own = names[k::3]
-        tf.raw_ops.SaveV2(prefix=part, tensor_names=own, shape_and_slices=[""] * len(own), tensors=[reader.get_tensor(n) for n in own])
-    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(path, "variables"), delete_old_dirs=False)
+        tf.raw_ops.SaveV2(prefix=part, tensor_names=own, shape_and_slices=[""] * len(own),
+                          tensors=[reader.get_tensor(n) for n in own])
+    tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(path, "variables"),
+                                  delete_old_dirs=False)
 
 
 def keras_models():
@@ -133,7 +135,8 @@ def keras_models():
     z = layers.Activation("swish")(z)
     gate = layers.Dense(6, activation="sigmoid")(layers.GlobalAveragePooling2D(keepdims=True)(z))
     y = layers.UpSampling2D(2, interpolation="bilinear")(layers.Add()([y, layers.Multiply()([z, gate])]))
-    yield "keras_convolutions", keras.Model(x, layers.Dense(3, activation="softmax")(layers.GlobalMaxPooling2D()(y))), f32(2, 8, 8, 3)
+    yield "keras_convolutions", keras.Model(x, layers.Dense(3,
+                                                            activation="softmax")(layers.GlobalMaxPooling2D()(y))), f32(2, 8, 8, 3)
     x = keras.Input((6,), dtype="int32")
     y = layers.Embedding(20, 8)(x) + layers.Embedding(6, 8)(tf.range(6)[None])
     for causal in [False, True]:
@@ -156,7 +159,8 @@ def write_keras_models(folder, names):
         if names and name not in names:
             continue
         function = tf.function(lambda in0: model(in0, training=False))
-        frozen = freeze(function.get_concrete_function(tf.TensorSpec(x.shape, x.dtype, "in0")), lower_control_flow=False)
+        frozen = freeze(function.get_concrete_function(tf.TensorSpec(x.shape, x.dtype, "in0")),
+                        lower_control_flow=False)
         with open(os.path.join(folder, name + ".pb"), "wb") as file:
             file.write(frozen.graph.as_graph_def().SerializeToString(deterministic=True))
         np.savez(os.path.join(folder, name + ".npz"), in0=x, out0=model(x).numpy())
@@ -170,7 +174,8 @@ def write_keras_training(folder):
     keras.utils.set_random_seed(5)
     path = os.path.join(folder, "keras_training")
     module = tf.Module()
-    module.model = model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(5, activation="tanh"), keras.layers.Dense(3)])
+    module.model = model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(5, activation="tanh"),
+                                             keras.layers.Dense(3)])
     module.optimizer = optimizer = keras.optimizers.Adam(0.05)
     optimizer.build(model.trainable_variables)
     x, y = f32(6, 4), f32(6, 3)

@@ -63,7 +63,8 @@ def growing_array_read_gradient(x):
 @legacy
 def growing_array_read_gradient_v1(x):
     out = tf.TensorArray(tf.float32, size=1, dynamic_size=True, clear_after_read=False).write(0, x[0])
-    _, out = tf1.while_loop(lambda i, _: i < 5, lambda i, a: (i + 1, a.write(i, tf.sin(a.read(i - 1)) * x[i])), [1, out])
+    _, out = tf1.while_loop(lambda i, _: i < 5, lambda i, a: (i + 1, a.write(i, tf.sin(a.read(i - 1)) * x[i])),
+                            [1, out])
     y = out.stack()
     return [y] + pull_back(y, [x])
 
@@ -122,7 +123,8 @@ def growing_array_until_v1(x, most):
 def while_with_maximum_v1(x, w):
     """Gradient of a loop that ends by its data, with a bound."""
     _, y = tf1.while_loop(
-        lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: [i + 1, tf.tanh(y @ w) * 0.8], [0, x], maximum_iterations=6
+        lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: [i + 1, tf.tanh(y @ w) * 0.8], [0, x],
+        maximum_iterations=6
     )
     return [y] + pull_back(y, [x, w])
 
@@ -133,7 +135,8 @@ def while_with_maximum(x, w):
     with tf.GradientTape() as tape:
         tape.watch([x, w])
         _, y = tf.while_loop(
-            lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: (i + 1, tf.tanh(y @ w) * 0.8), [0, x], maximum_iterations=6
+            lambda i, y: tf.reduce_sum(y * y) > 0.2, lambda i, y: (i + 1, tf.tanh(y @ w) * 0.8), [0, x],
+            maximum_iterations=6
         )
     return [y] + tape.gradient(y, [x, w])
 
@@ -141,7 +144,8 @@ def while_with_maximum(x, w):
 @graph(f32(5, 3), f32(5, 4))
 def map_of_pairs(x, y):
     a, b = tf.map_fn(
-        lambda p: (tf.tensordot(p[0], p[1], 0), tf.reduce_max(p[0])), (x, y), fn_output_signature=(tf.float32, tf.float32)
+        lambda p: (tf.tensordot(p[0], p[1], 0), tf.reduce_max(p[0])), (x, y),
+        fn_output_signature=(tf.float32, tf.float32)
     )
     return [a, b] + pull_back(a, [x, y])
 
@@ -368,7 +372,8 @@ def beam_of_ctc(logits, labels):
     place = tf.where(keep, place, 7)
     rows = tf.tile(tf.range(4)[:, None], [1, 7])
     packed = tf.tensor_scatter_nd_update(tf.fill([4, 8], -1), tf.stack([rows, place], 2), best)[:, :7]
-    return [packed, tf.reduce_sum(tf.cast(keep, tf.int32), 1), tf.reduce_mean(tf.cast(tf.equal(packed, labels), tf.float32))]
+    return [packed, tf.reduce_sum(tf.cast(keep, tf.int32), 1),
+            tf.reduce_mean(tf.cast(tf.equal(packed, labels), tf.float32))]
 
 
 # --- features without tables ---

@@ -111,7 +111,8 @@ def dead_branches_v1(x, flag):
     """A Merge in a branch that a constant rules out, and one in a branch of a parameter."""
     never = tf.constant(False)
     a = tf1.cond(never, lambda: tf1.cond(flag, lambda: x + 1, lambda: x * 2), lambda: tf.sin(x))
-    b = tf1.cond(flag, lambda: tf1.cond(never, lambda: x - 1, lambda: a * 3), lambda: tf1.cond(tf.constant(True), lambda: a, lambda: x))
+    b = tf1.cond(flag, lambda: tf1.cond(never, lambda: x - 1, lambda: a * 3),
+                 lambda: tf1.cond(tf.constant(True), lambda: a, lambda: x))
     loop = lambda: tf1.while_loop(lambda i, _: i < 4, lambda i, y: (i + 1, y * 1.5), [0, b])[1]
     c = tf1.cond(never, loop, lambda: tf1.cond(flag, loop, lambda: x))
     return [a, b, c] + pull_back(c, [x])
@@ -249,7 +250,8 @@ def attention_decoder_step_gradient(memory, targets, mix, w):
 def detection_head(boxes, scores):
     corners = tf.concat([tf.minimum(boxes[..., :2], boxes[..., 2:]), tf.maximum(boxes[..., :2], boxes[..., 2:])], 2)
     best = tf.reduce_max(scores, 2)
-    kept, valid = tf.image.non_max_suppression_padded(corners, best, 10, 0.4, 0.1, pad_to_max_output_size=True, sorted_input=False,
+    kept, valid = tf.image.non_max_suppression_padded(corners, best, 10, 0.4, 0.1, pad_to_max_output_size=True,
+                                                      sorted_input=False,
                                                       canonicalized_coordinates=True)
     top, where = tf.math.top_k(best, 5)
     return [kept, valid, top, tf.gather(corners, where, batch_dims=1), tf.argmax(scores, 2)]
@@ -273,7 +275,8 @@ def capsules(u, w):
 
 @graph(f32(3, 7, 5), s32(3, 3, low=1, high=5))
 def connectionist_temporal(logits, labels):
-    loss = tf.nn.ctc_loss(labels, tf.transpose(logits, [1, 0, 2]), tf.constant([3, 2, 3]), tf.constant([7, 6, 7]), blank_index=0)
+    loss = tf.nn.ctc_loss(labels, tf.transpose(logits, [1, 0, 2]), tf.constant([3, 2, 3]), tf.constant([7, 6, 7]),
+                          blank_index=0)
     return [loss] + tf.gradients(loss, logits)
 
 
@@ -343,10 +346,13 @@ def linear_attention(x, a, b, c):
 @graph(f32(16), s32(16, high=6), s32(10, high=5))
 def counts_and_orders(x, n, ids):
     unique, index, number = tf.unique_with_counts(n)
-    return [tf.sort(x, direction="DESCENDING"), tf.argsort(n, stable=True), tf.math.bincount(n, minlength=6, maxlength=6),
-            tf.histogram_fixed_width(x, [-1.0, 1.0], 5), tf.searchsorted(tf.sort(x), [0.1, -0.4]), tf.math.in_top_k([1, 0], tf.reshape(x, [2, 8]), 3),
+    return [tf.sort(x, direction="DESCENDING"), tf.argsort(n, stable=True),
+            tf.math.bincount(n, minlength=6, maxlength=6),
+            tf.histogram_fixed_width(x, [-1.0, 1.0], 5), tf.searchsorted(tf.sort(x), [0.1, -0.4]),
+            tf.math.in_top_k([1, 0], tf.reshape(x, [2, 8]), 3),
             tf.reduce_sum(unique), tf.reduce_max(number), index, tf.math.unsorted_segment_mean(x[:10], ids, 5),
-            tf.math.cumulative_logsumexp(x), tf.nn.top_k(x, 4)[1], tf.raw_ops.UpperBound(sorted_inputs=tf.sort(x)[None], values=[[0.0]])]
+            tf.math.cumulative_logsumexp(x), tf.nn.top_k(x, 4)[1],
+            tf.raw_ops.UpperBound(sorted_inputs=tf.sort(x)[None], values=[[0.0]])]
 
 
 @graph(f32(2, 10, 10, 3, low=0, high=1), np.array([2, 9], np.int32))
@@ -360,7 +366,8 @@ def image_pipeline(x, seed):
     y = i.stateless_random_saturation(y, 0.5, 1.5, seed)
     y = i.resize(y, [12, 12], "bilinear", antialias=True)
     boxes = tf.constant([[0.1, 0.1, 0.8, 0.9], [0.0, 0.3, 1.0, 0.7]])
-    return [y, i.crop_and_resize(x, boxes, [0, 1], [5, 5]), i.resize(x, [7, 7], "lanczos3"), i.resize(x, [7, 7], "mitchellcubic"),
+    return [y, i.crop_and_resize(x, boxes, [0, 1], [5, 5]), i.resize(x, [7, 7], "lanczos3"),
+            i.resize(x, [7, 7], "mitchellcubic"),
             i.draw_bounding_boxes(x, boxes[:, None], tf.ones([1, 3]))]
 
 

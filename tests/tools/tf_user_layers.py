@@ -114,7 +114,8 @@ def pooling_of_all_kinds_train():
         y = layers.Dot(-1)([layers.Reshape((36, 4))(y), layers.Reshape((36, 4))(layers.Multiply()([a, b]))])
         return layers.Dense(2)(layers.GlobalMaxPooling1D()(y))
 
-    return training(net_of((12, 12, 4), build), keras.optimizers.Nadam(1e-3), squares, floats(3, 12, 12, 4), floats(3, 2))
+    return training(net_of((12, 12, 4), build), keras.optimizers.Nadam(1e-3), squares, floats(3, 12, 12, 4),
+                    floats(3, 2))
 
 
 @model
@@ -125,7 +126,8 @@ def volume_network_train():
         y = layers.Cropping3D(1)(layers.ZeroPadding3D(1)(y))
         return layers.Dense(2)(layers.GlobalAveragePooling3D()(layers.SpatialDropout3D(0.0)(y)))
 
-    return training(net_of((6, 6, 6, 2), build), keras.optimizers.Adam(1e-3), squares, floats(2, 6, 6, 6, 2), floats(2, 2))
+    return training(net_of((6, 6, 6, 2), build), keras.optimizers.Adam(1e-3), squares, floats(2, 6, 6, 6, 2),
+                    floats(2, 2))
 
 
 @model
@@ -137,7 +139,8 @@ def depthwise_and_dilated_train():
         y = layers.SeparableConv1D(5, 3)(layers.Reshape((64, 6))(y))
         return layers.Dense(3)(layers.DepthwiseConv1D(3, 2)(y)[:, 0])
 
-    return training(net_of((8, 8, 2), build), keras.optimizers.RMSprop(1e-3), cross_entropy, floats(3, 8, 8, 2), tokens(3, 3))
+    return training(net_of((8, 8, 2), build), keras.optimizers.RMSprop(1e-3), cross_entropy, floats(3, 8, 8, 2),
+                    tokens(3, 3))
 
 
 @model
@@ -162,7 +165,8 @@ def group_query_decoder_train():
         return layers.Dense(30)(layers.Dense(16)(gate) + y)
 
     return training(
-        net_of((7,), build, dtype="int32"), keras.optimizers.Lion(1e-3), cross_entropy, tokens(30, 2, 7), tokens(30, 2, 7)
+        net_of((7,), build, dtype="int32"), keras.optimizers.Lion(1e-3), cross_entropy, tokens(30, 2, 7),
+        tokens(30, 2, 7)
     )
 
 
@@ -208,20 +212,23 @@ def contrastive_train():
     def step(a, b):
         with tf.GradientTape() as tape:
             u, v = tf.math.l2_normalize(student(a), 1), tf.stop_gradient(tf.math.l2_normalize(teacher(b), 1))
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(5), u @ tf.transpose(v) / 0.2))
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(5),
+                                                                                 u @ tf.transpose(v) / 0.2))
         optimizer.apply_gradients(zip(tape.gradient(loss, student.trainable_variables), student.trainable_variables))
         for t, s in zip(teacher.variables, student.variables):
             t.assign(0.9 * t + 0.1 * s)
         return {"loss": loss}
 
-    return signature(holding(student=student, teacher=teacher, optimizer=optimizer), step, a=floats(5, 6), b=floats(5, 6))
+    return signature(holding(student=student, teacher=teacher, optimizer=optimizer), step, a=floats(5, 6),
+                     b=floats(5, 6))
 
 
 @model
 def detector_with_suppression():
     """Boxes of a grid, decoded, filtered by score, suppressed and padded."""
     net = net_of(
-        (16, 16, 3), lambda x: layers.Conv2D(6, 3, 4, padding="same")(layers.Conv2D(8, 3, activation="relu", padding="same")(x))
+        (16, 16, 3), lambda x: layers.Conv2D(6, 3, 4, padding="same")(layers.Conv2D(8, 3, activation="relu",
+                                                                                    padding="same")(x))
     )
 
     def detect(image):
@@ -247,7 +254,8 @@ def detector_with_suppression():
 def masked_language_train():
     """Only the masked places count, as many as the data say."""
     net = net_of(
-        (8,), lambda x: layers.Dense(20)(layers.Dense(12, activation="gelu")(layers.Embedding(20, 12)(x))), dtype="int32"
+        (8,), lambda x: layers.Dense(20)(layers.Dense(12, activation="gelu")(layers.Embedding(20, 12)(x))),
+        dtype="int32"
     )
     optimizer = keras.optimizers.Adam(1e-2)
     optimizer.build(net.trainable_variables)
@@ -338,7 +346,8 @@ def numpy_of_keras():
 def older_keras_train():
     """Keras 2, whose optimizers and LSTM are other ones."""
     import tf_keras
-    net = tf_keras.Sequential([tf_keras.layers.LSTM(6, input_shape=(5, 3), return_sequences=True), tf_keras.layers.GRU(5),
+    net = tf_keras.Sequential([tf_keras.layers.LSTM(6, input_shape=(5, 3), return_sequences=True),
+                               tf_keras.layers.GRU(5),
                                tf_keras.layers.BatchNormalization(), tf_keras.layers.Dense(2)])
     optimizer = tf_keras.optimizers.legacy.Adam(1e-2)
     net(floats(4, 5, 3))
@@ -350,3 +359,33 @@ def older_keras_train():
         optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
         return {"loss": loss}
     return signature(holding(net=net, optimizer=optimizer), step, x=floats(4, 5, 3), y=floats(4, 2))
+
+
+@model
+def preprocessing_of_features():
+    a, b = keras.Input((1,)), keras.Input((1,), dtype="int32")
+    numbers = layers.Discretization(bin_boundaries=[-0.5, 0.0, 0.5])(a)
+    hot = layers.CategoryEncoding(5, output_mode="one_hot")(b)
+    y = layers.Concatenate()([layers.Flatten()(layers.Embedding(4, 3)(numbers)), hot, layers.Rescaling(2.0)(a)])
+    net = keras.Model([a, b], layers.Dense(2)(y))
+    return signature(holding(net=net), lambda a, b: {"y": net([a, b])}, a=floats(5, 1), b=tokens(5, 5, 1))
+
+
+@model
+def operations_of_keras():
+    """keras.ops: scans, loops, sorted sums."""
+    ops = keras.ops
+
+    def run(x):
+        carry, ys = ops.scan(lambda c, v: (c * 0.9 + v, c), ops.zeros((4,)), x)
+        linear = ops.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (ops.sigmoid(x), x))[1]
+        n, total = ops.while_loop(lambda n, t: n < 5, lambda n, t: (n + 1, t + x[n]), (0, ops.zeros((4,))))
+        power = ops.fori_loop(0, 3, lambda i, v: ops.tanh(v) + x[i], x[0])
+        choice = ops.cond(ops.sum(x) > 0, lambda: ops.sort(x, 0), lambda: ops.flip(x, 0))
+        return {"a": carry, "b": ys, "c": linear, "d": total, "e": power, "f": choice, "g": ops.logsumexp(x, 1),
+                "h": ops.vectorized_map(lambda r: ops.outer(r, r), x),
+                "i": ops.segment_sum(x, ops.convert_to_tensor([0, 0, 1, 2, 2, 2]), 3),
+                "j": ops.nn.one_hot(ops.argmax(x, 1), 4), "k": ops.einsum("ij,kj->ik", x, x),
+                "l": ops.median(x, 1), "m": ops.quantile(x, 0.3, 0),
+                "n": ops.roll(ops.tril(ops.matmul(x, ops.transpose(x))), 1, 0)}
+    return signature(tf.Module(), run, x=floats(6, 4))

@@ -30,18 +30,23 @@ def holding(**parts):
 
 
 def dense(*widths, last=None, inputs=4):
-    return keras.Sequential([keras.Input((inputs,))] + [layers.Dense(w, activation="tanh") for w in widths] + ([layers.Dense(last)] if last else []))
+    return keras.Sequential([keras.Input((inputs,))] + [layers.Dense(w,
+                                                                     activation="tanh") for w in widths] +
+                                                                     ([layers.Dense(last)] if last else []))
 
 
 # --- optimizers ---
 def optimizer_step(name, **more):
     def make():
-        return training(dense(8, last=2), getattr(keras.optimizers, name)(1e-2, **more), squares, floats(6, 4), floats(6, 2))
+        return training(dense(8, last=2), getattr(keras.optimizers, name)(1e-2, **more), squares, floats(6, 4),
+                        floats(6, 2))
     return make
 
 
-for name, more in (("Adadelta", {}), ("Adafactor", {}), ("Adagrad", {}), ("Adam", {"amsgrad": True, "clipvalue": 0.1}), ("Adamax", {}), ("AdamW", {}),
-                   ("Ftrl", {"l1_regularization_strength": 0.01}), ("Lion", {}), ("Nadam", {"use_ema": True}), ("RMSprop", {"centered": True, "momentum": 0.5}),
+for name, more in (("Adadelta", {}), ("Adafactor", {}), ("Adagrad", {}), ("Adam", {"amsgrad": True, "clipvalue": 0.1}),
+                   ("Adamax", {}), ("AdamW", {}),
+                   ("Ftrl", {"l1_regularization_strength": 0.01}), ("Lion", {}), ("Nadam", {"use_ema": True}),
+                   ("RMSprop", {"centered": True, "momentum": 0.5}),
                    ("SGD", {"momentum": 0.9, "global_clipnorm": 0.1}), ("Muon", {})):
     if hasattr(keras.optimizers, name):
         MODELS["optimizer_%s_train" % name.lower()] = optimizer_step(name, **more)
@@ -51,7 +56,8 @@ for name, more in (("Adadelta", {}), ("Adafactor", {}), ("Adagrad", {}), ("Adam"
 def loss_scale_train():
     """float16 with a scale that doubles and halves."""
     policy = keras.mixed_precision.DTypePolicy("mixed_float16")
-    net = keras.Sequential([keras.Input((4,)), layers.Dense(8, activation="relu", dtype=policy), layers.Dense(2, dtype="float32")])
+    net = keras.Sequential([keras.Input((4,)), layers.Dense(8, activation="relu", dtype=policy),
+                            layers.Dense(2, dtype="float32")])
     inner = keras.optimizers.SGD(1e-2)
     optimizer = keras.optimizers.LossScaleOptimizer(inner, initial_scale=4.0, dynamic_growth_steps=2)
     module = holding(net=net, optimizer=optimizer)
@@ -69,7 +75,8 @@ def loss_scale_train():
 @model
 def bfloat16_train():
     policy = keras.mixed_precision.DTypePolicy("mixed_bfloat16")
-    net = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(4, 3, dtype=policy), layers.BatchNormalization(dtype=policy),
+    net = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(4, 3, dtype=policy),
+                            layers.BatchNormalization(dtype=policy),
                             layers.Flatten(), layers.Dense(2, dtype="float32")])
     return training(net, keras.optimizers.SGD(1e-3), squares, floats(6, 8, 8, 3), floats(6, 2))
 
@@ -99,7 +106,8 @@ def penalised_critic_train():
                 inner.watch(middle)
                 score = critic(middle, training=True)
             norm = tf.sqrt(tf.reduce_sum(tf.square(inner.gradient(score, middle)), 1) + 1e-12)
-            loss = tf.reduce_mean(critic(fake, training=True)) - tf.reduce_mean(critic(real, training=True)) + 10 * tf.reduce_mean((norm - 1) ** 2)
+            loss = tf.reduce_mean(critic(fake, training=True)) - tf.reduce_mean(critic(real,
+                training=True)) + 10 * tf.reduce_mean((norm - 1) ** 2)
         optimizer.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))
         return {"loss": loss, "norm": norm}
     return signature(holding(critic=critic, optimizer=optimizer), step, real=floats(5, 4), fake=floats(5, 4) * 0.5)
@@ -123,7 +131,8 @@ def autoencoder_train():
             loss = tf.reduce_mean(rebuilt - 0.5 * tf.reduce_sum(1 + log_variance - mean ** 2 - tf.exp(log_variance), 1))
         optimizer.apply_gradients(zip(tape.gradient(loss, both), both))
         return {"loss": loss}
-    return signature(holding(encoder=encoder, decoder=decoder, optimizer=optimizer, counter=counter), step, x=floats(5, 6))
+    return signature(holding(encoder=encoder, decoder=decoder, optimizer=optimizer, counter=counter), step,
+                     x=floats(5, 6))
 
 
 @model
@@ -150,7 +159,8 @@ def actor_critic_train():
                 loss = tf.reduce_mean(-gain + 0.5 * tf.square(tf.squeeze(value(states), 1) - returns) - 0.01 * entropy)
             optimizer.apply_gradients(zip(tape.gradient(loss, both), both))
         return {"loss": loss}
-    return signature(holding(policy=policy, value=value, optimizer=optimizer), step, states=floats(7, 4), actions=tokens(3, 7), rewards=floats(7))
+    return signature(holding(policy=policy, value=value, optimizer=optimizer), step, states=floats(7, 4),
+                     actions=tokens(3, 7), rewards=floats(7))
 
 
 @model
@@ -174,7 +184,8 @@ def target_network_train():
             for a, b in zip(target.variables, net.variables):
                 a.assign(b)
         return {"loss": loss}
-    return signature(holding(net=net, target=target, optimizer=optimizer, steps=steps), step, state=floats(6, 4), action=tokens(3, 6), reward=floats(6),
+    return signature(holding(net=net, target=target, optimizer=optimizer, steps=steps), step, state=floats(6, 4),
+                     action=tokens(3, 6), reward=floats(6),
                      after=floats(6, 4))
 
 
@@ -230,7 +241,8 @@ def two_towers_train():
             loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(6), logits))
         optimizer.apply_gradients(zip(tape.gradient(loss, both), both))
         return {"loss": loss}
-    return signature(holding(users=users, items=items, optimizer=optimizer), step, user=tokens(30, 6), item=tokens(20, 6))
+    return signature(holding(users=users, items=items, optimizer=optimizer), step, user=tokens(30, 6),
+                     item=tokens(20, 6))
 
 
 def sparse_step(name):
@@ -266,9 +278,11 @@ def low_rank_adapter_train():
 @model
 def train_step_of_keras_train():
     """fit()'s own step, with metrics and regularisers."""
-    net = keras.Sequential([keras.Input((6,)), layers.Dense(8, activation="relu", kernel_regularizer="l2"), layers.BatchNormalization(),
+    net = keras.Sequential([keras.Input((6,)), layers.Dense(8, activation="relu", kernel_regularizer="l2"),
+                            layers.BatchNormalization(),
                             layers.Dropout(0.2, seed=3), layers.Dense(3, activation="softmax")])
-    net.compile(optimizer=keras.optimizers.Adam(1e-2), loss="sparse_categorical_crossentropy", metrics=["accuracy", keras.metrics.Mean(name="mean_output")][:1])
+    net.compile(optimizer=keras.optimizers.Adam(1e-2), loss="sparse_categorical_crossentropy",
+                metrics=["accuracy", keras.metrics.Mean(name="mean_output")][:1])
     net.train_on_batch(floats(5, 6), tokens(3, 5))
     module = holding(net=net, optimizer=net.optimizer)
     module.metrics = [v.value for m in net.metrics for v in m.variables]
@@ -324,12 +338,14 @@ def stateful_recurrent_train():
     """The state of one step is that of the next."""
     net = keras.Sequential([keras.Input((5, 3), batch_size=4), layers.LSTM(6, stateful=True), layers.Dense(2)])
     module, step, inputs = training(net, keras.optimizers.Adam(1e-2), squares, floats(4, 5, 3), floats(4, 2))
-    return module, tf.function(step.python_function, input_signature=[tf.TensorSpec(v.shape, v.dtype, n) for n, v in inputs.items()]), inputs
+    return module, tf.function(step.python_function, input_signature=[tf.TensorSpec(v.shape, v.dtype, n) for n,
+                                                                      v in inputs.items()]), inputs
 
 
 @model
 def recurrent_dropout_train():
-    net = keras.Sequential([keras.Input((5, 3)), layers.LSTM(6, dropout=0.2, recurrent_dropout=0.3, seed=4), layers.Dense(2)])
+    net = keras.Sequential([keras.Input((5, 3)), layers.LSTM(6, dropout=0.2, recurrent_dropout=0.3, seed=4),
+                            layers.Dense(2)])
     return tracked(training(net, keras.optimizers.Adam(1e-2), squares, floats(4, 5, 3), floats(4, 2)))
 
 
@@ -374,7 +390,8 @@ def generator_with_cache():
             token = tf.random.stateless_categorical(logits, 1, seed + [0, t], tf.int32)[:, 0]
             tokens_out = tokens_out.write(t, token)
         return {"tokens": tf.transpose(tokens_out.stack())}
-    return signature(holding(table=table, qkv=qkv, out=out, cache=cache), generate, first=tokens(20, 2), seed=np.array([3, 4], np.int32))
+    return signature(holding(table=table, qkv=qkv, out=out, cache=cache), generate, first=tokens(20, 2),
+                     seed=np.array([3, 4], np.int32))
 
 
 # --- networks ---
@@ -382,8 +399,10 @@ def generator_with_cache():
 def text_network_train():
     x = keras.Input((12,), dtype="int32")
     y = layers.SpatialDropout1D(0.1, seed=2)(layers.Embedding(40, 8)(x))
-    y = layers.Concatenate()([layers.GlobalMaxPooling1D()(layers.Conv1D(4, k, activation="relu")(y)) for k in (2, 3, 4)])
-    return tracked(training(keras.Model(x, layers.Dense(3)(y)), keras.optimizers.Adam(1e-2), cross_entropy, tokens(40, 4, 12), tokens(3, 4)))
+    y = layers.Concatenate()([layers.GlobalMaxPooling1D()(layers.Conv1D(4, k, activation="relu")(y)) for k in (2, 3,
+        4)])
+    return tracked(training(keras.Model(x, layers.Dense(3)(y)), keras.optimizers.Adam(1e-2), cross_entropy,
+                            tokens(40, 4, 12), tokens(3, 4)))
 
 
 @model
@@ -392,10 +411,12 @@ def patches_train():
     x = keras.Input((16, 16, 3))
     y = layers.Reshape((16, 16))(layers.Conv2D(16, 4, 4)(x))
     y = y + layers.Embedding(16, 16)(tf.range(16)[None])
-    a = layers.MultiHeadAttention(2, 8, dropout=0.1, seed=1)(layers.LayerNormalization()(y), layers.LayerNormalization()(y))
+    a = layers.MultiHeadAttention(2, 8, dropout=0.1, seed=1)(layers.LayerNormalization()(y),
+                                                             layers.LayerNormalization()(y))
     y = y + layers.Dropout(0.2, noise_shape=(None, 1, 1), seed=6)(a)
     y = y + layers.Dense(16, activation="gelu")(layers.LayerNormalization()(y))
-    return tracked(training(keras.Model(x, layers.Dense(5)(layers.GlobalAveragePooling1D()(y))), keras.optimizers.AdamW(1e-3), cross_entropy,
+    return tracked(training(keras.Model(x, layers.Dense(5)(layers.GlobalAveragePooling1D()(y))),
+                            keras.optimizers.AdamW(1e-3), cross_entropy,
                             floats(4, 16, 16, 3), tokens(5, 4)))
 
 
@@ -457,31 +478,5 @@ def graph_network_train():
         for variable, g in zip([w, v], tape.gradient(loss, [w, v])):
             variable.assign_sub(0.1 * g)
         return {"loss": loss}
-    return signature(holding(w=w, v=v), step, x=floats(7, 5), senders=tokens(7, 14), receivers=tokens(7, 14)[::-1].copy(), y=tokens(2, 7))
-
-
-@model
-def operations_of_keras():
-    """keras.ops: scans, loops, sorted sums."""
-    ops = keras.ops
-
-    def run(x):
-        carry, ys = ops.scan(lambda c, v: (c * 0.9 + v, c), ops.zeros((4,)), x)
-        linear = ops.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (ops.sigmoid(x), x))[1]
-        n, total = ops.while_loop(lambda n, t: n < 5, lambda n, t: (n + 1, t + x[n]), (0, ops.zeros((4,))))
-        power = ops.fori_loop(0, 3, lambda i, v: ops.tanh(v) + x[i], x[0])
-        choice = ops.cond(ops.sum(x) > 0, lambda: ops.sort(x, 0), lambda: ops.flip(x, 0))
-        return {"a": carry, "b": ys, "c": linear, "d": total, "e": power, "f": choice, "g": ops.logsumexp(x, 1), "h": ops.vectorized_map(lambda r: ops.outer(r, r), x),
-                "i": ops.segment_sum(x, ops.convert_to_tensor([0, 0, 1, 2, 2, 2]), 3), "j": ops.nn.one_hot(ops.argmax(x, 1), 4), "k": ops.einsum("ij,kj->ik", x, x),
-                "l": ops.median(x, 1), "m": ops.quantile(x, 0.3, 0), "n": ops.roll(ops.tril(ops.matmul(x, ops.transpose(x))), 1, 0)}
-    return signature(tf.Module(), run, x=floats(6, 4))
-
-
-@model
-def preprocessing_of_features():
-    a, b = keras.Input((1,)), keras.Input((1,), dtype="int32")
-    numbers = layers.Discretization(bin_boundaries=[-0.5, 0.0, 0.5])(a)
-    hot = layers.CategoryEncoding(5, output_mode="one_hot")(b)
-    y = layers.Concatenate()([layers.Flatten()(layers.Embedding(4, 3)(numbers)), hot, layers.Rescaling(2.0)(a)])
-    net = keras.Model([a, b], layers.Dense(2)(y))
-    return signature(holding(net=net), lambda a, b: {"y": net([a, b])}, a=floats(5, 1), b=tokens(5, 5, 1))
+    return signature(holding(w=w, v=v), step, x=floats(7, 5), senders=tokens(7, 14),
+                     receivers=tokens(7, 14)[::-1].copy(), y=tokens(2, 7))

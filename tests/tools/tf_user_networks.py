@@ -27,13 +27,16 @@ def net_of(shape, build, dtype="float32"):
 # --- logits ---
 def logits(name, size):
     def make():
-        net = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=10, classifier_activation=None)
+        net = getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=10,
+                                                classifier_activation=None)
         spread(net)
-        return signature(holding(net=net), lambda image: {"logits": net(image, training=False)}, image=floats(2, size, size, 3, low=0, high=1))
+        return signature(holding(net=net), lambda image: {"logits": net(image, training=False)},
+                         image=floats(2, size, size, 3, low=0, high=1))
     return make
 
 
-for name, size in (("DenseNet169", 64), ("DenseNet201", 48), ("InceptionResNetV2", 80), ("EfficientNetB1", 64), ("ConvNeXtSmall", 48),
+for name, size in (("DenseNet169", 64), ("DenseNet201", 48), ("InceptionResNetV2", 80), ("EfficientNetB1", 64),
+                   ("ConvNeXtSmall", 48),
                    ("ResNet101V2", 48), ("MobileNetV3Large", 64), ("NASNetMobile", 64)):
     MODELS[name.lower() + "_logits"] = logits(name, size)
 
@@ -49,7 +52,8 @@ class Settled(layers.Layer):
         def body(i, y, _):
             new = tf.tanh(0.3 * y @ self.w + x)
             return i + 1, new, tf.reduce_max(tf.abs(new - y))
-        return tf.while_loop(lambda i, _, change: (i < 20) & (change > 1e-3), body, [0, x, tf.constant(1.0)], maximum_iterations=20)[1]
+        return tf.while_loop(lambda i, _, change: (i < 20) & (change > 1e-3), body, [0, x, tf.constant(1.0)],
+                             maximum_iterations=20)[1]
 
 
 class Chosen(layers.Layer):
@@ -87,7 +91,8 @@ class HighwayCell(layers.Layer):
         return {**super().get_config(), "units": self.units}
 
     def build(self, shape):
-        self.gate, self.value = layers.Dense(self.units, activation="sigmoid"), layers.Dense(self.units, activation="tanh")
+        self.gate, self.value = layers.Dense(self.units, activation="sigmoid"), layers.Dense(self.units,
+            activation="tanh")
         for part in (self.gate, self.value):
             part.build((None, shape[-1] + self.units))
 
@@ -146,13 +151,15 @@ def relative_attention_train():
 # --- several inputs and results ---
 @model
 def several_inputs_and_results():
-    text, numbers, image = keras.Input((6,), dtype="int32", name="text"), keras.Input((4,), name="numbers"), keras.Input((8, 8, 1), name="image")
+    text, numbers, image = keras.Input((6,), dtype="int32", name="text"), keras.Input((4,),
+        name="numbers"), keras.Input((8, 8, 1), name="image")
     words = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(layers.Embedding(15, 4, mask_zero=True)(text))
     words = layers.GlobalMaxPooling1D()(words)
     seen = layers.Flatten()(layers.SeparableConv2D(3, 3, strides=2, depth_multiplier=2, activation="swish")(image))
     both = layers.Concatenate()([words, layers.Dense(4, activation="elu")(numbers), seen])
     deep = layers.Dropout(0.5)(layers.Dense(6, activation="softsign")(both))
-    net = keras.Model([text, numbers, image], [layers.Dense(3, activation="softmax")(deep), layers.Dot(1)([deep, layers.Dense(6)(both)])])
+    net = keras.Model([text, numbers, image], [layers.Dense(3, activation="softmax")(deep),
+                                               layers.Dot(1)([deep, layers.Dense(6)(both)])])
     spread(net)
 
     def run(text, numbers, image):
@@ -165,7 +172,8 @@ def several_inputs_and_results():
 def two_losses_train():
     x = keras.Input((10, 3))
     shared = layers.GRU(6, return_sequences=True)(layers.Conv1D(4, 3, padding="causal", dilation_rate=2)(x))
-    net = keras.Model(x, [layers.TimeDistributed(layers.Dense(2))(shared), layers.Dense(3)(layers.GlobalAveragePooling1D()(shared))])
+    net = keras.Model(x, [layers.TimeDistributed(layers.Dense(2))(shared),
+                          layers.Dense(3)(layers.GlobalAveragePooling1D()(shared))])
     optimizer = keras.optimizers.Nadam(1e-2)
     optimizer.build(net.trainable_variables)
 
@@ -175,12 +183,14 @@ def two_losses_train():
             loss = tf.reduce_mean(tf.abs(a - y)) + 0.3 * tf.reduce_mean(cross_entropy(kind, b))
         optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
         return {"loss": loss}
-    return signature(holding(net=net, optimizer=optimizer), step, x=floats(4, 10, 3), y=floats(4, 10, 2), kind=tokens(3, 4))
+    return signature(holding(net=net, optimizer=optimizer), step, x=floats(4, 10, 3), y=floats(4, 10, 2),
+                     kind=tokens(3, 4))
 
 
 @model
 def siamese_train():
-    tower = net_of((12, 12, 1), lambda x: layers.Dense(4)(layers.Flatten()(layers.MaxPooling2D()(layers.Conv2D(3, 3, activation="relu")(x)))))
+    tower = net_of((12, 12, 1), lambda x: layers.Dense(4)(layers.Flatten()(layers.MaxPooling2D()(layers.Conv2D(3, 3,
+        activation="relu")(x)))))
     optimizer = keras.optimizers.Adagrad(1e-2)
     optimizer.build(tower.trainable_variables)
 
@@ -190,14 +200,16 @@ def siamese_train():
             loss = tf.reduce_mean(same * distance ** 2 + (1 - same) * tf.maximum(0.0, 1 - distance) ** 2)
         optimizer.apply_gradients(zip(tape.gradient(loss, tower.trainable_variables), tower.trainable_variables))
         return {"loss": loss}
-    return signature(holding(tower=tower, optimizer=optimizer), step, a=floats(4, 12, 12, 1), b=floats(4, 12, 12, 1)[::-1].copy(),
+    return signature(holding(tower=tower, optimizer=optimizer), step, a=floats(4, 12, 12, 1),
+                     b=floats(4, 12, 12, 1)[::-1].copy(),
                      same=np.array([0, 1, 1, 0], np.float32))
 
 
 @model
 def speech_network_train():
     """Waves to letters: spectra, convolutions, recurrence, and the loss of CTC."""
-    net = net_of((None, 17), lambda x: layers.Dense(6)(layers.Bidirectional(layers.GRU(5, return_sequences=True))(layers.Conv1D(
+    net = net_of((None, 17), lambda x: layers.Dense(6)(layers.Bidirectional(layers.GRU(5,
+        return_sequences=True))(layers.Conv1D(
         6, 3, strides=2, padding="same", activation="relu")(x))))
     optimizer = keras.optimizers.Adam(1e-2, clipnorm=1.0)
     optimizer.build(net.trainable_variables)
@@ -210,7 +222,8 @@ def speech_network_train():
             loss = tf.reduce_mean(tf.nn.ctc_loss(labels, scores, sizes, frames, logits_time_major=False, blank_index=5))
         optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
         return {"loss": loss}
-    return signature(holding(net=net, optimizer=optimizer), step, wave=floats(2, 320), labels=np.array([[1, 2, 2], [4, 0, 0]], np.int32),
+    return signature(holding(net=net, optimizer=optimizer), step, wave=floats(2, 320),
+                     labels=np.array([[1, 2, 2], [4, 0, 0]], np.int32),
                      sizes=np.array([3, 1], np.int32))
 
 
@@ -228,7 +241,8 @@ def convolutions_in_time_train():
         return layers.Dense(5)(layers.LeakyReLU()(layers.Average()(skips)))
 
     net = net_of((12, 1), build)
-    return training(net, keras.optimizers.AdamW(1e-2, weight_decay=0.1), cross_entropy, floats(3, 12, 1), tokens(5, 3, 12))
+    return training(net, keras.optimizers.AdamW(1e-2, weight_decay=0.1), cross_entropy, floats(3, 12, 1),
+                    tokens(5, 3, 12))
 
 
 @model
@@ -276,7 +290,8 @@ def mixture_of_experts_train():
             loss = tf.reduce_mean(tf.square(out(mixed) - y)) + 0.01 * balance
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return {"loss": loss}
-    return signature(holding(gate=gate, experts=experts, out=out, optimizer=optimizer), step, x=floats(8, 4), y=floats(8, 2))
+    return signature(holding(gate=gate, experts=experts, out=out, optimizer=optimizer), step, x=floats(8, 4),
+                     y=floats(8, 2))
 
 
 @model
@@ -306,7 +321,8 @@ def augmented_segmentation_train():
 
 @model
 def spectral_normalisation_train():
-    net = net_of((6, 6, 2), lambda x: layers.SpectralNormalization(layers.Dense(3))(layers.Flatten()(layers.SpectralNormalization(
+    net = net_of((6, 6, 2),
+                 lambda x: layers.SpectralNormalization(layers.Dense(3))(layers.Flatten()(layers.SpectralNormalization(
         layers.Conv2D(3, 3))(x))))
     return tracked(training(net, keras.optimizers.Adam(1e-2), squares, floats(3, 6, 6, 2), floats(3, 3)))
 
@@ -316,12 +332,15 @@ def optimizer_of(name, **more):
     def make():
         net = net_of((5,), lambda x: layers.Dense(3)(layers.GRU(4)(layers.Embedding(9, 4)(x))), "int32")
         decay = keras.optimizers.schedules.CosineDecay(1e-2, 10, warmup_target=2e-2, warmup_steps=2)
-        optimizer = getattr(keras.optimizers, name)(decay, use_ema=True, ema_momentum=0.9, ema_overwrite_frequency=2, **more)
+        optimizer = getattr(keras.optimizers, name)(decay, use_ema=True, ema_momentum=0.9, ema_overwrite_frequency=2,
+                                                    **more)
         return training(net, optimizer, cross_entropy, tokens(9, 4, 5), tokens(3, 4))
     return make
 
 
-for name, more in (("Adadelta", {}), ("Adafactor", {"relative_step": False}), ("Adagrad", {}), ("Adam", {}), ("Adamax", {}), ("AdamW", {}), ("Ftrl", {}),
-                   ("Lion", {}), ("Nadam", {}), ("RMSprop", {"centered": True}), ("SGD", {"momentum": 0.9}), ("Lamb", {}), ("Muon", {})):
+for name, more in (("Adadelta", {}), ("Adafactor", {"relative_step": False}), ("Adagrad", {}), ("Adam", {}),
+                   ("Adamax", {}), ("AdamW", {}), ("Ftrl", {}),
+                   ("Lion", {}), ("Nadam", {}), ("RMSprop", {"centered": True}), ("SGD", {"momentum": 0.9}),
+                   ("Lamb", {}), ("Muon", {})):
     if hasattr(keras.optimizers, name):
         MODELS["scheduled_%s_train" % name.lower()] = optimizer_of(name, **more)

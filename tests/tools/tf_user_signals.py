@@ -189,7 +189,8 @@ def augmentation(x, seed):
     c, s, zero = tf.cos(angle), tf.sin(angle), tf.zeros([2])
     transforms = tf.stack([c, -s, zero, s, c, zero, zero, zero], 1)
     turned = tf.raw_ops.ImageProjectiveTransformV3(
-        images=x, transforms=transforms, output_shape=[10, 10], interpolation="BILINEAR", fill_mode="REFLECT", fill_value=0.0
+        images=x, transforms=transforms, output_shape=[10, 10], interpolation="BILINEAR", fill_mode="REFLECT",
+        fill_value=0.0
     )
     at = tf.random.stateless_uniform([2], seed + 1, 0, 6, tf.int32)
     rows, columns = tf.range(10)[None, :, None], tf.range(10)[None, None]
@@ -345,7 +346,8 @@ def frozen_lstm_classifier(x, w, b, out):
 
     limit = tf.minimum(tf.size(tf.zeros([9])), tf.maximum(1, tf.reduce_max(lengths)))
     _, _, h, states = tf1.while_loop(
-        lambda t, *_: t < limit, body, [0, zero, zero, tf.TensorArray(tf.float32, 9)], parallel_iterations=32, swap_memory=True
+        lambda t, *_: t < limit, body, [0, zero, zero, tf.TensorArray(tf.float32, 9)], parallel_iterations=32,
+        swap_memory=True
     )
     return [tf.nn.softmax(h @ out), tf.transpose(states.stack(), [1, 0, 2])]
 

@@ -82,7 +82,8 @@ def spectral_gate(x):
     power = tf.abs(spectrum)
     floor = tf.reduce_mean(power, 1, keepdims=True)
     kept = tf.where(power > floor, spectrum, tf.zeros_like(spectrum))
-    restored = tf.signal.inverse_stft(kept, 32, 8, window_fn=tf.signal.inverse_stft_window_fn(8, tf.signal.hamming_window))
+    restored = tf.signal.inverse_stft(kept, 32, 8, window_fn=tf.signal.inverse_stft_window_fn(8,
+        tf.signal.hamming_window))
     return [tf.math.real(kept), tf.math.imag(kept), restored, tf.signal.dct(x[:, :16], 3), tf.signal.dct(x[:, :16], 1)]
 
 
@@ -138,13 +139,15 @@ def colours(x):
     hsv = tf.image.rgb_to_hsv(x)
     bright = tf.image.adjust_contrast(tf.image.adjust_brightness(x, 0.1), 1.3)
     hue = tf.image.adjust_hue(tf.image.adjust_saturation(x, 0.6), 0.2)
-    return [hsv, tf.image.hsv_to_rgb(hsv), bright, hue, tf.image.rgb_to_yuv(x), tf.image.yuv_to_rgb(x), tf.image.rgb_to_yiq(x),
+    return [hsv, tf.image.hsv_to_rgb(hsv), bright, hue, tf.image.rgb_to_yuv(x), tf.image.yuv_to_rgb(x),
+            tf.image.rgb_to_yiq(x),
             tf.image.rgb_to_grayscale(x), tf.image.adjust_gamma(x, 0.8, 1.1), tf.image.per_image_standardization(x)]
 
 
 @graph(f32(2, 9, 8, 3, low=0, high=1), f32(2, 9, 8, 3, low=0, high=1))
 def image_quality(x, y):
-    return [tf.image.psnr(x, y, 1.0), tf.image.ssim(x, y, 1.0, filter_size=5), tf.image.total_variation(x), tf.image.sobel_edges(x)] + list(
+    return [tf.image.psnr(x, y, 1.0), tf.image.ssim(x, y, 1.0, filter_size=5), tf.image.total_variation(x),
+            tf.image.sobel_edges(x)] + list(
         tf.image.image_gradients(x))
 
 
@@ -155,7 +158,8 @@ def crops_and_sizes(x):
                 (("bilinear", False), ("bilinear", True), ("nearest", False), ("area", False), ("bicubic", False))]
 
     return resized(x) + [tf.image.central_crop(x, 0.5), tf.image.resize_with_crop_or_pad(x, 4, 8), tf.image.rot90(x, 3),
-                         tf.image.pad_to_bounding_box(x, 1, 2, 9, 8), tf.image.transpose(x), tf.image.flip_left_right(x)]
+                         tf.image.pad_to_bounding_box(x, 1, 2, 9, 8), tf.image.transpose(x),
+                         tf.image.flip_left_right(x)]
 
 
 @refused("CropAndResize", f32(1, 6, 5, 2))
@@ -171,7 +175,8 @@ def dilation(x):
 @graph(f32(2, 6, 6, 3), f32(2, 6, 6, 3))
 def gradient_of_resizing(x, y):
     def both(x, y):
-        return tf.image.resize(x, [4, 9], "bilinear") * tf.image.resize(y, [4, 9], "nearest"), tf.image.resize(x, [9, 3], "bicubic")
+        return tf.image.resize(x, [4, 9], "bilinear") * tf.image.resize(y, [4, 9], "nearest"), tf.image.resize(x,
+            [9, 3], "bicubic")
 
     return slopes(both, x, y)
 
@@ -189,7 +194,8 @@ def regressions(a, b):
     def solved(a, b):
         square = tf.matmul(a, a, transpose_b=True) + 2 * tf.eye(5)
         root = tf.linalg.cholesky(square)
-        return [tf.linalg.cholesky_solve(root, b), tf.linalg.triangular_solve(root, b, adjoint=True), tf.linalg.solve(a + 3 * tf.eye(5), b),
+        return [tf.linalg.cholesky_solve(root, b), tf.linalg.triangular_solve(root, b, adjoint=True),
+                tf.linalg.solve(a + 3 * tf.eye(5), b),
                 tf.linalg.logdet(square), tf.linalg.lstsq(square, b, l2_regularizer=0.1)]
 
     return slopes(solved, a, b)
@@ -201,9 +207,11 @@ def operators_of_matrices(a, b):
     scaled = tf.linalg.LinearOperatorComposition([operator, tf.linalg.LinearOperatorDiag(tf.linalg.diag_part(a) + 2)])
     kronecker = tf.linalg.LinearOperatorKronecker([tf.linalg.LinearOperatorFullMatrix(a[:2, :2] + 2 * tf.eye(2)),
                                                    tf.linalg.LinearOperatorFullMatrix(a[:3, :3] + 2 * tf.eye(3))])
-    circle = tf.linalg.LinearOperatorCirculant(tf.signal.fft(tf.complex(a[0] + 3, tf.zeros([6]))), input_output_dtype=tf.complex64)
+    circle = tf.linalg.LinearOperatorCirculant(tf.signal.fft(tf.complex(a[0] + 3, tf.zeros([6]))),
+                                               input_output_dtype=tf.complex64)
     return [scaled.matmul(b), scaled.solve(b), scaled.log_abs_determinant(), kronecker.solve(b), kronecker.to_dense(),
-            tf.math.real(circle.solve(tf.complex(b, tf.zeros_like(b)))), tf.linalg.LinearOperatorToeplitz(a[0], a[0]).matmul(b)]
+            tf.math.real(circle.solve(tf.complex(b, tf.zeros_like(b)))),
+            tf.linalg.LinearOperatorToeplitz(a[0], a[0]).matmul(b)]
 
 
 @graph(f32(2, 4, 4), f32(2, 3, 6))
@@ -213,8 +221,10 @@ def decompositions(a, b):
     s, u, v = tf.linalg.svd(b)
     q, r = tf.linalg.qr(b, full_matrices=True)
     rebuilt = tf.matmul(vectors * tf.exp(values)[:, None], vectors, transpose_b=True)
-    return [values, rebuilt, s, tf.matmul(u * s[:, None], v, transpose_b=True), tf.abs(r), tf.matmul(q, r), tf.linalg.expm(a),
-            tf.linalg.matrix_rank(b), tf.linalg.norm(b, "fro", [-2, -1]), tf.linalg.norm(b, 1, -1), tf.linalg.cross(a[0, :, :3], a[1, :, :3])]
+    return [values, rebuilt, s, tf.matmul(u * s[:, None], v, transpose_b=True), tf.abs(r), tf.matmul(q, r),
+            tf.linalg.expm(a),
+            tf.linalg.matrix_rank(b), tf.linalg.norm(b, "fro", [-2, -1]), tf.linalg.norm(b, 1, -1),
+            tf.linalg.cross(a[0, :, :3], a[1, :, :3])]
 
 
 @graph(f32(3, 7), f32(7, 2))
@@ -222,7 +232,8 @@ def bands(diagonals, b):
     dense = tf.linalg.diag(diagonals, k=(-1, 1), num_rows=7, num_cols=7)
     system = dense + 4 * tf.eye(7)
     compact = tf.linalg.diag_part(system, k=(-1, 1), align="LEFT_RIGHT")
-    return [tf.linalg.solve(system, b), compact, tf.linalg.set_diag(dense, diagonals[0] * 2, k=0), tf.linalg.band_part(dense, 0, 1),
+    return [tf.linalg.solve(system, b), compact, tf.linalg.set_diag(dense, diagonals[0] * 2, k=0),
+            tf.linalg.band_part(dense, 0, 1),
             tf.linalg.tridiagonal_matmul(tf.stack([diagonals[0], diagonals[1], diagonals[2]]), b, "compact")]
 
 
@@ -232,8 +243,10 @@ def segments(x, ids):
     ordered = [0, 0, 1, 1, 1, 3, 3, 4, 4, 4]
 
     def sums(x):
-        return [tf.math.segment_sum(x, ordered), tf.math.unsorted_segment_mean(x, ids, 6), tf.math.unsorted_segment_sqrt_n(x, ids, 6),
-                tf.math.unsorted_segment_max(x, ids, 6), tf.math.segment_max(x, ordered), tf.math.segment_mean(x, ordered)]
+        return [tf.math.segment_sum(x, ordered), tf.math.unsorted_segment_mean(x, ids, 6),
+                tf.math.unsorted_segment_sqrt_n(x, ids, 6),
+                tf.math.unsorted_segment_max(x, ids, 6), tf.math.segment_max(x, ordered),
+                tf.math.segment_mean(x, ordered)]
 
     return slopes(sums, x)
 
@@ -255,7 +268,8 @@ def orders(x, ids):
     order = tf.argsort(x, direction="DESCENDING", stable=True)
     inverse = tf.argsort(order)
     return [values, places, order, tf.gather(x, order, batch_dims=1), tf.gather(tf.sort(x), inverse, batch_dims=1),
-            tf.searchsorted(tf.sort(x), x[:, :3], "right"), tf.one_hot(ids, 9, 2.0, -1.0, 1), tf.math.invert_permutation(order[0]),
+            tf.searchsorted(tf.sort(x), x[:, :3], "right"), tf.one_hot(ids, 9, 2.0, -1.0, 1),
+            tf.math.invert_permutation(order[0]),
             tf.math.bincount(tf.reshape(ids, [-1]), minlength=9, maxlength=9), tf.math.in_top_k(ids[:, 0], x, 3)]
 
 
@@ -265,7 +279,8 @@ def scatters(x, rows):
     updates = tf.reshape(tf.range(24, dtype=tf.float32), [6, 4]) / 10
 
     def changed(x):
-        return [tf.tensor_scatter_nd_add(x, index, updates), tf.tensor_scatter_nd_max(x, index, updates), tf.gather_nd(x, rows % 4),
+        return [tf.tensor_scatter_nd_add(x, index, updates), tf.tensor_scatter_nd_max(x, index, updates),
+                tf.gather_nd(x, rows % 4),
                 tf.tensor_scatter_nd_min(x, index, -updates), tf.scatter_nd(index, tf.gather(x, index[:, 0]), [5, 4])]
 
     return slopes(changed, x)
@@ -342,7 +357,8 @@ def recurrence_by_lengths(x, lengths):
     """A map over rows whose loops have lengths of their own."""
     def row(pair):
         values, n = pair
-        return tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, tf.sin(a) + values[i]), [0, 0.0], maximum_iterations=5)[1]
+        return tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, tf.sin(a) + values[i]), [0, 0.0],
+                             maximum_iterations=5)[1]
 
     return slopes(lambda x: tf.map_fn(row, (x, lengths), fn_output_signature=tf.float32), x)
 
@@ -351,7 +367,8 @@ def recurrence_by_lengths(x, lengths):
 @graph(f32(3, 5, low=0.3, high=3), f32(3, 5, low=0.3, high=3))
 def special_gradients(x, y):
     def values(x, y):
-        return [tf.math.lgamma(x), tf.math.digamma(x), tf.math.igamma(x, y), tf.math.erf(x - y), tf.math.ndtri(x / 4), tf.math.xlogy(x, y),
+        return [tf.math.lgamma(x), tf.math.digamma(x), tf.math.igamma(x, y), tf.math.erf(x - y), tf.math.ndtri(x / 4),
+                tf.math.xlogy(x, y),
                 tf.math.bessel_i1e(x), tf.math.zeta(x + 1.5, y), tf.math.erfcinv(x / 2), tf.math.lbeta(x)]
 
     return slopes(values, x, y)
@@ -381,8 +398,10 @@ def dilogarithm(x):
 def quantised_and_bits(x, a, b):
     faked = tf.quantization.fake_quant_with_min_max_vars_per_channel(x, tf.fill([4], -0.8), tf.fill([4], 0.9), 6)
     return slopes(lambda x: [tf.quantization.fake_quant_with_min_max_args(x, -0.5, 0.7, 5)], x) + [
-        faked, tf.bitwise.bitwise_xor(a, b), tf.bitwise.left_shift(a, b), tf.bitwise.right_shift(a, b), tf.bitwise.invert(a), a // b, a % b,
-        tf.truncatediv(a, b), tf.truncatemod(a, b), tf.math.floormod(x, 0.3), tf.quantization.quantize_and_dequantize_v2(x, -1.0, 1.0, range_given=True)]
+        faked, tf.bitwise.bitwise_xor(a, b), tf.bitwise.left_shift(a, b), tf.bitwise.right_shift(a, b),
+        tf.bitwise.invert(a), a // b, a % b,
+        tf.truncatediv(a, b), tf.truncatemod(a, b), tf.math.floormod(x, 0.3),
+        tf.quantization.quantize_and_dequantize_v2(x, -1.0, 1.0, range_given=True)]
 
 
 # Truncated normal numbers are not among them: they come from another formula than TensorFlow's (hlorun-tensorflow(7)).
@@ -392,7 +411,8 @@ def stateless_numbers(seed):
     shape = [3, 4]
     return [tf.random.stateless_uniform(shape, seed), tf.random.stateless_normal(shape, seed, alg="philox"),
             tf.random.stateless_uniform(shape, seed, -5, 9, tf.int32),
-            tf.random.stateless_categorical(tf.math.log([[0.1, 0.6, 0.3]]), 9, seed), z.stateless_fold_in(seed, 7), z.stateless_split(seed, 3),
+            tf.random.stateless_categorical(tf.math.log([[0.1, 0.6, 0.3]]), 9, seed), z.stateless_fold_in(seed, 7),
+            z.stateless_split(seed, 3),
             tf.random.stateless_uniform(shape, seed, None, None, tf.uint32)]
 
 

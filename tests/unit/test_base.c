@@ -1,3 +1,5 @@
+/* Memory of the base layer: arenas, checked sizes, injected faults, buffers, errors and their
+ * places. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

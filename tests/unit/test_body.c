@@ -1,3 +1,5 @@
+/* Bodies of reductions and the like that kernels run without the interpreter: which are
+ * recognised, and what they give. */
 #include "ops/kernels/elementwise/body.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Tolerances of comparisons: defaults by type and sizes of sums, options, numbers that are not
+ * finite. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+/* The compiled engine: memory of warm runs, results that outlive it, donation, checks, failures,
+ * cancellation. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The reference convolution against loops over its definition: windows, groups, labels, hostile
+ * windows. */
 #include <stdlib.h>
 
 #include "tests/lib/kernel_env.h"

@@ -1,3 +1,4 @@
+/* check.expect_* calls: comparisons of arrays and the messages about differences. */
 #include <math.h>
 #include <string.h>
 

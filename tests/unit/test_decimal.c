@@ -1,3 +1,4 @@
+/* Decimal numbers: reading gives the nearest double, whatever the locale. */
 #include "base/decimal.h"
 
 #include <locale.h>

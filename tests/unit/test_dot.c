@@ -1,3 +1,5 @@
+/* The reference dot against loops over its definition: dimensions in any order, types, rounding,
+ * hostile and ragged dimensions. */
 #include <complex.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Element types: encoding and decoding of narrow floats, rounding, names. */
 #include "base/dtype.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Training from feeds: how an epoch is divided among processes, sets that do not fit, curves. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* The reference FFT against sums over its definition: lengths, real transforms, refusals. */
 #include <complex.h>
 #include <math.h>
 

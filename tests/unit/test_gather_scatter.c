@@ -1,3 +1,4 @@
+/* Reference gather and scatter: windows, batches, indices that lie outside, combiners. */
 #include "tests/lib/kernel_env.h"
 #include "tests/lib/unit.h"
 

@@ -1,3 +1,4 @@
+/* Blocked matrix products on every kernel of this machine: sizes, few rows, division into tasks. */
 #include "ops/kernels/gemm/gemm.h"
 
 #include <complex.h>

@@ -1,3 +1,5 @@
+/* The public C API: arguments and results, donation, executions in the background, cancellation,
+ * several clients. */
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Bounds of indices that random inputs must keep, found through slices, gathers and loops. */
 #include <string.h>
 
 #include "base/mem.h"

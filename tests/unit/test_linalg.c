@@ -1,3 +1,5 @@
+/* Reference Cholesky, triangular solve and batch normalisation against products of their
+ * results. */
 #include <math.h>
 
 #include "tests/lib/kernel_env.h"

@@ -1,3 +1,4 @@
+/* Manifests of checkpoints: names, every bit of a file counts, earlier versions, damaged text. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Reference kernels that move elements: transposes, slices, pads, concatenations, iotas,
+ * bitcasts. */
 #include "tests/lib/kernel_env.h"
 #include "tests/lib/unit.h"
 

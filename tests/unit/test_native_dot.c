@@ -1,3 +1,5 @@
+/* Native products against the reference: types, orders of dimensions, thin operands, counts of
+ * workers. */
 #include <stdlib.h>
 
 #include "tests/lib/native_harness.h"

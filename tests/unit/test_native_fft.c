@@ -1,3 +1,4 @@
+/* Native FFTs against the reference: types, lengths, dimensions. */
 #include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
 

@@ -1,3 +1,5 @@
+/* Native gathers and scatters against the reference: rows, columns, combiners, indices that lie
+ * outside. */
 #include "tests/lib/native_harness.h"
 
 /* A random geometry of gather or scatter: an operand, an index array, and windows that are

@@ -1,3 +1,4 @@
+/* Native factorisations and solves against the reference, and by multiplying the factors. */
 #include <stdlib.h>
 
 #include "read/read.h"

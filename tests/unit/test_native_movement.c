@@ -1,3 +1,4 @@
+/* Native kernels that move elements against the reference: transposes, slices, broadcasts, pads. */
 #include "tests/lib/native_harness.h"
 
 static int64_t below(int64_t n) { return rand() % n; }

@@ -1,3 +1,4 @@
+/* Native sorts and selections against the reference: keys of every type, ties, long lines. */
 #include "ops/rules/builder.h"
 #include "tests/lib/native_harness.h"
 

@@ -1,3 +1,5 @@
+/* Native reductions over windows against the reference: poolings, cumulative sums, select-and-
+ * scatter. */
 #include "ops/query/window_range.h"
 #include "tests/lib/native_harness.h"
 

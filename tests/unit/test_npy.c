@@ -1,3 +1,4 @@
+/* NPY and NPZ files: versions, orders of bytes and dimensions, damaged archives, atomic writing. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

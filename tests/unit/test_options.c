@@ -1,3 +1,4 @@
+/* Options of the command and of the environment: forms, refusals, nearest names, help. */
 #include <stdlib.h>
 #include <string.h>
 

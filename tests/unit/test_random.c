@@ -1,3 +1,5 @@
+/* Random numbers: known values of Philox and Threefry, distributions, streams over several
+ * executions. */
 #include <math.h>
 
 #include "tests/lib/kernel_env.h"

@@ -1,3 +1,4 @@
+/* Reference reductions and scans: order, empty arrays, promoted operands, several results. */
 #include <math.h>
 #include <stdlib.h>
 

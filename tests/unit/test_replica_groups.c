@@ -1,3 +1,4 @@
+/* Members of the groups of collectives, by mode and grid. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Programs with dynamic sizes that are compiled again for the sizes of the arguments. */
 #include "base/mem.h"
 #include "tests/lib/api_driver.h"
 

@@ -1,3 +1,4 @@
+/* Reference sorts and top-k: comparators of any kind, and those that are recognised as keys. */
 #include <math.h>
 #include <stdlib.h>
 

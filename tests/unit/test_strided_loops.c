@@ -1,3 +1,4 @@
+/* Loops over strided arrays: which dimensions are merged, tiles, order. */
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
 #include <stdlib.h>

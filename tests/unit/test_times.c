@@ -1,3 +1,4 @@
+/* Times of executions and values of metrics: medians and curves in bounded memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

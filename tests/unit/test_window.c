@@ -1,3 +1,4 @@
+/* Ranges of windows, and reference reductions over them, against loops over the definition. */
 #include <stdlib.h>
 
 #include "ops/query/window_range.h"

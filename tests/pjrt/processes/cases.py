@@ -235,7 +235,8 @@ def forked():
 
 def uses_jax(x, queue):
     answers = [float(np.asarray(x)[0])]
-    for attempt in (lambda: triple(x), lambda: long_result[0].block_until_ready(), lambda: jax.device_get(long_result[0])):
+    for attempt in (lambda: triple(x), lambda: long_result[0].block_until_ready(),
+                    lambda: jax.device_get(long_result[0])):
         try:
             attempt()
             answers.append("no error")
