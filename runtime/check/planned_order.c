@@ -98,12 +98,12 @@ typedef struct planned {
   proved_regions_t proved;
 } planned_t;
 
-static hr_status_t report_unproved(check_result_t *result, const passage_t *passage,
+static hr_status_t report_unproved(check_result_t *result, const region_instance_t *instance,
                                    const char *why) {
-  const check_region_t *region = passage->region;
+  const check_region_t *region = instance->region;
   const hlo_instr_t *cause = region->cause;
   check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause,
-                             passage->first_rank, -1};
+                             instance->first_rank, -1};
   const char *what =
                  region->instr->op == HLO_WHILE ? "condition of while" : "choice of conditional",
              *depends = "";
@@ -137,12 +137,12 @@ static bool is_balanced_before(const check_engine_t *inside, check_engine_t *bef
   return true;
 }
 
-/* Events started before a passage. Counted incrementally while all processes pass the regions in
+/* Events started before an instance. Counted incrementally while all processes pass the regions in
  * this order, else from the beginning. */
 typedef struct prefix {
   const check_range_t *outer; /* per rank: the events being proved */
-  check_range_t *ranges; /* the part of `outer` before the passage, or all of it for ranks without
-                            the passage */
+  check_range_t *ranges; /* the part of `outer` before the instance, or all of it for ranks without
+                            the instance */
   check_engine_t engine;
   bool is_open;
 } prefix_t;
@@ -162,29 +162,29 @@ static hr_status_t open_prefix(const planned_t *planned, prefix_t *prefix) {
 }
 
 static hr_status_t count_before(const planned_t *planned, prefix_t *prefix,
-                                const passage_t *passage) {
+                                const region_instance_t *instance) {
   int world = planned->result->world;
   bool goes_back = !prefix->is_open;
   for (int rank = 0; !goes_back && rank < world; rank++)
-    goes_back = prefix->engine.processes[rank].at > passage->at[rank];
+    goes_back = prefix->engine.processes[rank].at > instance->at[rank];
   if (goes_back) HR_TRY(open_prefix(planned, prefix));
   for (int rank = 0; rank < world; rank++) {
-    uint32_t at = passage->at[rank];
+    uint32_t at = instance->at[rank];
     prefix->ranges[rank].end = at == CHECK_NEVER ? prefix->outer[rank].end : at;
   }
   return check_engine_run(&prefix->engine);
 }
 
-static hr_status_t report_unmatched(check_result_t *result, const passage_t *passage) {
-  return report_unproved(result, passage,
-                         passage->region->varies
+static hr_status_t report_unmatched(check_result_t *result, const region_instance_t *instance) {
+  return report_unproved(result, instance,
+                         instance->region->varies
                              ? "may differ between ranks"
                              : "controls communication that does not match inside it");
 }
 
 /* Runs one alternative separately. It must complete and be balanced; else *out_proved is NULL and
  * the failure is reported. */
-static hr_status_t run_alternative(planned_t *planned, const passage_t *passage,
+static hr_status_t run_alternative(planned_t *planned, const region_instance_t *instance,
                                    const check_range_t *ranges,
                                    const proved_alternative_t **out_proved) {
   check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
@@ -192,52 +192,53 @@ static hr_status_t run_alternative(planned_t *planned, const passage_t *passage,
   hr_status_t st = check_engine_init(&engine, planned->result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
   if (!st && check_engine_is_complete(&engine) && check_engine_is_balanced(&engine))
-    return proved_regions_add(&planned->proved, planned->result, passage, ranges, &engine,
+    return proved_regions_add(&planned->proved, planned->result, instance, ranges, &engine,
                               out_proved);
   check_engine_deinit(&engine);
   *out_proved = NULL;
-  return st ? st : report_unmatched(planned->result, passage);
+  return st ? st : report_unmatched(planned->result, instance);
 }
 
 static hr_status_t prove_ranges(planned_t *planned, const check_range_t *ranges, int depth);
 
 /* Proves one alternative separately: it must complete, be balanced, and use channels that are
  * balanced before. */
-static hr_status_t prove_alternative(planned_t *planned, prefix_t *prefix, const passage_t *passage,
-                                     uint32_t alternative, check_range_t *ranges, int depth) {
+static hr_status_t prove_alternative(planned_t *planned, prefix_t *prefix,
+                                     const region_instance_t *instance, uint32_t alternative,
+                                     check_range_t *ranges, int depth) {
   check_result_t *result = planned->result;
-  passage_alternative(result, passage, alternative, ranges);
+  region_alternative(result, instance, alternative, ranges);
   const proved_alternative_t *proved =
-      proved_regions_find(&planned->proved, result, passage, ranges);
+      proved_regions_find(&planned->proved, result, instance, ranges);
   bool is_known = proved;
-  if (!is_known) HR_TRY(run_alternative(planned, passage, ranges, &proved));
+  if (!is_known) HR_TRY(run_alternative(planned, instance, ranges, &proved));
   if (!proved) return NULL;
-  HR_TRY(count_before(planned, prefix, passage));
+  HR_TRY(count_before(planned, prefix, instance));
   if (!is_balanced_before(&proved->engine, &prefix->engine))
-    return report_unproved(result, passage, "controls channels that are in use around it");
+    return report_unproved(result, instance, "controls channels that are in use around it");
   return is_known ? NULL : prove_ranges(planned, ranges, depth + 1);
 }
 
-static hr_status_t prove_passages(planned_t *planned, passages_t *passages,
+static hr_status_t prove_passages(planned_t *planned, region_instances_t *instances,
                                   const check_range_t *outer, int depth) {
   prefix_t prefix = {.outer = outer};
   check_range_t *ranges;
   int world = planned->result->world;
-  HR_TRY(HR_NEW_ARRAY(&passages->arena, world, &ranges));
-  HR_TRY(HR_NEW_ARRAY(&passages->arena, world, &prefix.ranges));
+  HR_TRY(HR_NEW_ARRAY(&instances->arena, world, &ranges));
+  HR_TRY(HR_NEW_ARRAY(&instances->arena, world, &prefix.ranges));
   hr_status_t st = NULL;
-  for (size_t i = 0; i < passages->list.count && !st; i++)
-    for (uint32_t a = 0; a < passages->list.data[i].region->alternative_count && !st; a++)
-      st = prove_alternative(planned, &prefix, &passages->list.data[i], a, ranges, depth);
+  for (size_t i = 0; i < instances->list.count && !st; i++)
+    for (uint32_t a = 0; a < instances->list.data[i].region->alternative_count && !st; a++)
+      st = prove_alternative(planned, &prefix, &instances->list.data[i], a, ranges, depth);
   close_prefix(&prefix);
   return st;
 }
 
 static hr_status_t prove_regions(planned_t *planned, const check_range_t *ranges, int depth) {
-  passages_t passages;
-  hr_status_t st = passages_collect(&passages, planned->result, ranges);
-  if (!st) st = prove_passages(planned, &passages, ranges, depth);
-  passages_deinit(&passages);
+  region_instances_t instances;
+  hr_status_t st = region_instances_collect(&instances, planned->result, ranges);
+  if (!st) st = prove_passages(planned, &instances, ranges, depth);
+  region_instances_deinit(&instances);
   return st;
 }
 
@@ -248,16 +249,16 @@ static hr_status_t prove_regions(planned_t *planned, const check_range_t *ranges
 static hr_status_t classify_blocked(check_engine_t *engine, const check_range_t *ranges,
                                     int depth) {
   check_result_t *result = engine->result;
-  passages_t passages;
-  hr_status_t st = passages_collect(&passages, result, ranges);
-  if (!st && !passages.list.count && !depth) {
+  region_instances_t instances;
+  hr_status_t st = region_instances_collect(&instances, result, ranges);
+  if (!st && !instances.list.count && !depth) {
     if (result->verdict < CHECK_DEADLOCK) result->verdict = CHECK_DEADLOCK;
     st = record_stuck(engine);
   }
-  for (size_t i = 0; !st && i < passages.list.count; i++)
-    st = report_unproved(result, &passages.list.data[i],
+  for (size_t i = 0; !st && i < instances.list.count; i++)
+    st = report_unproved(result, &instances.list.data[i],
                          "controls communication that may not complete");
-  passages_deinit(&passages);
+  region_instances_deinit(&instances);
   return st;
 }
 

@@ -83,7 +83,7 @@ static bool same_on_rank(const comm_trace_t *trace, uint32_t region_a, check_ran
 
 const proved_alternative_t *proved_regions_find(const proved_regions_t *proved,
                                                 const check_result_t *result,
-                                                const passage_t *passage,
+                                                const region_instance_t *instance,
                                                 const check_range_t *ranges) {
   uint64_t hash = hash_events(result, ranges);
   const proved_alternative_t *known =
@@ -91,8 +91,8 @@ const proved_alternative_t *proved_regions_find(const proved_regions_t *proved,
   for (; known; known = known->next) {
     bool same = true;
     for (int rank = 0; same && rank < result->world; rank++)
-      same = same_on_rank(result->of[rank], known->at[rank], known->ranges[rank], passage->at[rank],
-                          ranges[rank]);
+      same = same_on_rank(result->of[rank], known->at[rank], known->ranges[rank],
+                          instance->at[rank], ranges[rank]);
     if (same) return known;
   }
   return NULL;
@@ -120,14 +120,14 @@ static hr_status_t enter(proved_regions_t *proved, proved_alternative_t *made) {
 }
 
 hr_status_t proved_regions_add(proved_regions_t *proved, const check_result_t *result,
-                               const passage_t *passage, const check_range_t *ranges,
+                               const region_instance_t *instance, const check_range_t *ranges,
                                check_engine_t *engine, const proved_alternative_t **out_added) {
   proved_alternative_t *made;
   const void *at, *range_copy;
   size_t world = (size_t)result->world;
   hr_status_t st = HR_NEW(&proved->arena, &made);
   if (!st) st = HR_VEC_RESERVE(&proved->list, proved->list.count + 1);
-  if (!st) st = copy(&proved->arena, passage->at, world * sizeof *passage->at, &at);
+  if (!st) st = copy(&proved->arena, instance->at, world * sizeof *instance->at, &at);
   if (!st) st = copy(&proved->arena, ranges, world * sizeof *ranges, &range_copy);
   if (st) {
     check_engine_deinit(engine);

@@ -1,13 +1,13 @@
 /* Proved alternatives of regions. An unrolled loop passes a region once per iteration; one proof
- * covers all passages with the same events. */
+ * covers all instances with the same events. */
 #ifndef CHECK_PROVED_REGIONS_H
 #define CHECK_PROVED_REGIONS_H
 
-#include "check/passages.h"
+#include "check/region_instances.h"
 
 typedef struct proved_alternative {
   uint64_t hash;                   /* hash of the events */
-  const uint32_t *at;              /* per rank: the region, as in passage_t */
+  const uint32_t *at;              /* per rank: the region, as in region_instance_t */
   const check_range_t *ranges;     /* per rank: the events */
   check_engine_t engine;           /* state after its run, with the channels and collectives used */
   struct proved_alternative *next; /* next one with this hash */
@@ -25,12 +25,12 @@ void proved_regions_deinit(proved_regions_t *proved);
  * linear in the events. */
 const proved_alternative_t *proved_regions_find(const proved_regions_t *proved,
                                                 const check_result_t *result,
-                                                const passage_t *passage,
+                                                const region_instance_t *instance,
                                                 const check_range_t *ranges);
 /* Adds a proof. Takes ownership of the engine, also after an error; copies the rest. Errors:
  * NO_MEMORY. */
 hr_status_t proved_regions_add(proved_regions_t *proved, const check_result_t *result,
-                               const passage_t *passage, const check_range_t *ranges,
+                               const region_instance_t *instance, const check_range_t *ranges,
                                check_engine_t *engine, const proved_alternative_t **out_added);
 
 #endif

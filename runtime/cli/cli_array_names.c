@@ -35,6 +35,8 @@ static bool split(hr_str_t name, const char *prefix, const char **out_number, co
   return *out_number < *out_at;
 }
 
+/* Checks that a name such as out3@2 is a result, or parameter, of the program and of this rank;
+ * *named counts names of that form. */
 static hr_status_t check_one(const array_file_t *file, const cli_array_names_t *names,
                              hr_str_t name, int *named) {
   const cli_signature_t *signature = names->signature;

@@ -15,7 +15,7 @@
 #include "base/dl.h"
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "hlorun.h"
 #include "topo/topo.h"
 
@@ -207,7 +207,7 @@ hr_status_t cli_print_topology(const hr_options_t *options) {
   if (!topo_speaks_for_host(&count)) return NULL;
   count = (int)hr_option_int(options, HR_OPTION_PROCESSES, (uint64_t)count);
   if (!path || !*path) return topo_print_shares(stdout, count);
-  HR_TRY(cli_check_ending(options, HR_OPTION_PRINT_TOPOLOGY, pictures));
+  HR_TRY(cli_check_extension(options, HR_OPTION_PRINT_TOPOLOGY, pictures));
   hr_strbuf_init(&text);
   hr_status_t st = topo_draw_shares(&text, count);
   if (!st) st = hr_strbuf_finish(&text);

@@ -74,6 +74,7 @@ static hr_status_t read_manifest(const resume_t *resume, uint64_t step, cli_mani
   return st;
 }
 
+/* Damaged checkpoints are listed, too, so that the newest whole one can be named beside them. */
 static hr_status_t add_candidate(resume_t *resume, uint64_t step) {
   cli_manifest_t manifest;
   candidate_t *candidate = &resume->candidates[resume->count];
@@ -86,6 +87,7 @@ static hr_status_t add_candidate(resume_t *resume, uint64_t step) {
   return NULL;
 }
 
+/* Lists the steps in the folder, the oldest first, and counts entries that were put aside. */
 static hr_status_t list_candidates(resume_t *resume) {
   const char **names;
   int count;
@@ -145,6 +147,8 @@ static int own_file(const resume_t *resume) {
   return rank;
 }
 
+/* Checks the sums of this process's share of the files, and keeps the bytes of the file that it
+ * resumes from. */
 static hr_status_t check_share(resume_t *resume, uint64_t step) {
   const cli_checkpoint_t *checkpoint = resume->checkpoint;
   char name[CLI_STEP_NAME];
@@ -215,6 +219,7 @@ static hr_status_t find_array(const npz_t *npz, const char *path, const char *na
                           path, name);
 }
 
+/* Replaces a carried value by the array of the checkpoint, which must have its type and shape. */
 static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                               const char *path, int param, hlo_value_t **values) {
   char name[32];
@@ -231,6 +236,7 @@ static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const npz_t *n
   return NULL;
 }
 
+/* Restores the state of random generators. */
 static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const npz_t *npz,
                               const char *path) {
   npy_t npy;
@@ -245,6 +251,7 @@ static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const npz_t *n
   return st;
 }
 
+/* Whether a name in the archive is that of a carried value, of a part of one, or of the state. */
 static bool is_carried(const cli_checkpoint_t *checkpoint, hr_str_t name) {
   const size_t ending = sizeof CLI_PART - 1;
   char carried[32];
@@ -280,6 +287,7 @@ static hr_status_t read_carried(const resume_t *resume, const npz_t *npz, const 
   return NULL;
 }
 
+/* Reads the file of the rank whose program this process continues. */
 static hr_status_t read_values(resume_t *resume, hlo_value_t **values) {
   const cli_checkpoint_t *checkpoint = resume->checkpoint;
   char step[CLI_STEP_NAME], file[CLI_STEP_NAME];
@@ -310,6 +318,7 @@ static bool is_equal(const cli_identity_t *a, const cli_identity_t *b) {
   return !strcmp(a->digest, b->digest) && !strcmp(a->name, b->name);
 }
 
+/* Tells each pair of different programs once, however many ranks run them. */
 static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ranks) {
   const cli_identity_t *said_old = NULL, *said_new = NULL;
   for (int r = 0; r < resume->checkpoint->world; r++) {
@@ -365,6 +374,8 @@ static hr_status_t none_is_whole(const resume_t *resume) {
       resume->count + resume->aside, resume->checkpoint->folder.path);
 }
 
+/* Collective. Rank 0 lists the checkpoints; all agree on the newest one that is whole, and read
+ * it. *out_step stays as it is if there is none. */
 static hr_status_t go_on(resume_t *resume, hlo_value_t **values, uint64_t *out_step) {
   bool found, first = resume->checkpoint->rank == 0;
   HR_TRY(agree(resume, first ? list_candidates(resume) : NULL));

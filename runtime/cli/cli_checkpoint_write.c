@@ -28,6 +28,8 @@ static hr_status_t add_part(const cli_checkpoint_t *checkpoint, zip_writer_t *wr
   return npz_add(writer, name, HR_S64, 2, (int64_t[]){2, part.rank}, numbers, 2 * bytes);
 }
 
+/* Writes the carried values and the state; *out_hash covers the values, so that equal ones can
+ * be recognised on resume. */
 static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *writer,
                               uint64_t *out_hash) {
   char name[32];
@@ -45,6 +47,7 @@ static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *
                  hlo_value_bytes(state));
 }
 
+/* Writes this process's file, and reads it back for its check sum. */
 static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                                 cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
@@ -99,6 +102,8 @@ static bool read_sum(const cli_folder_t *folder, const char *name, cli_sum_t *su
   return whole;
 }
 
+/* Waits until a rank has written its file and the sum beside it; on shared file systems that may
+ * take a while to appear. */
 static hr_status_t await_sum(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                              int rank, cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
@@ -154,6 +159,7 @@ static void discard(const cli_checkpoint_t *checkpoint, const char *name) {
   hr_status_release(st); /* a later run removes the rest */
 }
 
+/* Reads all files again and compares their sums with the manifest. */
 static hr_status_t check_files(const cli_checkpoint_t *checkpoint, hr_arena_t *arena,
                                const cli_folder_t *folder, uint64_t step) {
   cli_manifest_t manifest;
@@ -225,6 +231,8 @@ static hr_status_t remove_replaced(cli_checkpoint_t *checkpoint, hr_arena_t *are
 
 /* --- the whole write --- */
 
+/* Makes the folder visible under its final name. An older checkpoint of that step is put aside
+ * first, as a rename cannot replace a folder. */
 static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                                 const char *writing) {
   char name[CLI_STEP_NAME];
@@ -240,6 +248,7 @@ static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t
   return cli_folder_flush(&checkpoint->folder);
 }
 
+/* Rank 0: waits for all files, writes the manifest, and removes what is too old. */
 static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                            const char *writing, hr_arena_t *arena) {
   cli_manifest_t manifest = {.step = checkpoint->step,
@@ -256,6 +265,7 @@ static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *fol
   return NULL;
 }
 
+/* Every rank writes its file; rank 0 completes the checkpoint. */
 static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                                const char *writing) {
   hr_arena_t arena;

@@ -22,6 +22,7 @@ static uint64_t number_of(const hr_options_t *options, int k, bool compares_numb
   return option->has_number && compares_numbers ? hr_option_int(options, option->id, 0) : 1;
 }
 
+/* The error for option k, of which 0 means that it was not given. */
 static hr_status_t difference(int k, int rank, uint64_t theirs, uint64_t mine) {
   const char *name = hr_option_name(collective_options[k].id);
   if (mine && theirs)

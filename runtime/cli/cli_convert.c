@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/cli_bundle.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_python.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
@@ -42,7 +42,7 @@ static hr_status_t target_form(const hr_options_t *options, form_t *out_form) {
   for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) names[k] = endings[k].ending;
   *out_form = (form_t)hr_option_int(options, HR_OPTION_TO, TO_HLO);
   if (!output || hr_option_is_given(options, HR_OPTION_TO)) return NULL;
-  HR_TRY(cli_check_ending(options, HR_OPTION_OUTPUT, names));
+  HR_TRY(cli_check_extension(options, HR_OPTION_OUTPUT, names));
   while (endings[i].ending && !cli_ends_with(output, endings[i].ending)) i++;
   *out_form = endings[i].form;
   return NULL;

@@ -42,6 +42,7 @@ struct cli_elastic {
 
 /* --- creation --- */
 
+/* LEAST:MOST, both from 1 on. */
 static bool parse_range(const char *text, int *out_least, int *out_most) {
   char least[12];
   uint64_t low, high;
@@ -122,6 +123,7 @@ static bool sleep_while_running(cli_elastic_t *elastic, long ms) {
   return !atomic_load(&elastic->ends);
 }
 
+/* Whether the hosts that can be reached now have more slots than the run uses. */
 static bool could_grow(cli_elastic_t *elastic) {
   hr_arena_t arena;
   const char *text;
@@ -135,6 +137,8 @@ static bool could_grow(cli_elastic_t *elastic) {
   return slots > elastic->running;
 }
 
+/* Thread beside a run that has too few hosts: waits until there are more, then for the next
+ * checkpoint, so that little is computed again, and ends the run. */
 static void *watch(void *context) {
   cli_elastic_t *elastic = context;
   do {
@@ -162,6 +166,7 @@ static void start_watch(cli_elastic_t *elastic) {
 
 /* --- a run --- */
 
+/* Prints the hosts that cannot be reached, and why. */
 static void tell_missing(const cli_elastic_t *elastic) {
   const char *before = " (not there: ", *after = "";
   for (int i = 0; i < elastic->hosts.count; i++) {
@@ -197,6 +202,8 @@ static hr_status_t check_wait(const cli_elastic_t *elastic, bool has_shell, int6
   return hr_error(HR_DEADLINE, "waited %g s for hosts", elastic->timeout_s);
 }
 
+/* Probes until there are hosts for the least number of processes. Errors: DEADLINE, CANCELLED
+ * from check_wait. */
 static hr_status_t wait_for_hosts(cli_elastic_t *elastic, hr_arena_t *arena,
                                   cli_elastic_share_t *share) {
   bool has_shell;

@@ -52,6 +52,7 @@ static bool is_executable(const char *path) {
   return size == sizeof head && (!memcmp(head, "\177ELF", 4) || !memcmp(head, "#!", 2));
 }
 
+/* Whether execvp would find the command in PATH. */
 static bool is_in_path(const char *name) {
   char file[PATH_MAX];
   const char *path = getenv("PATH");

@@ -42,6 +42,7 @@ struct cli_feed {
 
 /* --- opening --- */
 
+/* The array of all examples has the parameter's type and sizes, but for the batch dimension. */
 static hr_status_t check_set(const fed_param_t *fed, const npy_t *npy, int batch_dim) {
   bool fits = npy_is(npy, fed->shape->dtype) && npy->rank == fed->shape->rank;
   for (int d = 0; fits && d < npy->rank; d++)
@@ -59,6 +60,7 @@ static bool is_dynamic(const hlo_shape_t *shape, int d) {
   return shape->dynamic && shape->dynamic[d];
 }
 
+/* K=FILE.npy or K=FILE.npz:NAME; *out_file is what follows the equals sign. Errors: USAGE. */
 static hr_status_t parse_feed(const char *text, const cli_signature_t *signature, cli_feed_t *feed,
                               fed_param_t *fed, const char **out_file) {
   char *end;
@@ -103,6 +105,8 @@ static hr_status_t find_batch(const cli_feed_t *feed, const fed_param_t *fed, in
       (long long)global, (long long)replicas, fed->param, hlo_shape_text(fed->shape, shape));
 }
 
+/* Opens the file of one fed parameter. All of them must have as many examples and the same
+ * batch. */
 static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signature_t *signature) {
   fed_param_t fed;
   const char *file;
@@ -129,6 +133,7 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signa
   return NULL;
 }
 
+/* Adds all parameters, and allocates the order of the examples. */
 static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options,
                              const cli_signature_t *signature) {
   size_t from = 0;

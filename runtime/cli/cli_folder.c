@@ -72,6 +72,7 @@ hr_status_t cli_folder_flush(const cli_folder_t *folder) {
 
 /* --- names --- */
 
+/* Appends a name to a list in the arena, which doubles as it grows. */
 static hr_status_t add_name(hr_arena_t *arena, const char *name, const char ***names,
                             size_t *capacity, int *count) {
   if ((size_t)*count == *capacity) {
@@ -124,6 +125,8 @@ hr_status_t cli_folder_rename(const cli_folder_t *folder, const char *from, cons
 
 /* --- files --- */
 
+/* Symbolic links and files that are not regular are refused: who can write to the folder must
+ * not choose what is read. */
 hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes) {
   struct stat info;
   hr_status_t st = NULL;

@@ -56,6 +56,7 @@ hr_status_t cli_global_random(const cli_signature_t *signature, int k, int rank,
   return st;
 }
 
+/* Receives each different part of result k from the first process that has it. */
 static hr_status_t receive_parts(const gatherer_t *gatherer, int k, hlo_value_t *whole,
                                  hlo_value_t *part) {
   int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];
@@ -68,6 +69,7 @@ static hr_status_t receive_parts(const gatherer_t *gatherer, int k, hlo_value_t 
   return NULL;
 }
 
+/* On rank 0: the whole of result k from the parts of all processes. */
 static hr_status_t collect(const gatherer_t *gatherer, int k, const hlo_value_t *own,
                            hlo_value_t **out_whole) {
   int64_t dims[HLO_MAX_RANK], starts[HLO_MAX_RANK];

@@ -26,6 +26,7 @@ static hr_status_t bad_hosts(const char *hosts) {
   return hr_error(HR_USAGE, "--hosts %s: want HOST or HOST:N, with commas between them", hosts);
 }
 
+/* NAME or NAME:SLOTS. A name must not begin with a dash, as a shell would take it as an option. */
 static hr_status_t parse_host(hr_arena_t *arena, const char *list, const char *at, size_t size,
                               cli_host_t *out_host) {
   size_t name = strcspn(at, ":,");
@@ -121,6 +122,7 @@ static bool has_ended(pid_t pid, double until_s, cli_host_t *host) {
   return true;
 }
 
+/* Waits for the remote shells, at most PROBE_S seconds; those that are left then are ended. */
 static void await_probes(cli_hosts_t *hosts, pid_t *pids, int left) {
   double until_s = hr_clock_s() + PROBE_S;
   while (left) {

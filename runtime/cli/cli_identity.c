@@ -38,6 +38,7 @@ static hr_status_t hash_large_constants(hlo_module_t *module, hlo_computation_t 
   return NULL;
 }
 
+/* The digest covers the text of the program and its large constants, which the text leaves out. */
 static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
   hr_digest_state_t digest;
   hr_strbuf_t text;

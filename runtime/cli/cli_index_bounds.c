@@ -16,6 +16,7 @@ typedef struct bounds {
   bool changed;
 } bounds_t;
 
+/* One bound for each array of each result, at first none. */
 static hr_status_t allocate_bounds(bounds_t *bounds, const hlo_module_t *module) {
   HR_TRY(HR_NEW_ARRAY(&bounds->arena, module->computations.count, &bounds->of));
   for (size_t c = 0; c < module->computations.count; c++) {

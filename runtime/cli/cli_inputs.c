@@ -218,6 +218,7 @@ static int find_named(const char *text, const cli_signature_t *signature, const 
   return k;
 }
 
+/* The error for an input that is neither a file nor a parameter, with all names. */
 static hr_status_t no_parameter(const char *text, const cli_signature_t *signature) {
   hr_strbuf_t params;
   hr_strbuf_init(&params);

@@ -90,6 +90,7 @@ static void print_class(hr_strbuf_t *text, const struct type_class *class_, cons
       hr_strbuf_printf(text, " %s", hr_dtype_name((hr_dtype_t)type));
 }
 
+/* Tries every element type, and prints the classes of types that the op takes. */
 static hr_status_t print_types(hr_strbuf_t *text, hlo_opcode_t op) {
   bool takes[HR_DTYPE_COUNT] = {false};
   hlo_module_t *module;
@@ -115,6 +116,7 @@ static const char *engine_of(hlo_opcode_t op) {
   return op_codegens[op] != CODEGEN_NONE ? "code" : "reference";
 }
 
+/* A line for each op: names in HLO and StableHLO, what runs it, and its types. */
 hr_status_t cli_list_ops(void) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);

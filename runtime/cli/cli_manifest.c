@@ -36,6 +36,7 @@ void cli_sum_of(const hr_buffer_t *bytes, cli_sum_t *sum) {
 
 /* --- writing --- */
 
+/* Version 2: a line per process, and at the end the digest of all lines before. */
 static void print_manifest(hr_strbuf_t *text, const cli_manifest_t *manifest) {
   char digest[HR_DIGEST_TEXT];
   hr_strbuf_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
@@ -88,6 +89,7 @@ static hr_status_t check_digest(const parser_t *parser) {
   return torn(parser, "its check sum differs");
 }
 
+/* Version, step, the time when the training began (version 2), and the grid. */
 static hr_status_t parse_head(parser_t *parser, cli_manifest_t *manifest) {
   int used = 0, begin = 0;
   if (sscanf(parser->text, FIRST_LINE "%d\nstep %" SCNu64 "\n%n", &parser->version, &manifest->step,
@@ -109,6 +111,7 @@ static hr_status_t parse_head(parser_t *parser, cli_manifest_t *manifest) {
   return NULL;
 }
 
+/* The line of one process: size and sums of its file, and in version 2 its program. */
 static hr_status_t parse_rank(parser_t *parser, int want_rank, cli_sum_t *sum) {
   int rank, used = 0;
   if (sscanf(parser->at, "rank%d.npz %" SCNu64 " %" SCNx64 " %" SCNx64 "%n", &rank,
@@ -124,6 +127,7 @@ static hr_status_t parse_rank(parser_t *parser, int want_rank, cli_sum_t *sum) {
   return *parser->at++ == '\n' ? NULL : torn(parser, "the line of a process has no end");
 }
 
+/* The number of lines is checked before memory is allocated for them. */
 static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
   int64_t ranks = (int64_t)manifest->num_replicas * manifest->num_partitions;
   if (manifest->num_replicas < 1 || manifest->num_partitions < 1 || ranks > MOST_RANKS ||
@@ -136,6 +140,7 @@ static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
   return ends ? NULL : torn(parser, "it has no end");
 }
 
+/* The digest is checked before anything behind the head is trusted. */
 static hr_status_t parse(parser_t *parser, uint64_t step, cli_manifest_t *manifest) {
   if (strlen(parser->text) != parser->size) return torn(parser, "it has a byte of value 0");
   HR_TRY(parse_head(parser, manifest));

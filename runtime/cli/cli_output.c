@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_results.h"
 #include "io/safetensors.h"
 
@@ -41,7 +41,7 @@ static const char *const endings[] = {".npz", ".safetensors", ".npy", ".txt", NU
 
 /* Called before the run, so that a wrong file name does not cost the results. */
 hr_status_t cli_output_check(const hr_options_t *options) {
-  return cli_check_ending(options, HR_OPTION_OUTPUT, endings);
+  return cli_check_extension(options, HR_OPTION_OUTPUT, endings);
 }
 
 /* Names without a known ending, and devices, mean .npz. */

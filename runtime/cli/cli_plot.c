@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/file.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_plot_parts.h"
 
 /* Horizontal position of a step. */
@@ -65,6 +65,7 @@ static void add_escaped(hr_strbuf_t *text, const char *words) {
   }
 }
 
+/* Ticks of the steps, below the axis. */
 static void print_x_ticks(hr_strbuf_t *text, const cli_plot_axes_t *axes) {
   double first, step;
   cli_plot_x_ticks(axes, &first, &step);
@@ -161,6 +162,7 @@ size_t cli_plot_points(const cli_series_t *series) {
   return runs < POINTS_MAX ? runs : POINTS_MAX;
 }
 
+/* A dot for each value of a short curve. */
 static void print_marks(hr_strbuf_t *text, const cli_plot_axes_t *axes, const cli_series_t *series,
                         size_t points) {
   for (size_t p = 0; p < points; p++) {
@@ -242,7 +244,7 @@ void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *serie
 
 hr_status_t cli_plot_check(const hr_options_t *options) {
   static const char *const endings[] = {".svg", ".png", ".csv", NULL};
-  return cli_check_ending(options, HR_OPTION_CURVE, endings);
+  return cli_check_extension(options, HR_OPTION_CURVE, endings);
 }
 
 /* Replaces the file only when it is complete. */

@@ -70,6 +70,7 @@ static void draw_curve(cli_canvas_t *canvas, const cli_plot_axes_t *axes,
   }
 }
 
+/* The picture of cli_plot_print in pixels. */
 static void draw(cli_canvas_t *canvas, const char *name, const cli_series_t *series) {
   cli_plot_axes_t axes = cli_plot_find_axes(series);
   size_t points = cli_plot_points(series);

@@ -86,6 +86,7 @@ static hr_status_t rank_error(const char *given, long rank, int world) {
                   given, rank, world);
 }
 
+/* The program of --program for this rank; every rank must have exactly one. */
 static hr_status_t choose_by_option(const hr_options_t *options, int rank, int world,
                                     const char **out_path) {
   size_t from = 0;

@@ -97,6 +97,7 @@ static void add_quoted(hr_strbuf_t *text, hr_str_t words) {
   hr_strbuf_add_char(text, '"');
 }
 
+/* A row of the table of parameters: path, element type, sizes (None: dynamic). */
 static void add_row(hr_strbuf_t *text, hr_str_t path, const hlo_shape_t *shape) {
   hr_strbuf_add_str(text, "    (");
   add_quoted(text, path);

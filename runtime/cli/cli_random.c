@@ -88,6 +88,8 @@ static bool is_wild(wildness_t wildness, uint64_t bits) {
   return wildness == MANY_WILD ? kind < 128 : wildness != TAME && kind < 24;
 }
 
+/* Replaces some numbers by NaN, infinities, zeros and the ends of the type; how many, is drawn
+ * for each array. */
 static void fill_wild(hlo_value_t *value, uint64_t seed, int k) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
@@ -106,6 +108,8 @@ static void fill_wild(hlo_value_t *value, uint64_t seed, int k) {
   }
 }
 
+/* Floats lie between -1 and 1, integers within `bound`. The numbers depend on seed, array and
+ * position alone. */
 static void fill_random(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);

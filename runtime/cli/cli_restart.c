@@ -115,6 +115,7 @@ typedef struct restarts {
   double pause_s;      /* length of the next pause after a short run */
 } restarts_t;
 
+/* Starts the run, or starts it again from its newest checkpoint, and waits for its end. */
 static hr_status_t start(const restarts_t *r, const cli_elastic_share_t *share, hr_arena_t *arena) {
   const cli_arguments_t *arguments = r->arguments;
   const hr_options_t *options = &arguments->options;

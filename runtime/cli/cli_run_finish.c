@@ -36,6 +36,7 @@ static hr_status_t print_results(cli_run_t *run, hlo_value_t *const *results, bo
   return st;
 }
 
+/* Compares the results with one --expect: a value of one result, or a file of arrays. */
 static hr_status_t compare_with(const cli_run_t *run, const char *text,
                                 cli_expectation_t *expectation, hr_strbuf_t *lines, int *out_bad) {
   array_file_t file;

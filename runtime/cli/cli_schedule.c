@@ -135,6 +135,8 @@ static hr_status_t check_options(const hr_options_t *options, const char *patter
 
 /* --- gen --- */
 
+/* hlorun schedule gen: writes the schedule as text, or a folder of programs with their expected
+ * results. */
 static hr_status_t generate(const hr_options_t *options) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
   int ranks =
@@ -209,6 +211,7 @@ static hr_status_t from_modules(const hr_options_t *options, hlo_module_t **modu
   return st;
 }
 
+/* hlorun schedule from-hlo: one program per rank. */
 static hr_status_t from_hlo(const hr_options_t *options) {
   int count = (int)options->operands.count - 1;
   void *memory;
@@ -222,6 +225,7 @@ static hr_status_t from_hlo(const hr_options_t *options) {
   return st;
 }
 
+/* The first operand is the subcommand. */
 hr_status_t cli_schedule(const cli_arguments_t *arguments) {
   static const struct {
     const char *name;

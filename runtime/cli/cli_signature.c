@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_input_text.h"
 #include "cli/cli_part.h"
 

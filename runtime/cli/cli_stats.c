@@ -26,6 +26,7 @@ static uint64_t peak_rss_bytes(void) {
   return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* Times stay 0 if nothing was executed. */
 cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
   const cli_times_t *times = &stats->executions;
   cli_figures_t figures = {.compile_s = stats->compile_s,
@@ -54,6 +55,7 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
   return figures;
 }
 
+/* Members of a JSON object, after others. */
 static void print_counts(hr_strbuf_t *text, const cli_figures_t *f, const char *indent) {
   const struct {
     const char *name;
@@ -72,6 +74,7 @@ static void print_counts(hr_strbuf_t *text, const cli_figures_t *f, const char *
                      (unsigned long long)counts[i].count);
 }
 
+/* All figures of one process, or of all together, as members of a JSON object. */
 static void print_figures(hr_strbuf_t *text, const cli_figures_t *f, const char *indent) {
   hr_strbuf_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n",
                    indent, f->compile_s, indent, f->read_s, indent, f->passes_s);
@@ -108,6 +111,7 @@ static cli_figures_t combine_ranks(const cli_figures_t *ranks, int count) {
   return all;
 }
 
+/* The whole object: figures of all processes together, then by rank. */
 static void cli_stats_print(hr_strbuf_t *text, const cli_figures_t *ranks, int count) {
   cli_figures_t all = combine_ranks(ranks, count);
   hr_strbuf_add_str(text, "{\n");

@@ -11,7 +11,7 @@
 #include "cli/cli_agree.h"
 #include "cli/cli_bundle.h"
 #include "cli/cli_carry.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_uses.h"
 #include "compiler.h"
@@ -46,6 +46,7 @@ static compiler_options_t compiler_options(const hr_options_t *options,
   return compiler;
 }
 
+/* --stop-after plan: for this process's part of the grid. */
 static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module) {
   compiler_options_t compiler = compiler_options(options, module);
   plan_grid_t grid;
@@ -61,6 +62,7 @@ static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *m
   return st;
 }
 
+/* --stop-after flat: compiles the program, as the flat plan depends on which kernels there are. */
 static hr_status_t print_flat_plan(const hr_options_t *options, const char *path,
                                    hr_buffer_t *bytes, const hlo_module_t *module) {
   compiler_options_t compiler = compiler_options(options, module);
@@ -132,6 +134,7 @@ static hr_status_t explain_sharding(const hr_options_t *options, hlo_module_t *m
   return st;
 }
 
+/* Runs the stages up to the one that is named, and prints the module or plan. */
 static hr_status_t run_stages(const hr_options_t *options, const char *stage,
                               hlo_module_t *module) {
   bool is_pass = pass_exists(stage);
@@ -150,6 +153,7 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage,
 
 /* --- the command --- */
 
+/* Errors: USAGE with all names of stages and passes. */
 static hr_status_t check_stage(const char *stage) {
   static const char *const words[] = {
       "read",     "verify", "propagate", "partition", "lower_manual_sharding",

@@ -241,6 +241,7 @@ static hr_status_t report_wrong(test_t *test) {
   return NULL;
 }
 
+/* Cases of one number of processes are run by one launch. */
 static hr_status_t run_cases(test_t *test) {
   HR_TRY(report_wrong(test));
   for (int world = next_world(test, 0); world; world = next_world(test, world)) {

@@ -95,6 +95,7 @@ typedef struct drawing {
   int rects;
 } drawing_t;
 
+/* Finds the time range and the number of processes. */
 static void find_ends(drawing_t *drawing, const char *json) {
   event_t event;
   bool any = false;
@@ -121,6 +122,7 @@ static void add_plain(hr_strbuf_t *text, const char *words) {
   }
 }
 
+/* Events narrower than a pixel are left out where one is drawn already. */
 static void draw_event(hr_strbuf_t *text, drawing_t *drawing, const event_t *event) {
   double left = x_of(drawing, event->start_us);
   double width = x_of(drawing, event->start_us + event->took_us) - left;
@@ -136,6 +138,7 @@ static void draw_event(hr_strbuf_t *text, drawing_t *drawing, const event_t *eve
   hr_strbuf_printf(text, ": %.3f us</title></rect>\n", event->took_us);
 }
 
+/* Ticks at round numbers of microseconds. */
 static void draw_axis(hr_strbuf_t *text, const drawing_t *drawing) {
   double first, step, length = drawing->to_us - drawing->from_us;
   int bottom = TOP + drawing->rows * ROW;

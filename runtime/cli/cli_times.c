@@ -42,6 +42,8 @@ static hr_status_t begin_histogram(cli_times_t *times) {
   return NULL;
 }
 
+/* Keeps the first times exactly, and a histogram from CLI_TIMES_EXACT on, so that memory is
+ * bounded. */
 static hr_status_t store_exact(cli_times_t *times, double seconds) {
   if (!times->count) {
     void *memory;

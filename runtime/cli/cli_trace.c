@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "cli/cli_agree.h"
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 #include "cli/cli_timeline.h"
 #include "io/gzip.h"
 
@@ -33,7 +33,7 @@ hr_status_t cli_trace_check(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_NUMA) &&
       !hr_option_is_given(options, HR_OPTION_EXPLAIN))
     return hr_error(HR_USAGE, "--numa without --explain: want --explain --numa");
-  return cli_check_ending(options, HR_OPTION_TRACE, endings);
+  return cli_check_extension(options, HR_OPTION_TRACE, endings);
 }
 
 /* Without a number of events, the client's default applies. */

@@ -18,6 +18,7 @@ static hr_status_t tune(const char *path) {
   return st;
 }
 
+/* Starts the processes if that is asked for, else measures as one of them. */
 hr_status_t cli_tune(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   const char *path = hr_option_text(options, HR_OPTION_TUNE);

@@ -183,6 +183,7 @@ hr_status_t cli_uses_choose_platform(const hr_options_t *options) {
   return NULL;
 }
 
+/* Refuses options for TensorFlow graphs with another program. */
 static hr_status_t check_graph(const hr_options_t *options, const char *program) {
   size_t from = 0;
   const char *fetch = hr_option_text(options, HR_OPTION_FETCH);

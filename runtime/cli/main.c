@@ -219,6 +219,7 @@ static void move_command_first(int argc, char **argv) {
   hr_options_deinit(&options);
 }
 
+/* Options are checked in this order before the command runs. */
 static hr_status_t run_with(const struct command *command, const cli_arguments_t *given) {
   cli_arguments_t arguments = *given;
   hr_status_t st =

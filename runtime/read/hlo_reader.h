@@ -93,17 +93,24 @@ hr_status_t read_computation_ref(read_hlo_t *r, hlo_computation_t **out_computat
 /* Makes a computation that the text does not have; it is named when the module ends. */
 hr_status_t read_generate_computation(read_hlo_t *r, const char *name,
                                       hlo_computation_t **out_computation);
+/* Begins the scope of a computation, which is innermost until read_scope_close. */
 hr_status_t read_scope_open(read_hlo_t *r, read_scope_t *scope, hlo_computation_t *computation);
 /* Must be called after read_scope_open, also after failures. */
 hr_status_t read_scope_close(read_hlo_t *r, read_scope_t *scope);
+/* A name with or without '%'. INVALID for reserved words; `want` says what it is the name of. */
 hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name);
 
 /* hlo_header_text.c */
+/* HloModule NAME, ATTRIBUTE=..., ... */
 hr_status_t read_header(read_hlo_t *r);
+/* The tables FileNames, FunctionNames, FileLocations and StackFrames. */
 hr_status_t read_stack_frames(read_hlo_t *r);
 
 /* hlo_instr_text.c */
+/* "ROOT"? NAME = right side; appends it to the current computation. */
 hr_status_t read_instruction(read_hlo_t *r);
+/* What stands behind the equals sign: SHAPE OP(OPERANDS), ATTRIBUTES. Nested operands are
+ * appended first. */
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 /* Appends an instruction to the current computation; the attributes come in the order of the op's
  * list. */
@@ -119,26 +126,45 @@ hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode
 hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape);
 
 /* hlo_attrs_text.c */
+/* ", NAME=VALUE" until something else follows; pushed on the reader's stack, or set in the
+ * draft. */
 hr_status_t read_attributes(read_hlo_t *r, read_draft_t *draft);
+/* The value of an attribute of this kind. */
 hr_status_t read_attr_value(read_hlo_t *r, hlo_attr_key_t key, hlo_attr_kind_t kind,
                             hlo_attr_t *out_attr);
+/* The attribute of the draft with this key; NULL: none. */
 read_attr_t *read_find_attr(read_hlo_t *r, const read_draft_t *draft, hlo_attr_key_t key);
 
 /* hlo_values_text.c: values of attributes by kind */
+/* open INT, INT, ... close */
 hr_status_t read_ints(read_hlo_t *r, read_kind_t open, read_kind_t close, hr_ints_t *out_ints);
+/* {{INT, ...}, ...} */
 hr_status_t read_int_lists(read_hlo_t *r, const hlo_int_lists_t **out_lists);
+/* INT or FLOAT, as a double. */
 hr_status_t read_number(read_hlo_t *r, double *out_number);
-hr_status_t read_window(read_hlo_t *r, const hlo_window_t **out_window);
-hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels);
-hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding);
+/* {[START:LIMIT:STRIDE], ...} */
 hr_status_t read_slice(read_hlo_t *r, const hlo_slice_t **out_slice);
+/* { {OUTPUT INDEX}: (PARAMETER, {INDEX}, KIND), ... } */
 hr_status_t read_aliasing(read_hlo_t *r, const hlo_aliasing_t **out_aliasing);
+/* {kind="sharding", entry=SHARDING, exit=SHARDING} */
 hr_status_t read_domain(read_hlo_t *r, const hlo_domain_t **out_domain);
+/* Structured sparsity of one or both operands: sparsity, dimension and stride of each. */
 hr_status_t read_sparsity(read_hlo_t *r, const hlo_sparsity_t **out_sparsity);
 hr_status_t read_accuracy(read_hlo_t *r,
                           const hlo_result_accuracy_t **out_accuracy); /* NULL: default */
 
+/* hlo_window_text.c */
+/* Sizes such as 3x3, at most HLO_MAX_RANK of them. */
+hr_status_t read_sizes(read_hlo_t *r, int64_t sizes[HLO_MAX_RANK], int *out_rank);
+/* {size=3x3 stride=2x2 pad=1_1x1_1 ...} */
+hr_status_t read_window(read_hlo_t *r, const hlo_window_t **out_window);
+/* b01f_01io->b01f */
+hr_status_t read_labels(read_hlo_t *r, const hlo_dim_labels_t **out_labels);
+/* LOW_HIGH or LOW_HIGH_INTERIOR for each dimension, with x between them. */
+hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding);
+
 /* hlo_groups_text.c, hlo_sharding_text.c, hlo_extra_text.c */
+/* {{0,1},{2,3}}, or [2,2]<=[4] and meshes, which are expanded. */
 hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups);
 /* *out_comma: a comma was passed after the mesh that does not belong to it. */
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
@@ -153,6 +179,7 @@ hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_st
 hr_status_t read_shape_text(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape);
 hr_status_t read_header_text(hlo_module_t *module, hr_str_t text);
 hr_status_t read_stack_frames_text(hlo_module_t *module, hr_str_t text);
+/* {op_type="..." op_name="..." source_file="..." ...} */
 hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata);
 hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs); /* frontend attributes */
 /* Reads the value of an attribute that any instruction may carry. False if there is none of this
@@ -162,7 +189,9 @@ hr_status_t read_extra(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *
 const char *read_extra_name(int index);
 
 /* hlo_shape_text.c */
+/* Whether the current token begins a shape. */
 bool read_at_shape(const read_hlo_t *r);
+/* An array shape with its layout, or a tuple of shapes. */
 hr_status_t read_shape(read_hlo_t *r, const hlo_shape_t **out_shape);
 hr_status_t read_bare_array(read_hlo_t *r,
                             const hlo_shape_t **out_shape); /* f32[2], without a layout */
@@ -172,6 +201,7 @@ hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close,
 /* hlo_literal_text.c. The value belongs to the module; NULL: elided. *shape loses its dynamic
  * dimensions. */
 hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_value_t **out_value);
+/* SHAPE LITERAL, or a tuple of these. */
 hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value);
 
 /* hlo_number_text.c: one number of a FLOAT type, rounded once. `text` is a decimal that
@@ -179,6 +209,7 @@ hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value);
 bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_bits);
 
 /* hlo_legacy.c: spellings of old versions */
+/* NULL: not the name of an operation that earlier versions had. */
 const struct read_old_op *read_old_op_find(hr_str_t name, hlo_opcode_t *out_op);
 /* Reads the value of an attribute that `draft`'s op no longer has, or has under another name. */
 hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found);
@@ -187,7 +218,9 @@ hr_status_t read_old_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, boo
 hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 
 /* hlo_async_text.c: OP-start, OP-update and OP-done */
+/* Whether `name` is OP-start, OP-update or OP-done of an OP that has no opcode for it. */
 bool read_async_op(hr_str_t name, hlo_opcode_t *out_async, hlo_opcode_t *out_wrapped);
+/* Appends the asynchronous form, with a computation that contains OP. */
 hr_status_t read_append_async(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 
 #endif

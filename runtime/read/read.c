@@ -1,6 +1,6 @@
 /* Recognition of the form of a program, and the way from bytes to a module: HLO text and protos
  * directly, MLIR text and bytecode through the MLIR tree (mlir/) and the importer
- * (stablehlo/import). HLO programs may declare sizes static that vary at run time: open_sizes.c
+ * (stablehlo/import). HLO programs may declare sizes static that vary at run time: dynamic_dimensions.c
  * finds these. */
 #include "read/read.h"
 
@@ -10,12 +10,12 @@
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
-#include "read/beyond_size.h"
+#include "read/dynamic_updates.h"
 #include "read/export_file.h"
 #include "read/foreign.h"
 #include "read/hlo_reader.h"
 #include "read/mixed_types.h"
-#include "read/open_sizes.h"
+#include "read/dynamic_dimensions.h"
 #include "stablehlo/stablehlo.h"
 #include "tf/tf_read.h"
 
@@ -116,7 +116,7 @@ static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
   HR_TRY(read_unify_types(module));
   HR_TRY(read_grow_before_updates(module));
-  return read_open_sizes(module);
+  return read_mark_dynamic_dimensions(module);
 }
 
 /* A StableHLO program inside a TensorFlow graph. The caller restores the fields that belong to the

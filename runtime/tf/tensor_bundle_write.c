@@ -136,6 +136,8 @@ static hr_status_t put_entries(const bundle_writer_t *w, hr_strbuf_t *out, uint6
   return NULL;
 }
 
+/* The table of LevelDB's format: a block of entries, an empty block of filters, the index of one
+ * entry, and the footer with the places of both. */
 static hr_status_t put_table(const bundle_writer_t *w, hr_strbuf_t *out) {
   uint64_t entries, filters, index;
   uint32_t first = 0;
@@ -217,6 +219,7 @@ static hr_status_t keep_tensor(tensor_bundle_t *from, hr_str_t name, const hr_st
   return NULL;
 }
 
+/* An entry for a tensor that is changed, with its check sum. */
 static hr_status_t new_tensor(hr_arena_t *arena, const tensor_change_t *change,
                               written_entry_t *out) {
   const hlo_value_t *value = change->value;

@@ -62,6 +62,7 @@ static expr_t parts_of_complex(hlo_builder_t *b, expr_t x) {
   return tf_concat(b, 2, parts, rank);
 }
 
+/* Pairs of numbers along the last dimension become complex ones. */
 static expr_t complex_of_parts(hlo_builder_t *b, expr_t x) {
   int rank = x->shape->rank;
   int64_t dims[HLO_MAX_RANK];

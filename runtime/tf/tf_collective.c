@@ -135,7 +135,7 @@ typedef struct tf_group {
   hlo_attr_t groups;
 } tf_group_t;
 
-/* inputs: groups, device, base key; outputs: members of a group, key. The key stands for the
+/* Inputs: groups, device, base key; outputs: members of a group, key. The key stands for the
  * groups in the collectives that take it. */
 hr_status_t tf_lower_assign_group(tf_op_t *op) {
   tf_compiler_t *compiler = op->scope->compiler;

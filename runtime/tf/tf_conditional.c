@@ -98,6 +98,7 @@ static hr_status_t merge_result(tf_op_t *op, branch_t *branch, tf_value_t *resul
   return NULL;
 }
 
+/* The common form of each result over all branches. */
 static hr_status_t merge_results(tf_op_t *op, const tf_body_t *function, int branch_count,
                                  branch_t *branches, branch_result_t *out) {
   hr_status_t st = NULL;

@@ -71,6 +71,7 @@ static hlo_window_dim_t window_of(const general_conv_t *c, int s, int64_t input,
   return w;
 }
 
+/* Builds the convolution; its shape is inferred. */
 static hr_status_t build(tf_op_t *op, const general_conv_t *c, expr_t x, expr_t y, expr_t *out) {
   int count = c->labels.spatial_rank;
   hlo_window_t *window;
@@ -97,7 +98,7 @@ static hr_status_t build(tf_op_t *op, const general_conv_t *c, expr_t x, expr_t 
   return NULL;
 }
 
-/* inputs: x, kernel, strides, padding [n, 2], dilations of both, groups. XlaConv, and XlaConvV2
+/* Inputs: x, kernel, strides, padding [n, 2], dilations of both, groups. XlaConv, and XlaConvV2
  * with a type of the result and batch groups. */
 hr_status_t tf_lower_xla_conv(tf_op_t *op) {
   general_conv_t c = {.feature_groups = 1};

@@ -123,6 +123,7 @@ static void order_computations(hlo_module_t *module) {
   for (size_t i = 0; i < count; i++) module->computations.data[i]->id = (uint32_t)i;
 }
 
+/* Allocates the arrays by instruction; instructions that are added later have no entry. */
 static hr_status_t begin(tf_parallel_t *p, hlo_module_t *module) {
   *p = (tf_parallel_t){
       .module = module,

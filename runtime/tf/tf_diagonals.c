@@ -166,7 +166,7 @@ static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
   return check_band(op, band);
 }
 
-/* inputs: diagonal, k, num_rows, num_cols, padding_value. */
+/* Inputs: diagonal, k, num_rows, num_cols, padding_value. */
 hr_status_t tf_lower_matrix_diag_band(tf_op_t *op) {
   band_t band;
   tf_sizes_t sizes;
@@ -210,7 +210,7 @@ static hr_status_t band_of_matrix(tf_op_t *op, int at, const hlo_shape_t *shape,
   return NULL;
 }
 
-/* inputs: input, k, padding_value. */
+/* Inputs: input, k, padding_value. */
 hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
   band_t band;
   tf_sizes_t sizes;
@@ -240,7 +240,7 @@ hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
   return tf_out(op, 0, with_size(op->b, x, rank - 1, size));
 }
 
-/* inputs: input, diagonal, k. */
+/* Inputs: input, diagonal, k. */
 hr_status_t tf_lower_matrix_set_diag_band(tf_op_t *op) {
   band_t band;
   tf_sizes_t sizes, lengths;

@@ -79,7 +79,7 @@ hr_status_t tf_lower_where(tf_op_t *op) {
   return tf_out(op, 0, result);
 }
 
-/* inputs: data, partitions. Output p has the rows whose partition is p. */
+/* Inputs: data, partitions. Output p has the rows whose partition is p. */
 hr_status_t tf_lower_dynamic_partition(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   int64_t count, dims[HLO_MAX_RANK];
@@ -304,7 +304,7 @@ static void suppress(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
   s[0] = e_and(b, s[0], e_not(b, gone));
 }
 
-/* inputs: boxes, scores, most results, overlap threshold, score threshold. Boxes in the order of
+/* Inputs: boxes, scores, most results, overlap threshold, score threshold. Boxes in the order of
  * their scores; each kept one removes those that overlap it. NonMaxSuppressionV3 gives the indices;
  * variant 1, V4, pads them with zeros and gives their number, too. */
 hr_status_t tf_lower_non_max_suppression(tf_op_t *op) {

@@ -35,7 +35,7 @@ static void skip(hlo_builder_t *b, tf_resource_t *variable, expr_t state, expr_t
   variable->value = tf_concat(b, 2, parts, 0);
 }
 
-/* inputs: variable, algorithm, delta. RngReadAndSkip gives the state and moves the counter; RngSkip
+/* Inputs: variable, algorithm, delta. RngReadAndSkip gives the state and moves the counter; RngSkip
  * (variant 1) has no output. */
 hr_status_t tf_lower_rng_skip(tf_op_t *op) {
   tf_resource_t *variable;

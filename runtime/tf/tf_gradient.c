@@ -328,7 +328,7 @@ static hr_status_t run_backward(reverse_t *r) {
   return hlo_builder_finish(op->b);
 }
 
-/* inputs: arguments of the function, then the gradients of its results; outputs: gradients of the
+/* Inputs: arguments of the function, then the gradients of its results; outputs: gradients of the
  * arguments. */
 static hr_status_t differentiate(tf_op_t *op, const tf_body_t *function) {
   reverse_t r = {.op = op, .b = op->b, .argument_count = function->arg_count};

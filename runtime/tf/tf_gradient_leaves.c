@@ -167,6 +167,7 @@ hr_status_t tf_find_scaled_rows(tf_parallel_t *p) {
   return NULL;
 }
 
+/* Whether `from` is computed from `what`. */
 static hr_status_t depends_on(const tf_parallel_t *p, expr_t from, expr_t what, bool *out_depends) {
   expr_t *stack;
   bool *seen;

@@ -136,7 +136,7 @@ static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   return NULL;
 }
 
-/* inputs: images, the new height and width. The result is f32. variant: index into row_functions.
+/* Inputs: images, the new height and width. The result is f32. variant: index into row_functions.
  */
 hr_status_t tf_lower_resize(tf_op_t *op) {
   resize_t resize;
@@ -157,7 +157,7 @@ hr_status_t tf_lower_resize(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* inputs: gradient, original image or (variant 1, nearest) its height and width.
+/* Inputs: gradient, original image or (variant 1, nearest) its height and width.
  * ResizeBilinearGrad and ResizeBicubicGrad have the original image as input 1,
  * ResizeNearestNeighborGrad its sizes. The result has the type of the original image. */
 hr_status_t tf_lower_resize_grad(tf_op_t *op) {

@@ -9,6 +9,8 @@ static bool is_list_of_sizes(expr_t x) {
          x->shape->dims[0] <= HLO_MAX_RANK;
 }
 
+/* Elements of a short list at constant places, clamped as a gather would: the list may be sizes,
+ * which must stay known. */
 static hr_status_t take_sizes(tf_op_t *op, expr_t x, const hlo_value_t *places) {
   expr_t parts[HLO_MAX_RANK];
   int count = (int)places->count;

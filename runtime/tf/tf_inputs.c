@@ -76,6 +76,7 @@ hr_status_t tf_const_int(tf_op_t *op, int k, int64_t *out_value) {
   return NULL;
 }
 
+/* Integers are taken, too. */
 hr_status_t tf_const_float(tf_op_t *op, int k, double *out_value) {
   hlo_value_t *value;
   HR_TRY(tf_const(op, k, &value));

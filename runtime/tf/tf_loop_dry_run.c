@@ -215,6 +215,8 @@ static int64_t added_capacity(const dry_run_t *t, int i, int64_t bound, const tf
   return added;
 }
 
+/* Enlarges each list and stack by what all iterations add. Errors: UNSUPPORTED if that is not
+ * known. */
 static hr_status_t add_capacity(tf_op_t *op, dry_run_t *t, int64_t bound,
                                 const tf_states_t *states) {
   for (int i = 0; i < t->loop->count; i++) {
@@ -304,6 +306,7 @@ static void start_flow(tf_op_t *op, tf_value_t *value, const tf_value_t *result)
   value->list_accumulates = true;
 }
 
+/* Gives stacks, lists and flows without a shape those that the dry run has found. */
 static hr_status_t start_values(tf_op_t *op, dry_run_t *t) {
   for (int i = 0; i < t->loop->count; i++) {
     tf_value_t *value = &t->values[i];

@@ -59,6 +59,7 @@ static hr_status_t bind_call(object_reader_t *r, const tf_node_t *call) {
   return bind_captures(r, call, captures);
 }
 
+/* Fills the map of concrete functions by name. */
 static hr_status_t index_functions(object_reader_t *r) {
   proto_list_t list = r->objects.concrete_functions;
   tf_concrete_entry_proto_t *entries;
@@ -71,6 +72,8 @@ static hr_status_t index_functions(object_reader_t *r) {
   return NULL;
 }
 
+/* Decodes the object graphs of the checkpoint and of the model, and binds the captured variables
+ * of all calls. */
 static hr_status_t read_objects(object_reader_t *r, proto_list_t object_graph,
                                 tensor_bundle_t *bundle) {
   hr_str_t *objects;

@@ -55,7 +55,7 @@ hr_status_t tf_lower_apply_momentum(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad
+/* Inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad
  * rate = lr sqrt(1 - beta2_power) / (1 - beta1_power); m and v are moving averages of grad and
  * grad^2; var -= rate m / (sqrt(v) + epsilon). With use_nesterov m is replaced by m beta1 + (1 -
  * beta1) grad. */
@@ -84,7 +84,7 @@ hr_status_t tf_lower_apply_adam(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input
+/* Inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input
  * accum += grad^2; var -= lr grad / sqrt(accum). AdagradV2 adds epsilon to the root. */
 hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
   tf_resource_t *v[2];
@@ -100,7 +100,7 @@ hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
                          e_sub(b, v[0]->value, e_div(b, e_mul(b, spread(op, 2), gradient), root)));
 }
 
-/* inputs: var, ms, mom, lr, rho, momentum, epsilon, grad
+/* Inputs: var, ms, mom, lr, rho, momentum, epsilon, grad
  * ms is the moving average of grad^2; mom = momentum mom + lr grad / sqrt(ms + epsilon); var -=
  * mom. */
 hr_status_t tf_lower_apply_rms_prop(tf_op_t *op) {
@@ -128,7 +128,7 @@ static expr_t average(hlo_builder_t *b, expr_t old, expr_t value, expr_t rate) {
   return e_add(b, old, e_mul(b, e_sub(b, value, old), e_sub(b, e_number(b, 1, rate), rate)));
 }
 
-/* inputs: var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad
+/* Inputs: var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad
  * v = max(beta2 v, |grad|); var -= lr / (1 - beta1_power) m / (v + epsilon). */
 hr_status_t tf_lower_apply_ada_max(tf_op_t *op) {
   tf_resource_t *v[3];
@@ -145,7 +145,7 @@ hr_status_t tf_lower_apply_ada_max(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, accum, accum_update, lr, rho, epsilon, grad
+/* Inputs: var, accum, accum_update, lr, rho, epsilon, grad
  * accum averages grad^2 and accum_update averages update^2, both with rho; update = grad
  * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) uses the old accum_update; var -= lr
  * update. */
@@ -174,7 +174,7 @@ static expr_t shrink(hlo_builder_t *b, expr_t x, expr_t by) {
   return e_mul(b, hlo_build_unary(b, HLO_SIGN, x), left);
 }
 
-/* inputs: var, sum of gradients, of their squares, grad, lr, l1, l2, global step.
+/* Inputs: var, sum of gradients, of their squares, grad, lr, l1, l2, global step.
  * Dual averaging: var = -lr shrink(sum, l1 step) / (l2 step lr + sqrt(squares)); the old var is
  * not used. */
 hr_status_t tf_lower_apply_adagrad_da(tf_op_t *op) {
@@ -194,7 +194,7 @@ hr_status_t tf_lower_apply_adagrad_da(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_neg(b, e_div(b, numerator, denominator)));
 }
 
-/* inputs: var, m, lr, alpha or log of the base, sign decay, beta, grad. variant 0: AddSign, whose
+/* Inputs: var, m, lr, alpha or log of the base, sign decay, beta, grad. variant 0: AddSign, whose
  * factor is alpha + decay signs; 1: PowerSign, e^(alpha decay signs). */
 hr_status_t tf_lower_apply_sign(tf_op_t *op) {
   tf_resource_t *v[2];
@@ -211,7 +211,7 @@ hr_status_t tf_lower_apply_sign(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
 }
 
-/* inputs: var, mean, mean square, momentum, lr, rho, momentum rate, epsilon, grad.
+/* Inputs: var, mean, mean square, momentum, lr, rho, momentum rate, epsilon, grad.
  * The denominator is the root of the variance: mean square - mean^2 + epsilon. */
 hr_status_t tf_lower_apply_centered_rms_prop(tf_op_t *op) {
   tf_resource_t *v[4];
@@ -229,7 +229,7 @@ hr_status_t tf_lower_apply_centered_rms_prop(tf_op_t *op) {
   return tf_set_variable(op, v[0], e_sub(b, v[0]->value, momentum));
 }
 
-/* inputs: var, accum, linear, grad, lr, l1, l2, [l2_shrinkage,] lr_power; variant 1: with it.
+/* Inputs: var, accum, linear, grad, lr, l1, l2, [l2_shrinkage,] lr_power; variant 1: with it.
  * With p = -lr_power: sigma = (accum'^p - accum^p) / lr; linear += grad - sigma var; var =
  * (sign(linear) l1 - linear) / (accum'^p / lr + 2 l2) where |linear| > l1, else 0. V2 adds 2
  * l2_shrinkage var to the gradient. multiply_linear_by_lr keeps the linear term times lr, so
@@ -267,7 +267,7 @@ hr_status_t tf_lower_apply_ftrl(tf_op_t *op) {
   return tf_set_variable(op, v[0], moved);
 }
 
-/* inputs: var, [accum,] lr, l1, l2, grad; variant 1: with the sum of squares.
+/* Inputs: var, [accum,] lr, l1, l2, grad; variant 1: with the sum of squares.
  * ProximalGradientDescent and ProximalAdagrad: a step of gradient descent, then shrinking by lr
  * l1 and division by 1 + lr l2. Adagrad divides lr by the root of the sum of squares first. */
 hr_status_t tf_lower_apply_proximal(tf_op_t *op) {

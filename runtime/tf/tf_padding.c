@@ -19,6 +19,8 @@ static hr_status_t bound_of(tf_op_t *op, expr_t number, int64_t *out_bound, bool
   return *out_bound < 0 ? tf_error(op, "input 1 must be a compile-time constant") : NULL;
 }
 
+/* Padding of dimension d that depends on data: bounds of the padding in front and of the result,
+ * and where the array starts in them. */
 static hr_status_t measure(tf_op_t *op, expr_t x, expr_t paddings, int d, padded_dim_t *out) {
   hlo_builder_t *b = op->b;
   bool is_static;
@@ -95,6 +97,8 @@ static hr_status_t read_mirror(tf_op_t *op, int rank, int64_t *low, int64_t *hig
   return read_paddings(op, rank, low, high);
 }
 
+/* One dimension after another: parts of the reversed array in front and behind. REFLECT skips
+ * the edge itself. */
 hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;
   expr_t x = tf_in(op, 0);

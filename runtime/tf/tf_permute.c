@@ -47,7 +47,7 @@ hr_status_t tf_lower_invert_permutation(tf_op_t *op) {
   return tf_out_ints(op, 0, value->dtype, false, in.count, inverse);
 }
 
-/* inputs: indices, dims. UnravelIndex: row d has the coordinates of the flat indices along
+/* Inputs: indices, dims. UnravelIndex: row d has the coordinates of the flat indices along
  * dimension d of an array with these dims. Indices outside are not looked for. */
 hr_status_t tf_lower_unravel_index(tf_op_t *op) {
   hlo_builder_t *b = op->b;
@@ -102,6 +102,7 @@ static expr_t element_of(hlo_builder_t *b, expr_t x, int64_t i) {
   return x->shape->rank ? tf_reshape(b, tf_slice_dim(b, x, 0, i, i + 1), 0, NULL) : x;
 }
 
+/* Roll whose shifts depend on data; the axes are constants. */
 static hr_status_t roll_at_run_time(tf_op_t *op) {
   hr_ints_t axes;
   int at;

@@ -136,7 +136,7 @@ static expr_t project(hlo_builder_t *b, const projection_t *p, expr_t transforms
   return e_select(b, mask, tf_broadcast(b, p->fill, 4, p->dims), found);
 }
 
-/* inputs: images, projections [batch or 1, 8], height and width of the result and, of variant 3,
+/* Inputs: images, projections [batch or 1, 8], height and width of the result and, of variant 3,
  * the fill value. */
 hr_status_t tf_lower_projective_transform(tf_op_t *op) {
   hlo_builder_t *b = op->b;

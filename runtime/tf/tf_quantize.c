@@ -86,7 +86,7 @@ static expr_t sum_outside(tf_op_t *op, expr_t x, bool by_channel) {
   return tf_reduce(op, HLO_ADD, x, count, dims, false);
 }
 
-/* inputs: gradients, x[, min, max]. Outputs: gradients of elements between the bounds; for the
+/* Inputs: gradients, x[, min, max]. Outputs: gradients of elements between the bounds; for the
  * bounds, sums of those outside. variant 0: bounds are attributes; 1: scalars; 2: by channel. */
 hr_status_t tf_lower_fake_quant_grad(tf_op_t *op) {
   hlo_builder_t *b = op->b;
@@ -143,7 +143,7 @@ static expr_t range_bound(tf_op_t *op, const quantize_t *q, expr_t x, int k, hlo
   return tf_broadcast_like(op->b, bound, x);
 }
 
-/* inputs: x, min, max[, bits]. variant 1: V3, whose bits are an input. */
+/* Inputs: x, min, max[, bits]. variant 1: V3, whose bits are an input. */
 hr_status_t tf_lower_quantize_and_dequantize(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   quantize_t q;

@@ -159,6 +159,7 @@ hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out) {
   return hlo_builder_finish(b);
 }
 
+/* Key and counter from the two numbers of a stateless seed. */
 hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out) {
   hlo_builder_t *b = op->b;
   expr_t key, high;
@@ -338,7 +339,7 @@ expr_t tf_draw(tf_op_t *op, hlo_enum_DISTRIBUTION_t distribution, expr_t low, ex
   return tf_stream_shaped(op->b, sizes, x);
 }
 
-/* inputs: shape, and for integers low and high; variant: tf_random_kind_t */
+/* Inputs: shape, and for integers low and high; variant: tf_random_kind_t */
 hr_status_t tf_lower_random(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   tf_stream_t sizes = {0};

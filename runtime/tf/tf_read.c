@@ -15,7 +15,7 @@
 #include "tf/tf_objects.h"
 #include "tf/tf_ops.h"
 #include "tf/tf_select.h"
-#include "tf/tf_whole_batch.h"
+#include "tf/tf_global_batch.h"
 
 /* --- recognition --- */
 
@@ -126,6 +126,7 @@ static graph_form_t text_form_of(hr_str_t bytes) {
   return is_model ? SAVED_MODEL : NO_GRAPH;
 }
 
+/* Text is recognised by its first word, binary messages by the fields that they have. */
 static hr_status_t find_form(hr_str_t bytes, bool *out_text, graph_form_t *out_form) {
   bool found;
   *out_form = text_form_of(bytes);
@@ -356,7 +357,8 @@ static int find_result(const tf_selection_t *selection, const char *name) {
 /* Whether the partitioner can take the place of means over the replicas. */
 static bool may_cut(const tf_file_t *file, const tf_selection_t *selection) {
   const tf_read_options_t *options = file->options;
-  return options && options->data_parallel && options->processes > 1 && tf_batch_is_open(selection);
+  return options && options->data_parallel && options->processes > 1 &&
+         tf_batch_is_unknown(selection);
 }
 
 /* --data-parallel. Results are not resolved at compile time, so that fetch k is result k. */
@@ -408,12 +410,14 @@ static hr_status_t compile_parallel(tf_file_t *file, tf_selection_t *selection,
                                     xla_compilation_result_t *out_result) {
   bool has;
   HR_TRY(has_means(file, selection, &has));
-  if (!has) HR_TRY(tf_batch_widen(selection, file->options->processes));
+  if (!has) HR_TRY(tf_batch_enlarge(selection, file->options->processes));
   HR_TRY(compile(file, selection, file->module, out_result));
   if (has) return make_parallel(file, selection, out_result, file->module);
-  return tf_batch_cut(selection, out_result, file->options->processes, file->module);
+  return tf_batch_shard(selection, out_result, file->options->processes, file->module);
 }
 
+/* Which variables are parameters may depend on which ones the program writes, so that variables
+ * of a SavedModel are selected as they are found. */
 static hr_status_t select_and_compile(tf_file_t *file) {
   tf_selection_t selection;
   xla_compilation_result_t result;

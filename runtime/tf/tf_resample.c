@@ -135,7 +135,7 @@ static hr_status_t check_image(tf_op_t *op, const hlo_shape_t *shape) {
   return shape->dims[1] < 1 || shape->dims[2] < 1 ? tf_error(op, "an empty image") : NULL;
 }
 
-/* inputs: images, the new height and width, scale, translation. The result is f32. */
+/* Inputs: images, the new height and width, scale, translation. The result is f32. */
 hr_status_t tf_lower_scale_and_translate(tf_op_t *op) {
   resampling_t r;
   hr_ints_t sizes;
@@ -153,7 +153,7 @@ hr_status_t tf_lower_scale_and_translate(tf_op_t *op) {
   return tf_out(op, 0, x);
 }
 
-/* inputs: gradient, the original images, scale, translation. */
+/* Inputs: gradient, the original images, scale, translation. */
 hr_status_t tf_lower_scale_and_translate_grad(tf_op_t *op) {
   resampling_t r;
   const hlo_shape_t *shape = tf_in_shape(op, 1);

@@ -7,7 +7,7 @@
 
 /* --- counting --- */
 
-/* inputs: numbers, how many bins, weights (none: ones). variant 0: Bincount of any shape; 1:
+/* Inputs: numbers, how many bins, weights (none: ones). variant 0: Bincount of any shape; 1:
  * DenseBincount, by row if there are two dimensions. Numbers outside are left out.
  * Each number is compared with all bins, and hits are summed: cost elements times bins.
  * binary_output only says whether a bin occurs. */
@@ -96,7 +96,7 @@ hr_status_t tf_lower_bucketize(tf_op_t *op) {
   return tf_out(op, 0, sum);
 }
 
-/* inputs: predictions [n, classes], targets [n], k. Whether fewer than k classes have a greater
+/* Inputs: predictions [n, classes], targets [n], k. Whether fewer than k classes have a greater
  * value than the target's; a value that is not finite is in no top.
  * InTopK and InTopKV2. The target's own value is picked by a mask and a sum. */
 hr_status_t tf_lower_in_top_k(tf_op_t *op) {

@@ -150,6 +150,7 @@ static bool find_constant(tf_compiler_t *compiler, expr_t x, int64_t i, range_t 
   return true;
 }
 
+/* Range of an integer operation on values of two ranges; anything on overflow. */
 static range_t range_of_two(hlo_opcode_t op, range_t x, range_t y) {
   int64_t low = 0, high = 0;
   switch (op) {

@@ -357,7 +357,7 @@ static expr_t place_moving(hlo_builder_t *b, const strided_t *s, const int64_t *
   return tf_slice(b, tf_dynamic_update(b, zeros, x, starts), none, sizes, NULL);
 }
 
-/* inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
+/* Inputs: shape, begin, end, strides, dy: dy in the places of the slice, zeros elsewhere. */
 hr_status_t tf_lower_strided_slice_grad(tf_op_t *op) {
   strided_t s;
   tf_sizes_t shape;

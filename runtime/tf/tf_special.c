@@ -137,6 +137,8 @@ static void fraction_step(tf_op_t *op, const void *context, expr_t trip, expr_t 
   s[ACTIVE] = e_and(b, s[ACTIVE], goes_on);
 }
 
+/* The continued fraction for the upper incomplete gamma function, for x > 1 and x > a, and its
+ * derivative by a. */
 static hr_status_t gamma_fraction(tf_op_t *op, expr_t a, expr_t x, expr_t active,
                                   expr_t *out_answer, expr_t *out_slope) {
   hlo_builder_t *b = op->b;
@@ -174,6 +176,7 @@ typedef struct gamma_parts {
   expr_t invalid, at_zero; /* outside the domain; x is 0 */
 } gamma_parts_t;
 
+/* Both expansions, each evaluated only where it converges fast. */
 static hr_status_t gamma_parts(tf_op_t *op, expr_t a, expr_t x, gamma_parts_t *out) {
   hlo_builder_t *b = op->b;
   expr_t zero = e_number(b, 0, a), one = e_number(b, 1, a);

@@ -108,6 +108,8 @@ static hr_status_t content_value(const tf_graph_t *graph, hr_str_t content, hr_d
   return NULL;
 }
 
+/* Elements from the field of the tensor's type. A field with fewer numbers than elements repeats
+ * the last one. */
 static hr_status_t fill_value(hr_arena_t *arena, const tf_tensor_proto_t *in, hlo_value_t *value) {
   size_t total = hlo_value_bytes(value);
   size_t used = 0;

@@ -17,7 +17,7 @@ hr_status_t tf_lower_zeros_like(tf_op_t *op) {
   return tf_list_put(op, 0, &list);
 }
 
-/* inputs: element_shape, num_elements.
+/* Inputs: element_shape, num_elements.
  * A scalar element_shape (-1) means that nothing is known of it. */
 hr_status_t tf_lower_list_reserve(tf_op_t *op) {
   tf_value_t list = {.kind = TF_VALUE_LIST};

@@ -12,8 +12,8 @@
 
 #define TRIPS_MAX 100000
 #define STATES_MAX 10000
-#define HOPELESS_AFTER 8
-#define HOPELESS_STEPS 1000
+#define CHECK_AFTER 8     /* iterations before the check whether the condition stays unknown */
+#define CHECK_BUDGET 1000 /* instructions that this check visits */
 #define DEPTH_MAX 500
 #define OPERANDS_MAX 16
 #define ELEMENTS_MAX 64 /* larger arrays do not decide about loops */
@@ -30,7 +30,7 @@ typedef struct run {
   tf_compiler_t *compiler;
   const tf_trips_t *trips;
   HR_VEC(step_t) steps;
-  hr_map_t places;      /* place in `steps`, as expr_t *, by instruction */
+  hr_map_t numbers;     /* position in `steps` plus one, by instruction */
   bool *needed;         /* by value: the condition depends on it */
   hlo_value_t **values; /* by value, in this iteration; NULL: not known */
 } run_t;
@@ -47,27 +47,28 @@ static int value_of(const tf_trips_t *trips, expr_t instr) {
   return -1;
 }
 
-/* Place of an instruction in `steps`, stored as the number after it; 0: not there. */
-static size_t place_of(const run_t *run, expr_t instr) {
-  const size_t *place = hr_map_get(&run->places, (hr_str_t){(const char *)&instr, sizeof instr});
-  return place ? *place : 0;
+/* Position of an instruction in `steps`, plus one; 0: not there. */
+static size_t step_number(const run_t *run, expr_t instr) {
+  const size_t *number = hr_map_get(&run->numbers, (hr_str_t){(const char *)&instr, sizeof instr});
+  return number ? *number : 0;
 }
 
+/* Appends a step, and its number to the map. */
 static hr_status_t add_step(run_t *run, expr_t instr, int value_index) {
   struct key {
     expr_t instr;
-    size_t place;
+    size_t number;
   } * key;
   HR_TRY(HR_NEW(run->compiler->arena, &key));
   *key = (struct key){instr, run->steps.count + 1};
   HR_VEC_PUSH(&run->steps, (step_t){.instr = instr, .value_index = value_index});
-  return hr_map_put(&run->places, (hr_str_t){(const char *)&key->instr, sizeof key->instr},
-                    &key->place, NULL);
+  return hr_map_put(&run->numbers, (hr_str_t){(const char *)&key->instr, sizeof key->instr},
+                    &key->number, NULL);
 }
 
 /* Instructions below the depth bound are left out and so not known. */
 static hr_status_t add_steps(run_t *run, expr_t instr, int depth, bool *more) {
-  if (!instr || depth > DEPTH_MAX || place_of(run, instr)) return NULL;
+  if (!instr || depth > DEPTH_MAX || step_number(run, instr)) return NULL;
   int value_index = value_of(run->trips, instr);
   if (value_index >= 0 && !run->needed[value_index]) *more = run->needed[value_index] = true;
   for (int k = 0; k < instr->operand_count; k++)
@@ -100,8 +101,8 @@ static hr_status_t find_steps(run_t *run) {
 /* --- one iteration --- */
 
 static hlo_value_t *known(const run_t *run, expr_t instr) {
-  size_t place = place_of(run, instr);
-  return place ? run->steps.data[place - 1].value : NULL;
+  size_t number = step_number(run, instr);
+  return number ? run->steps.data[number - 1].value : NULL;
 }
 
 /* The false side of a conjunction, which makes it false whatever the other is. */
@@ -125,6 +126,7 @@ static hr_status_t constant_of_branch(run_t *run, expr_t instr, hlo_value_t **ou
   return tf_evaluate(run->compiler, root->operands[index], out_value);
 }
 
+/* Evaluates one step, if all of its operands are known and it is cheap. */
 static hr_status_t evaluate(run_t *run, step_t *step) {
   hlo_value_t *in[OPERANDS_MAX];
   bool all = true;
@@ -149,7 +151,7 @@ static hr_status_t evaluate(run_t *run, step_t *step) {
   return NULL;
 }
 
-static void forget(run_t *run) {
+static void release_values(run_t *run) {
   for (size_t i = 0; i < run->steps.count; i++) {
     step_t *step = &run->steps.data[i];
     if (step->is_owned) hlo_value_release(step->value);
@@ -178,18 +180,18 @@ static bool is_known(const run_t *run) {
 
 /* Whether an unknown value stays unknown in all later iterations. Checked after some iterations,
  * when values that become known gradually are known. */
-static bool is_hopeless(const run_t *run, expr_t instr, int *budget) {
-  size_t place = place_of(run, instr);
-  if (!place || --*budget < 0) return *budget >= 0;
-  const step_t *step = &run->steps.data[place - 1];
+static bool stays_unknown(const run_t *run, expr_t instr, int *budget) {
+  size_t number = step_number(run, instr);
+  if (!number || --*budget < 0) return *budget >= 0;
+  const step_t *step = &run->steps.data[number - 1];
   if (step->value) return false;
   if (step->value_index >= 0) return !known(run, run->trips->next[step->value_index]);
   bool is_branch = instr->op == HLO_GET_TUPLE_ELEMENT && instr->operands[0]->op == HLO_CONDITIONAL;
-  if (is_branch) return is_hopeless(run, instr->operands[0]->operands[0], budget);
-  int hopeless = 0;
+  if (is_branch) return stays_unknown(run, instr->operands[0]->operands[0], budget);
+  int unknown = 0;
   for (int k = 0; k < instr->operand_count; k++)
-    hopeless += is_hopeless(run, instr->operands[k], budget);
-  return instr->op == HLO_AND ? hopeless == 2 : hopeless > 0 || !instr->operand_count;
+    unknown += stays_unknown(run, instr->operands[k], budget);
+  return instr->op == HLO_AND ? unknown == 2 : unknown > 0 || !instr->operand_count;
 }
 
 /* The values of this iteration, for the module to own. */
@@ -227,11 +229,11 @@ static hr_status_t count_trips(run_t *run, tf_states_t *states, int64_t *out_bou
       *out_bound = n;
       return states ? take_state(run, &states->last) : NULL;
     }
-    int budget = HOPELESS_STEPS;
-    if (!pred && n == HOPELESS_AFTER && is_hopeless(run, run->trips->pred, &budget)) return NULL;
+    int budget = CHECK_BUDGET;
+    if (!pred && n == CHECK_AFTER && stays_unknown(run, run->trips->pred, &budget)) return NULL;
     if (states && states->all.count < STATES_MAX) HR_TRY(add_state(run, states));
     set_values(run, false);
-    forget(run);
+    release_values(run);
     if (!is_known(run)) return NULL;
   }
   return NULL;
@@ -241,14 +243,14 @@ static hr_status_t begin_run(run_t *run, tf_compiler_t *compiler, const tf_trips
   *run = (run_t){.compiler = compiler, .trips = trips};
   HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run->needed));
   HR_TRY(HR_NEW_ARRAY(compiler->arena, trips->count, &run->values));
-  hr_map_init(&run->places);
+  hr_map_init(&run->numbers);
   return NULL;
 }
 
 static void end_run(run_t *run) {
-  forget(run);
+  release_values(run);
   for (int i = 0; i < run->trips->count; i++) hlo_value_release(run->values[i]);
-  hr_map_deinit(&run->places);
+  hr_map_deinit(&run->numbers);
   HR_VEC_FREE(&run->steps);
 }
 
@@ -266,6 +268,7 @@ hr_status_t tf_trip_bound(tf_compiler_t *compiler, const tf_trips_t *trips, tf_s
   return st;
 }
 
+/* Values of instructions in one state, for the module to own. */
 static hr_status_t evaluate_state(run_t *run, hlo_value_t **values, int count, const expr_t *instrs,
                                   hlo_value_t **out_values) {
   for (int i = 0; i < run->trips->count; i++) run->values[i] = values[i];
@@ -276,7 +279,7 @@ static hr_status_t evaluate_state(run_t *run, hlo_value_t **values, int count, c
     out_values[k] = hlo_value_retain(value);
     HR_TRY(hlo_module_adopt_value(run->compiler->module, value));
   }
-  forget(run);
+  release_values(run);
   return NULL;
 }
 
@@ -312,7 +315,7 @@ static hr_status_t run_to_end(run_t *run, expr_t loop, hlo_value_t **out_values)
     if (!hlo_value_int_at(pred, 0)) break;
     if (n == TRIPS_MAX) return NULL;
     set_values(run, false);
-    forget(run);
+    release_values(run);
   }
   for (int i = 0; i < loop->shape->element_count; i++) {
     out_values[i] = run->values[i] ? hlo_value_retain(run->values[i]) : NULL;

@@ -24,7 +24,7 @@ hr_status_t tf_window_make(tf_op_t *op, const tf_layout_t *layout, const int64_t
 hr_status_t tf_window_pool(tf_op_t *op, const tf_layout_t *layout, const int64_t *input_dims,
                            int sizes_input, hlo_window_dim_t *out);
 
-/* --- tf_window_place.c --- */
+/* --- tf_dynamic_padding.c --- */
 /* Where windows of SAME padding lie along dimensions whose sizes depend on data. */
 typedef struct tf_placement {
   tf_sizes_t sizes; /* sizes of the array under the windows */

@@ -194,7 +194,7 @@ hr_status_t tf_lower_xla_reduce(tf_op_t *op) {
   return NULL;
 }
 
-/* inputs: operand, init, window sizes, strides, base dilations, window dilations, padding [rank,
+/* Inputs: operand, init, window sizes, strides, base dilations, window dilations, padding [rank,
  * 2]. XlaReduceWindow: padding is a pair before and after for each dimension. */
 hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
   const int64_t *lists[4];

@@ -36,6 +36,7 @@ static void add_argument(hr_strbuf_t *key, const xla_argument_t *argument) {
     hr_strbuf_printf(key, "%02x", ((const unsigned char *)value->data)[i]);
 }
 
+/* All that a compilation depends on. */
 static hr_status_t make_key(hr_arena_t *arena, hr_str_t function, int count,
                             const xla_argument_t *arguments, const xla_compile_options_t *options,
                             hr_str_t *out_key) {

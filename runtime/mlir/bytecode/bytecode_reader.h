@@ -1,7 +1,8 @@
 /* The reader of bytecode: declarations shared by its files. A cursor is a range of bytes that is
  * consumed from its beginning; every reading function checks the range and fails with the byte's
  * offset. Names and elements point into the file, all else lives in the module's arena. Attributes
- * and types are decoded on first use and cached in their table. */
+ * and types are decoded on first use and cached in their table.
+ * Errors: INVALID with the offset; NO_MEMORY. Outputs are set only on success. */
 #ifndef MLIR_BYTECODE_READER_H
 #define MLIR_BYTECODE_READER_H
 
@@ -85,18 +86,23 @@ typedef struct bytecode_reader {
 /* --- bytes (bytecode_cursor.c) --- */
 #define bytecode_error(reader, cursor, ...) \
   bytecode_error_from(__FILE__, __LINE__, (reader), (cursor)->at, __VA_ARGS__)
+/* INVALID with the offset of `at` in the file. */
 hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reader_t *reader,
                                 const uint8_t *at, const char *format, ...)
     __attribute__((format(printf, 5, 6), returns_nonnull));
 static inline size_t bytecode_left(const bytecode_cursor_t *cursor) {
   return (size_t)(cursor->end - cursor->at);
 }
+/* Functions bytecode_take_* read what they are named after and move the cursor behind it. */
 hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                uint8_t *out_byte);
+/* A number of 1 to 9 bytes, whose first byte has the length. */
 hr_status_t bytecode_take_var(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               uint64_t *out_value);
+/* A signed number: zigzag encoding in a var. */
 hr_status_t bytecode_take_svar(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                int64_t *out_value);
+/* The bits of a float as a svar. */
 hr_status_t bytecode_take_f64(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               double *out_value);
 /* Reads a number of items. Each takes at least one byte, so it is limited by the bytes left. */
@@ -111,10 +117,13 @@ hr_status_t bytecode_take_blob(bytecode_reader_t *reader, bytecode_cursor_t *cur
 /* Skips to the next offset in the file that is a multiple of `alignment`, a power of two. */
 hr_status_t bytecode_take_padding(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t alignment);
+/* Id, length and contents of a section. */
 hr_status_t bytecode_take_section(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int *out_id,
                                   bytecode_cursor_t *out_section);
+/* var index into the string table. */
 hr_status_t bytecode_take_string(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  hr_str_t *out_string);
+/* var length and as many svars; the list lives in the arena. */
 hr_status_t bytecode_take_ints(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                hr_ints_t *out_ints);
 /* Takes `amount` from the budget. Errors: INVALID when it is used up. */
@@ -124,6 +133,8 @@ hr_status_t bytecode_enter(bytecode_reader_t *reader, const bytecode_cursor_t *c
 void bytecode_leave(bytecode_reader_t *reader);
 
 /* --- tables (bytecode_tables.c) --- */
+/* Each reads one section into the tables of the reader. Sections that a file may leave out make
+ * empty tables. */
 hr_status_t bytecode_read_strings(bytecode_reader_t *reader);
 hr_status_t bytecode_read_dialects(bytecode_reader_t *reader);
 hr_status_t bytecode_read_offsets(bytecode_reader_t *reader);
@@ -131,6 +142,8 @@ hr_status_t bytecode_read_resources(bytecode_reader_t *reader);
 hr_status_t bytecode_read_blobs(bytecode_reader_t *reader);
 
 /* --- attributes and types (bytecode_values.c) --- */
+/* Attribute or type number `index`, decoded; INVALID if there is none, or if it contains itself.
+ * `cursor` says where the number stood. */
 hr_status_t bytecode_attr_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                              uint64_t index, const mlir_attr_t **out_attr);
 hr_status_t bytecode_type_at(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
@@ -140,6 +153,7 @@ hr_status_t bytecode_take_attr(bytecode_reader_t *reader, bytecode_cursor_t *cur
                                const mlir_attr_t **out_attr);
 hr_status_t bytecode_take_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_type_t **out_type);
+/* var length and as many attributes or types; the list lives in the arena. */
 hr_status_t bytecode_take_attrs(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 int *out_count, const mlir_attr_t ***out_attrs);
 hr_status_t bytecode_take_types(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
@@ -164,6 +178,15 @@ hr_status_t bytecode_sdy_attr(bytecode_reader_t *, bytecode_cursor_t *, uint64_t
                               const mlir_attr_t **);
 hr_status_t bytecode_builtin_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
                                   const mlir_type_t **);
+/* A new type in the arena, of which only the kind is set. Errors: NO_MEMORY. */
+hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind,
+                              mlir_type_t **out_type);
+/* INVALID: the type of this code is not known. */
+hr_status_t bytecode_unknown_type(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  uint64_t code);
+/* A quantised type with one scale, or with scales along an axis (bytecode_quant.c). */
+hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                  bool per_axis, const mlir_type_t **out_type);
 hr_status_t bytecode_quant_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
                                 const mlir_type_t **);
 hr_status_t bytecode_stablehlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t,
@@ -182,17 +205,22 @@ hr_status_t bytecode_take_dense(bytecode_reader_t *reader, bytecode_cursor_t *cu
 /* list of names and values; names are string attributes. */
 hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const mlir_attr_t **out_attr);
+/* list of attributes */
 hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr);
+/* var index of a type, as an attribute */
 hr_status_t bytecode_take_type_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                     const mlir_attr_t **out_attr);
+/* var index of a string; `typed`: and of its type */
 hr_status_t bytecode_take_string_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                       bool typed, const mlir_attr_t **out_attr);
 /* An attribute that must be a string. */
 hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                hr_str_t *out_text);
+/* A location of the form `code`. */
 hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                    uint64_t code, const mlir_attr_t **out_attr);
+/* INVALID: the attribute of this code is not known. */
 hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                   uint64_t code);
 
@@ -205,6 +233,7 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
 hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t *cursor,
                               const bytecode_op_name_t *name, const mlir_attr_t *dict,
                               mlir_op_t *op);
+/* Reads the section of operations into the module. */
 hr_status_t bytecode_read_ir(bytecode_reader_t *reader); /* bytecode_ir.c */
 
 #endif

@@ -175,7 +175,8 @@ def main():
     options = parser.parse_args()
     code, others, order = collect(options.build, options.source)
     tag = "py3-none-manylinux_{}_{}_x86_64".format(*newest_glibc(code.values()))
-    texts = {f"hlorun-{options.version}.dist-info/{name}": text for name, text in metadata(options.version, tag).items()}
+    texts = {f"hlorun-{options.version}.dist-info/{name}": text for name,
+             text in metadata(options.version, tag).items()}
     texts[f"{PLUGIN}/libs/order.txt"] = order
     wheel = os.path.join(options.out, f"hlorun-{options.version}-{tag}.whl")
     os.makedirs(options.out, exist_ok=True)

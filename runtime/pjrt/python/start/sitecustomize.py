@@ -87,7 +87,8 @@ class Hook:
 def run_hidden():
     """There is one sitecustomize: one that is behind this folder in the path is run from here."""
     here = os.path.dirname(os.path.abspath(__file__))
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", [p for p in sys.path if os.path.abspath(p) != here])
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize",
+                                                    [p for p in sys.path if os.path.abspath(p) != here])
     if spec and spec.loader:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 

@@ -1,6 +1,6 @@
 /* An ending is the part of a name after its last dot, or more if an ending in the list has two
  * dots. */
-#include "cli/cli_endings.h"
+#include "cli/cli_extensions.h"
 
 #include <string.h>
 
@@ -26,8 +26,8 @@ static hr_status_t unknown_ending(const char *option, const char *path,
 }
 
 /* A dot at the start of the name means a hidden file, not an ending. */
-hr_status_t cli_check_ending(const hr_options_t *options, hr_option_id_t id,
-                             const char *const *endings) {
+hr_status_t cli_check_extension(const hr_options_t *options, hr_option_id_t id,
+                                const char *const *endings) {
   const char *path = hr_option_text(options, id);
   if (!path) return NULL;
   const char *slash = strrchr(path, '/');

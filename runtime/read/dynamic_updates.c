@@ -9,7 +9,7 @@
  *
  * The update moves to the place where its size is known. Cost: one pass; a second one where there
  * are updates of dynamic arrays. */
-#include "read/beyond_size.h"
+#include "read/dynamic_updates.h"
 
 #include "ops/rules/builder.h"
 
@@ -77,8 +77,8 @@ static hr_status_t rebuild(hlo_computation_t *computation, hlo_instr_t **old, hl
   computation->instrs.count = 0;
   for (size_t i = 0; i < count; i++) {
     hlo_instr_t *update = old[i]->operand_count ? old[i]->operands[0] : NULL;
-    bool ends_wait = update && update->id < count && old[update->id] == update &&
-                     waits[update->id] == old[i];
+    bool ends_wait =
+        update && update->id < count && old[update->id] == update && waits[update->id] == old[i];
     if (ends_wait) HR_TRY(grow(update, old[i]));
     if (ends_wait) HR_TRY(append(update));
     if (!waits[i]) HR_TRY(append(old[i]));

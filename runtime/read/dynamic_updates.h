@@ -1,6 +1,6 @@
 /* HLO programs that write behind the current size of a dynamic dimension. */
-#ifndef HLO_READ_BEYOND_SIZE_H
-#define HLO_READ_BEYOND_SIZE_H
+#ifndef HLO_READ_DYNAMIC_UPDATES_H
+#define HLO_READ_DYNAMIC_UPDATES_H
 
 #include "ir/module.h"
 

@@ -1,16 +1,16 @@
-#include "tf/tf_whole_batch.h"
+#include "tf/tf_global_batch.h"
 
 #include "ir/sharding.h"
 #include "ops/table/opcode.h"
 
-bool tf_batch_is_open(const tf_selection_t *selection) {
+bool tf_batch_is_unknown(const tf_selection_t *selection) {
   bool open = selection->signature.feed_count > 0;
   for (int k = 0; k < selection->signature.feed_count; k++)
     open &= selection->is_open[k] && selection->arguments[k].shape->rank > 0;
   return open;
 }
 
-hr_status_t tf_batch_widen(tf_selection_t *selection, int64_t replicas) {
+hr_status_t tf_batch_enlarge(tf_selection_t *selection, int64_t replicas) {
   for (int k = 0; k < selection->signature.feed_count; k++) {
     xla_argument_t *argument = &selection->arguments[k];
     const hlo_shape_t *shape = argument->shape;
@@ -60,8 +60,8 @@ static hr_status_t check_own(const hlo_module_t *module) {
   return NULL;
 }
 
-hr_status_t tf_batch_cut(const tf_selection_t *selection, const xla_compilation_result_t *result,
-                         int64_t partitions, hlo_module_t *module) {
+hr_status_t tf_batch_shard(const tf_selection_t *selection, const xla_compilation_result_t *result,
+                           int64_t partitions, hlo_module_t *module) {
   HR_TRY(check_own(module));
   for (int p = 0; p < result->parameter_count; p++)
     if (result->input_mapping[p] < selection->signature.feed_count)

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "ops/query/reshape_groups.h"
 #include "ops/rules/verify.h"
-#include "read/open_sizes.h"
+#include "read/dynamic_dimensions.h"
 
 typedef struct opener {
   hr_arena_t *arena;   /* the module's */
@@ -236,7 +236,7 @@ static bool has_dynamic_sizes(const hlo_module_t *module) {
 }
 
 /* Repeats until nothing changes, as loops feed back. */
-hr_status_t read_open_sizes(hlo_module_t *module) {
+hr_status_t read_mark_dynamic_dimensions(hlo_module_t *module) {
   hr_arena_t scratch;
   if (!module->entry || !has_dynamic_sizes(module)) return NULL;
   hr_arena_init(&scratch);
