@@ -31,6 +31,10 @@ typedef struct jit_nest {
                             */
   int64_t unmerged_prefix; /* product of the sizes of the first variables, which are not merged with
                               later ones; 0: any may be merged */
+  /* kLoop: distance between the values of the variables that are the first row and column of a tile
+   * (rank - 4, rank - 3), if tiles do not divide the sizes: the last tile ends where its rows or
+   * columns end, and overlaps the one before. 0: values are consecutive. */
+  int64_t tile_step;
 } jit_nest_t;
 
 typedef struct jit_phase {
@@ -198,6 +202,10 @@ int jit_inner_vectors(const jit_kernel_t *kernel);
  * are found during emission, not planning. Must precede jit_emit_begin: both take epochs from the
  * graph. */
 void jit_inner_parts(jit_kernel_t *kernel);
+/* kLoop: number of the variable that runs over lanes. */
+static inline int jit_lane_loop(const jit_kernel_t *kernel) {
+  return kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
+}
 /* Finds kernel->loops.parts: intervals of the outermost loop whose variable decides conditions. */
 void jit_outer_parts(jit_kernel_t *kernel);
 /* Can every load that differs from lane to lane be assembled from few whole vectors? */
@@ -215,8 +223,9 @@ void jit_nest_order(jit_nest_t *nest);
  * be made afterwards. */
 void jit_graph_move_bits(jit_kernel_t *kernel);
 /* Tiles two loops into squares, which become the last two loops: the innermost one, and one along
- * which some load is contiguous. False: no load is transposed, or the sizes are not divisible. */
-bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes);
+ * which some load is contiguous. may_overlap: an element may be computed twice, so that tiles need
+ * not divide the sizes. False: no load is transposed, or tiles do not fit. */
+bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes, bool may_overlap);
 /* Is the node a load that is contiguous along one variable and strided across the other? */
 bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
 /* Makes the loop variables of a nest. The result is the linear index. */
@@ -235,6 +244,10 @@ int jit_nest_split_at(const jit_nest_t *nest, int64_t count);
  * cannot be tiles of schedule.producer_grid. */
 hr_status_t jit_kernel_find_dependence(jit_kernel_t *kernel);
 int64_t jit_nest_count(const jit_nest_t *nest);
+/* Iteration i of a variable's loop gives it the value i * step, or sizes[var] - 1 if that is less.
+ */
+int64_t jit_nest_trip_count(const jit_nest_t *nest, int var);
+int64_t jit_nest_step(const jit_nest_t *nest, int var);
 
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);

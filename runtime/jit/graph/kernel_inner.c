@@ -63,7 +63,7 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
 
 /* Emitter state for the innermost loop's lanes in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
-  int var = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
+  int var = jit_lane_loop(kernel);
   return (jit_emit_t){.graph = kernel->graph,
                       .lane.var = var,
                       .lane.count = kernel->loops.lanes,
@@ -204,7 +204,7 @@ static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_par
 
 /* Peels the first outer loop whose conditions change, if the code stays small. */
 void jit_outer_parts(jit_kernel_t *kernel) {
-  int inner = kernel->loops.nest.rank - (kernel->loops.unrolled ? 2 : 1);
+  int inner = jit_lane_loop(kernel);
   jit_parts_t parts;
   kernel->loops.parts.count = 0;
   if (kernel->loops.has_tiles || kernel->loops.lanes == 1) return;

@@ -7,7 +7,10 @@
  * variables are merged wherever every index depends on them as on one variable of the product of
  * their sizes. A pair of loops along which some load is transposed becomes a pair of loops over
  * square tiles. */
+#include "base/arith.h"
 #include "jit/graph/jit_kernel.h"
+
+#define OVERLAP_MAX 2 /* most elements that tiles compute, per element of the result */
 
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {
   out_nest->rank = 0;
@@ -20,9 +23,22 @@ void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {
   }
 }
 
+static bool is_tile_start(const jit_nest_t *nest, int var) {
+  return nest->tile_step && (var == nest->rank - 4 || var == nest->rank - 3);
+}
+
+int64_t jit_nest_trip_count(const jit_nest_t *nest, int var) {
+  if (!is_tile_start(nest, var)) return nest->sizes[var];
+  return hr_div_ceil(nest->sizes[var] - 1, nest->tile_step) + 1;
+}
+
+int64_t jit_nest_step(const jit_nest_t *nest, int var) {
+  return is_tile_start(nest, var) ? nest->tile_step : 1;
+}
+
 int64_t jit_nest_count(const jit_nest_t *nest) {
   int64_t count = 1;
-  for (int v = 0; v < nest->rank; v++) count *= nest->sizes[v];
+  for (int v = 0; v < nest->rank; v++) count *= jit_nest_trip_count(nest, v);
   return count;
 }
 
@@ -125,19 +141,40 @@ static void set_loop(jit_nest_t *nest, int64_t size, int64_t stride) {
   nest->strides[nest->rank++] = stride;
 }
 
+/* Do overlapping tiles compute few elements twice? */
+static bool is_worth_overlap(int64_t rows, int64_t columns, int lanes) {
+  int64_t computed = hr_div_ceil(rows, lanes) * lanes * hr_div_ceil(columns, lanes) * lanes;
+  return rows >= lanes && columns >= lanes && computed <= OVERLAP_MAX * rows * columns;
+}
+
+/* Loops over tiles that need not divide the sizes. */
+static void set_overlapping_tiles(jit_nest_t *nest, const jit_nest_t *old, int outer, int lanes) {
+  int inner = old->rank - 1;
+  set_loop(nest, old->sizes[outer] - lanes + 1, old->strides[outer]);
+  set_loop(nest, old->sizes[inner] - lanes + 1, old->strides[inner]);
+  set_loop(nest, lanes, old->strides[outer]);
+  set_loop(nest, lanes, old->strides[inner]);
+  nest->tile_step = lanes;
+}
+
 /* Puts several tiles side by side, so that more than one cache line of a row is read. */
-bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes) {
+bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes, bool may_overlap) {
   jit_nest_t old = *nest;
   int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? strided_loop(nest, graph) : -1;
   if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
   int64_t rows = old.sizes[outer], columns = old.sizes[inner];
-  if (rows % lanes || columns % lanes) return false;
+  bool divides = rows % lanes == 0 && columns % lanes == 0;
+  if (!divides && !(may_overlap && is_worth_overlap(rows, columns, lanes))) return false;
   int64_t group = 1;
   if (rows % (2 * lanes) == 0) group = 2;
   if (rows % (4 * lanes) == 0) group = 4;
   nest->rank = 0;
   for (int v = 0; v < inner; v++)
     if (v != outer) set_loop(nest, old.sizes[v], old.strides[v]);
+  if (!divides) {
+    set_overlapping_tiles(nest, &old, outer, lanes);
+    return true;
+  }
   set_loop(nest, rows / (lanes * group), old.strides[outer] * lanes * group);
   set_loop(nest, columns / lanes, old.strides[inner] * lanes);
   set_loop(nest, group, old.strides[outer] * lanes);
