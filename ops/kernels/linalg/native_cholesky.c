@@ -1,6 +1,6 @@
-/* cholesky, and potrf as JAX's custom call: lower factors of real matrices by triangular_halves.h,
- * others by LAPACK and BLAS. Matrices of a batch are distributed over the workers; a single large
- * lower factor is divided into blocks (right-looking, as LAPACK's potrf):
+/* cholesky, and potrf as JAX's custom call: lower factors of real matrices by triangular_halves.h
+ * and gemm.h, others by LAPACK and BLAS. Matrices of a batch are distributed over the workers; a
+ * single large lower factor is divided into blocks (right-looking, as LAPACK's potrf):
  *
  *   L11                      factor the diagonal block (one worker)
  *   L21 = A21 L11^-H         rows of the panel below it over the workers (trsm)
@@ -93,11 +93,16 @@ static void finish_matrix(const cholesky_run_t *r, int info, int64_t matrix) {
     clear_other_triangle(r);
 }
 
-static int factor_matrix(const cholesky_run_t *r, int worker) {
+static char *worker_space(const cholesky_run_t *r, int worker) {
+  return r->spaces + (size_t)worker * r->plan->space_bytes;
+}
+
+/* Factors `size` rows and columns at `a`. */
+static int factor_part(const cholesky_run_t *r, int size, char *a, int worker) {
   const cholesky_native_t *p = r->plan;
-  return p->by_halves ? (int)triangular_cholesky(p->routines.dtype, p->n, r->a, p->n,
-                                                 r->spaces + (size_t)worker * p->space_bytes)
-                      : blas_potrf(&p->routines, p->lower, p->n, r->a, p->n);
+  return p->by_halves
+             ? (int)triangular_cholesky(p->routines.dtype, size, a, p->n, worker_space(r, worker))
+             : blas_potrf(&p->routines, p->lower, size, a, p->n);
 }
 
 /* Factors one matrix after the other, for batches that are distributed over the workers. */
@@ -109,8 +114,24 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
   for (int64_t i = begin; i < end; i++) {
     r.a = all + i * bytes;
     r.operand = operands + i * bytes;
-    finish_matrix(&r, factor_matrix(&r, worker), i);
+    finish_matrix(&r, factor_part(&r, r.plan->n, r.a, worker), i);
   }
+}
+
+/* Solves `rows` rows of the panel, from `row` on, by products (triangular_halves.h). */
+static void solve_by_halves(const cholesky_run_t *r, int row, int rows, int worker) {
+  const cholesky_native_t *plan = r->plan;
+  const triangular_job_t panel = {.dtype = plan->routines.dtype,
+                                  .right = true,
+                                  .upper = true,
+                                  .size = r->last - r->first,
+                                  .sides = rows,
+                                  .t = element(r, r->first, r->first),
+                                  .t_row = 1,
+                                  .t_col = plan->n,
+                                  .x = element(r, row, r->first),
+                                  .x_row = plan->n};
+  triangular_solve(&panel, worker_space(r, worker));
 }
 
 /* Solves panel rows of parts begin .. end - 1 below the diagonal block: L21 = A21 L11^-H. The order
@@ -120,27 +141,55 @@ static void solve_rows(void *context, int64_t begin, int64_t end, int worker) {
   const blas_routines_t *routines = &r->plan->routines;
   int n = r->plan->n, width = r->last - r->first;
   int transpose = hr_dtype_is_complex(routines->dtype) ? BLAS_CONJ_TRANSPOSE : BLAS_TRANSPOSE;
-  (void)worker;
   for (int64_t part = begin; part < end; part++) {
-    int row = r->last + (int)part * PANEL_ROWS;
-    blas_trsm(routines, BLAS_RIGHT, BLAS_LOWER, transpose, BLAS_NON_UNIT,
-              min_int(PANEL_ROWS, n - row), width, element(r, r->first, r->first), n,
-              element(r, row, r->first), n);
+    int row = r->last + (int)part * PANEL_ROWS, rows = min_int(PANEL_ROWS, n - row);
+    if (r->plan->by_halves)
+      solve_by_halves(r, row, rows, worker);
+    else
+      blas_trsm(routines, BLAS_RIGHT, BLAS_LOWER, transpose, BLAS_NON_UNIT, rows, width,
+                element(r, r->first, r->first), n, element(r, row, r->first), n);
   }
+}
+
+/* A block of BLOCK x BLOCK elements, at most, of the trailing triangle: its own product. */
+static gemm_job_t block_product(const cholesky_native_t *plan, int64_t rows, int64_t columns,
+                                int64_t depth) {
+  return (gemm_job_t){.dtype = plan->routines.dtype,
+                      .mode = GEMM_SUBTRACT,
+                      .m = rows,
+                      .n = columns,
+                      .k = depth,
+                      .a_row = plan->n,
+                      .a_col = 1,
+                      .b_row = 1,
+                      .b_col = plan->n,
+                      .c_row = plan->n};
+}
+
+/* Subtracts L21 L21^H from the block at (i, j). */
+static void update_block(const cholesky_run_t *r, int i, int j, int worker) {
+  int n = r->plan->n, width = r->last - r->first;
+  int rows = min_int(BLOCK, n - i), columns = min_int(BLOCK, n - j);
+  if (!r->plan->by_halves) {
+    blas_gemm_subtract(&r->plan->routines, rows, columns, width, element(r, i, r->first),
+                       element(r, j, r->first), element(r, i, j), n);
+    return;
+  }
+  gemm_job_t product = block_product(r->plan, rows, columns, width);
+  product.a = element(r, i, r->first);
+  product.b = element(r, j, r->first);
+  product.c = element(r, i, j);
+  gemm_run_serial(&product, worker, worker_space(r, worker));
 }
 
 /* Updates blocks of the trailing triangle, numbered row by row: block (row, column) is row (row +
  * 1) / 2 + column. */
 static void update_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const cholesky_run_t *r = context;
-  int n = r->plan->n, width = r->last - r->first;
-  (void)worker;
   for (int64_t block = begin; block < end; block++) {
     int64_t row = 0, before = 0;
     while (before + row + 1 <= block) before += ++row;
-    int i = r->last + (int)row * BLOCK, j = r->last + (int)(block - before) * BLOCK;
-    blas_gemm_subtract(&r->plan->routines, min_int(BLOCK, n - i), min_int(BLOCK, n - j), width,
-                       element(r, i, r->first), element(r, j, r->first), element(r, i, j), n);
+    update_block(r, r->last + (int)row * BLOCK, r->last + (int)(block - before) * BLOCK, worker);
   }
 }
 
@@ -150,8 +199,7 @@ static int factor_in_blocks(hr_workers_t *workers, cholesky_run_t *r) {
   int n = r->plan->n;
   for (r->first = 0; r->first < n; r->first = r->last) {
     r->last = min_int(n, r->first + BLOCK);
-    int info =
-        blas_potrf(&r->plan->routines, true, r->last - r->first, element(r, r->first, r->first), n);
+    int info = factor_part(r, r->last - r->first, element(r, r->first, r->first), 0);
     if (info) return r->first + info;
     int64_t left = n - r->last, rows = hr_div_ceil(left, BLOCK);
     hr_workers_for(workers, hr_div_ceil(left, PANEL_ROWS), 1, solve_rows, r);
@@ -179,9 +227,18 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
   }
   for (int64_t i = 0; i < plan->batch; i++) {
     r.a = (char *)out[0] + (size_t)i * (bytes / (size_t)plan->batch);
-    finish_matrix(&r, factor_in_blocks(run->workers, &r), i);
+    finish_matrix(&r, factor_in_blocks(workers, &r), i);
   }
   return NULL;
+}
+
+/* Scratch bytes of a worker for one matrix, or for one block. */
+static size_t halves_space_bytes(const cholesky_native_t *plan, hr_dtype_t dtype) {
+  if (!plan->blocked) return triangular_space_bytes(dtype, plan->n, plan->n);
+  gemm_job_t product = block_product(plan, BLOCK, BLOCK, BLOCK);
+  size_t blocks = (size_t)hr_round_up((int64_t)gemm_space_bytes(&product), 64);
+  size_t solves = triangular_space_bytes(dtype, BLOCK, BLOCK);
+  return blocks > solves ? blocks : solves;
 }
 
 /* Blocks pay for a lower triangle of several blocks, if the batch is short. */
@@ -199,9 +256,9 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   plan->lower = lower;
   plan->reports = reports;
   plan->blocked = lower && n >= 3 * BLOCK && plan->batch < NATIVE_SUM_PARTS;
-  plan->by_halves = lower && !plan->blocked && (a->dtype == HR_F32 || a->dtype == HR_F64);
+  plan->by_halves = lower && (a->dtype == HR_F32 || a->dtype == HR_F64);
   plan->workers = target->workers;
-  plan->space_bytes = plan->by_halves ? triangular_space_bytes(a->dtype, n, n) : 0;
+  plan->space_bytes = plan->by_halves ? halves_space_bytes(plan, a->dtype) : 0;
   plan->grain = 1 + 100000 / (n * n * n);
   out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;
   out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;
