@@ -11,25 +11,20 @@
  *                for blocks of rows { combine }
  *                store the results }
  *
+ * With few columns the accumulators are in registers: all rows are taken for one vector of columns
+ * before the next (has_short_rows).
+ *
  * Short runs of columns (groups) that are adjacent in memory form one block. The loop over groups
  * is the next outer kept loop, around the lanes.
  *
  * Sizes of blocks depend on shapes only and blocks are combined in ascending order, so that the
  * bits do not depend on the number of workers. Reductions that depend on other reductions are not
  * handled: such fusions are declined. */
-#include <string.h>
-
-#include "base/arith.h"
 #include "jit/element/element.h"
 #include "jit/graph/kernel_reduce.h"
 
-/* Columns of a block, whose accumulators stay in the first-level cache. */
-#define COLUMNS_TARGET 1024
-/* Most columns of a short run, which is joined with adjacent groups. */
-#define GROUP_COLUMNS_MAX 256
-#define UNITS_TARGET 16
-#define BLOCK_MIN 8192 /* least elements of a block of rows */
-#define ROW_UNROLL 4
+#define SETS_REGISTERS 8       /* most registers for sets of accumulators */
+#define SHORT_ROWS_BYTES 32768 /* most bytes of rows that are read once per vector of columns */
 
 typedef struct columns {
   jit_kernel_t *kernel;
@@ -39,109 +34,6 @@ typedef struct columns {
   kir_value_t *column; /* number of the block of columns */
   kir_value_t *group;  /* number of the block of groups */
 } columns_t;
-
-/* --- planning --------------------------------------------------------------------------------- */
-
-/* Splits the last reduced loop in two; the inner loop is unrolled inside the loop over columns. */
-static void split_rows(jit_kernel_t *kernel) {
-  jit_nest_t *within = &kernel->loops.within;
-  int last = within->rank - 1;
-  if (last < 0 || kernel->graph->node_count > 40) return;
-  int64_t many = within->sizes[last] % ROW_UNROLL == 0 ? ROW_UNROLL
-                 : within->sizes[last] % 2 == 0        ? 2
-                                                       : 1;
-  if (many == 1) return;
-  within->sizes[last] /= many;
-  within->sizes[last + 1] = many;
-  within->dims[last + 1] = within->dims[last];
-  within->rank++;
-  kernel->reduce->unroll = (int)many;
-}
-
-/* Number of variables that a unit fixes. */
-static int fixed_rank(const jit_kernel_t *kernel) {
-  return kernel->loops.nest.rank - (kernel->reduce->groups ? 2 : 1);
-}
-
-/* Number of values of the groups' variable; 1: there is none. */
-static int64_t group_count(const jit_kernel_t *kernel) {
-  return kernel->reduce->groups ? kernel->loops.nest.sizes[kernel->loops.nest.rank - 2] : 1;
-}
-
-static int64_t group_blocks(const jit_kernel_t *kernel) {
-  return kernel->reduce->groups ? hr_div_ceil(group_count(kernel), kernel->reduce->groups) : 1;
-}
-
-static int64_t outer_units(const jit_kernel_t *kernel) {
-  int64_t units = group_blocks(kernel);
-  for (int v = 0; v < fixed_rank(kernel); v++) units *= kernel->loops.nest.sizes[v];
-  return units;
-}
-
-/* Joins groups of few columns into longer contiguous runs. Groups are adjacent in memory if no
- * reduced dimension lies between the two kept ones. */
-static void choose_groups(jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->loops.nest, *within = &kernel->loops.within;
-  int var = nest->rank - 2;
-  bool follow = var >= 0 && nest->sizes[nest->rank - 1] <= GROUP_COLUMNS_MAX;
-  for (int w = 0; w < within->rank && follow; w++) follow = within->dims[w] < nest->dims[var];
-  if (!follow) return;
-  int64_t most = COLUMNS_TARGET / nest->sizes[nest->rank - 1];
-  kernel->reduce->groups = most < nest->sizes[var] ? most : nest->sizes[var];
-}
-
-/* Chooses columns per unit so that accumulators stay in the first-level cache. Rows are divided
- * into blocks only if there are too few units for the workers; phase 1 then combines the partial
- * accumulators. */
-static void choose_blocks(jit_kernel_t *kernel) {
-  jit_reduce_t *reduce = kernel->reduce;
-  int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
-          units = outer_units(kernel);
-  reduce->columns = columns > COLUMNS_TARGET + COLUMNS_TARGET / 2 ? COLUMNS_TARGET : columns;
-  if (units == 1 && columns >= 2048 && columns < UNITS_TARGET * COLUMNS_TARGET)
-    reduce->columns = COLUMNS_TARGET / 2;
-  units *= (columns + reduce->columns - 1) / reduce->columns;
-  int64_t rows = kernel->loops.within.rank ? kernel->loops.within.sizes[0] : 1;
-  int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
-  int64_t blocks = units >= UNITS_TARGET / 2 ? 1 : UNITS_TARGET / units;
-  if (blocks > unit_elements / BLOCK_MIN) blocks = unit_elements / BLOCK_MIN;
-  if (blocks > rows) blocks = rows;
-  if (blocks < 1 || jit_reduce_is_from_left(reduce)) blocks = 1;
-  reduce->block = (rows + blocks - 1) / blocks;
-  reduce->block_count = (rows + reduce->block - 1) / reduce->block;
-  kernel->schedule.phases[0].units = units * reduce->block_count;
-  kernel->schedule.phases[1].units = units;
-}
-
-/* Declines kernels that need a column's result before the column is complete. */
-hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
-  HR_TRY(jit_reduce_plan(kernel));
-  for (int i = 0; i < kernel->reduce->reduction_count; i++)
-    if (kernel->reduce->reductions[i].pass)
-      return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
-  for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->roots[r].is_full && kernel->roots[r].value->reduce.pass)
-      return hr_error(HR_UNSUPPORTED, "full after columns");
-  jit_nest_t within = kernel->loops.within;
-  split_rows(kernel);
-  int unroll = kernel->reduce->unroll;
-  if (within.rank != kernel->loops.within.rank) HR_TRY(jit_reduce_build(kernel));
-  jit_reduce_t *reduce = kernel->reduce;
-  reduce->unroll = unroll;
-  kernel->loops.lanes = jit_kernel_lanes(kernel);
-  choose_groups(kernel);
-  choose_blocks(kernel);
-  kernel->schedule.phase_count = 2;
-  double ns =
-      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
-  kernel->schedule.phases[0].unit_ns = ns / (double)kernel->schedule.phases[0].units;
-  kernel->schedule.phases[1].unit_ns =
-      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
-      (double)kernel->schedule.phases[1].units;
-  kernel->schedule.scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count *
-                                            reduce->outer_count * reduce->element_bytes);
-  return NULL;
-}
 
 /* --- accumulators ----------------------------------------------------------------------------- */
 
@@ -183,17 +75,22 @@ static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_redu
 /* --- phase 0 ---------------------------------------------------------------------------------- */
 
 /* Every block of rows starts from the identity, so that blocks can be combined. */
+static void start_accs(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_starts) {
+  kir_value_t *inits[JIT_MAX_RESULTS];
+  jit_reduction_inits(emit, reduction, inits);
+  jit_reducer_start(emit->code, &reduction->reducer, inits, out_starts);
+  for (int k = 0; k < reduction->reducer.count; k++)
+    out_starts[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lane.count,
+                                      out_starts[k]);
+}
+
 static void emit_identities(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     jit_reduction_t *reduction = &columns->reduce->reductions[i];
-    kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
-    jit_reduction_inits(emit, reduction, inits);
-    jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
-    for (int k = 0; k < reduction->reducer.count; k++)
-      starts[k] =
-          jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lane.count, starts[k]);
+    kir_value_t *starts[JIT_MAX_RESULTS];
+    start_accs(emit, reduction, starts);
     store_acc(emit, columns, reduction, columns->block, starts);
   }
 }
@@ -236,6 +133,17 @@ static void accumulate_row(jit_emit_t *emit, const columns_t *columns,
   }
 }
 
+/* Accumulates the rows of one iteration, in `sets` sets of accumulators in turn. */
+static void take_rows(jit_emit_t *emit, const columns_t *columns, int sets,
+                      kir_value_t *accs[][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS]) {
+  int unroll = columns->reduce->unroll;
+  for (int u = 0; u < (unroll ? unroll : 1); u++) {
+    if (unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
+    accumulate_row(emit, columns, accs[u % sets]);
+    if (unroll) jit_level_leave(emit);
+  }
+}
+
 /* Processes several rows per pass over the accumulators, which saves loads and stores of them. */
 static void emit_rows(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
@@ -244,11 +152,7 @@ static void emit_rows(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   for (int i = 0; i < reduce->reduction_count; i++)
     load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
-  for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
-    if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
-    accumulate_row(emit, columns, accs);
-    if (reduce->unroll) jit_level_leave(emit);
-  }
+  take_rows(emit, columns, 1, &accs);
   for (int i = 0; i < reduce->reduction_count; i++)
     store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
 }
@@ -294,7 +198,8 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
     emit_lane_loop(emit, columns, body);
     return;
   }
-  block_range(emit, columns->group, columns->reduce->groups, group_count(kernel), &from, &to);
+  block_range(emit, columns->group, columns->reduce->groups, jit_columns_group_count(kernel), &from,
+              &to);
   jit_loop_begin(emit, kernel->loops.nest.rank - 2, from, &loop);
   emit_lane_loop(emit, columns, body);
   jit_loop_end(emit, &loop, to, 1);
@@ -317,6 +222,82 @@ static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   jit_loop_end(emit, &loop, to, 1);
 }
 
+/* --- phase 0 with accumulators in registers --------------------------------------------------- */
+
+/* Do the rows of a unit stay in the first-level cache, or is a row one vector? All rows are then
+ * taken for one vector of columns before the next. */
+static bool has_short_rows(const jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  int64_t groups = reduce->groups ? reduce->groups : 1, columns = groups * reduce->columns;
+  if (groups == 1 && columns <= kernel->loops.lanes) return true;
+  return reduce->within_count * columns * reduce->element_bytes <= SHORT_ROWS_BYTES;
+}
+
+/* Sets of accumulators, so that a row need not wait for the row before: one for each unrolled row,
+ * if any order will do and the registers suffice. */
+static int acc_sets(const jit_reduce_t *reduce) {
+  if (reduce->unroll < 2 || reduce->unroll * reduce->leaf_count > SETS_REGISTERS) return 1;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (jit_reducer_is_ordered(&reduce->reductions[i].reducer)) return 1;
+  return reduce->unroll;
+}
+
+/* Copies the accumulators of all reductions from emit->carry, or back. */
+static void move_carried(jit_emit_t *emit, const jit_reduce_t *reduce,
+                         kir_value_t *accs[][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS], bool back) {
+  int carry = 0, sets = acc_sets(reduce);
+  for (int i = 0; i < reduce->reduction_count; i++)
+    for (int k = 0; k < sets * reduce->reductions[i].reducer.count; k++, carry++) {
+      kir_value_t **acc = &accs[k % sets][i][k / sets];
+      if (back)
+        emit->carry.values[carry] = *acc;
+      else
+        *acc = emit->carry.values[carry];
+    }
+  emit->carry.count = carry;
+}
+
+/* Nested loops over the reduced dimensions of the unit's block of rows, for the current columns. */
+static void emit_carried_rows(jit_emit_t *emit, columns_t *columns, int w) {
+  const jit_kernel_t *kernel = columns->kernel;
+  const jit_reduce_t *reduce = columns->reduce;
+  if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
+    kir_value_t *accs[JIT_COLUMNS_UNROLL][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+    move_carried(emit, reduce, accs, false);
+    take_rows(emit, columns, acc_sets(reduce), accs);
+    move_carried(emit, reduce, accs, true);
+    return;
+  }
+  jit_loop_t loop;
+  kir_value_t *from, *to;
+  int64_t size = kernel->loops.within.sizes[w];
+  block_range(emit, columns->block, w ? size : reduce->block, size, &from, &to);
+  jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
+  emit_carried_rows(emit, columns, w + 1);
+  jit_loop_end(emit, &loop, to, 1);
+}
+
+/* All rows of the current columns. */
+static void emit_column(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  jit_reduce_t *reduce = columns->reduce;
+  kir_value_t *accs[JIT_COLUMNS_UNROLL][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  (void)copy;
+  for (int set = 0; set < acc_sets(reduce); set++)
+    for (int i = 0; i < reduce->reduction_count; i++)
+      start_accs(emit, &reduce->reductions[i], accs[set][i]);
+  move_carried(emit, reduce, accs, true);
+  emit_carried_rows(emit, columns, 0);
+  move_carried(emit, reduce, accs, false);
+  emit->carry.count = 0;
+  jit_emit_at(emit, emit->level);
+  for (int i = 0; i < reduce->reduction_count; i++) {
+    for (int set = 1; set < acc_sets(reduce); set++)
+      jit_reducer_join(emit->code, &reduce->reductions[i].reducer, accs[0][i], accs[set][i]);
+    store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[0][i]);
+  }
+}
+
 /* Removes the fastest component, with `size` values, from a unit's number. */
 static kir_value_t *split_unit_number(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
   kir_value_t *divisor = jit_emit_i64(emit, size), *whole = *unit;
@@ -333,12 +314,12 @@ static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, 
   jit_emit_at(emit, emit->level);
   columns->block = split_unit_number(emit, &unit, has_rows ? columns->reduce->block_count : 1);
   columns->column = split_unit_number(emit, &unit, (size + block - 1) / block);
-  columns->group = split_unit_number(emit, &unit, group_blocks(kernel));
-  jit_unit_enter(emit, kernel, unit, fixed_rank(kernel));
+  columns->group = split_unit_number(emit, &unit, jit_columns_group_blocks(kernel));
+  jit_unit_enter(emit, kernel, unit, jit_columns_fixed_rank(kernel));
 }
 
 static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
-  for (int v = 0; v < fixed_rank(columns->kernel); v++) jit_level_leave(emit);
+  for (int v = 0; v < jit_columns_fixed_rank(columns->kernel); v++) jit_level_leave(emit);
 }
 
 /* --- phase 1 ---------------------------------------------------------------------------------- */
@@ -400,7 +381,9 @@ static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
   enter_unit(emit, columns, loop.variable, phase == 0);
-  if (phase == 0) {
+  if (phase == 0 && has_short_rows(columns->kernel)) {
+    emit_column_loop(emit, columns, emit_column);
+  } else if (phase == 0) {
     emit_column_loop(emit, columns, emit_identities);
     emit_row_loops(emit, columns, 0);
   } else {

@@ -63,6 +63,13 @@ void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value
  * variables of the outer nest. */
 void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank);
 
+#define JIT_COLUMNS_UNROLL 4 /* columns: most rows of an iteration */
+/* Columns: number of outer variables that a unit fixes. */
+int jit_columns_fixed_rank(const jit_kernel_t *kernel);
+/* Columns: number of values of the groups' variable (1: there is none), and of blocks of them. */
+int64_t jit_columns_group_count(const jit_kernel_t *kernel);
+int64_t jit_columns_group_blocks(const jit_kernel_t *kernel);
+
 hr_status_t jit_rows_plan(jit_kernel_t *kernel);
 hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code);
 hr_status_t jit_columns_plan(jit_kernel_t *kernel);
