@@ -59,7 +59,7 @@ add(
     lambda n: lax.while_loop(
         lambda s: s[0] != 1, lambda s: (jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1), (n, jnp.int32(0))
     ),
-    np.int32(837799),
+    np.int32(511935),  # a long orbit whose numbers have 32 bits
 )
 add(
     "gcd",

@@ -113,16 +113,25 @@ static void run_shares(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Packs one row of k elements, `step` elements apart, as f32. */
+static void pack_row(hr_dtype_t dtype, const char *from, int64_t step, int64_t k, float *to) {
+  int64_t bytes = (int64_t)hr_dtype_bytes(dtype);
+  if (step == 1) {
+    hr_floats_to_f32(dtype, from, to, k);
+  } else if (dtype == HR_F32) {
+    for (int64_t q = 0; q < k; q++) to[q] = ((const float *)from)[q * step];
+  } else {
+    for (int64_t q = 0; q < k; q++) hr_floats_to_f32(dtype, from + q * step * bytes, to + q, 1);
+  }
+}
+
 /* Packs the few rows of all matrices, dense and in f32. */
 static void pack_rows(const dot_thin_t *plan, const char *from, float *to) {
   hr_dtype_t dtype = plan->few->dtype;
   int64_t bytes = (int64_t)hr_dtype_bytes(dtype), k = plan->job.k;
   for (int64_t i = 0; i < plan->problem->batch * plan->job.m; i++, to += k) {
-    int64_t matrix = i / plan->job.m, r = i % plan->job.m;
-    const char *row = from + (plan->few->starts[matrix] + r * plan->few_row) * bytes;
-    if (plan->few_step == 1) hr_floats_to_f32(dtype, row, to, k);
-    for (int64_t q = 0; q < k && plan->few_step != 1; q++)
-      hr_floats_to_f32(dtype, row + q * plan->few_step * bytes, to + q, 1);
+    int64_t first = plan->few->starts[i / plan->job.m] + i % plan->job.m * plan->few_row;
+    pack_row(dtype, from + first * bytes, plan->few_step, k, to);
   }
 }
 

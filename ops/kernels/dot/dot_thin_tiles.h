@@ -104,17 +104,20 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
   (m, 1, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
 }
 
-/* Columns that do not fill a vector. */
-THIN_INLINE void SIMD_VECTOR_NAME(add_rest)(thin_type_t type, const thin_job_t *job, int64_t begin,
-                                            int64_t end) {
-  for (int r = 0; r < job->m; r++)
-    for (int64_t j = begin; j < end; j++) {
-      float sum = 0;
-      const char *from = job->b + j * job->b_bytes;
-      for (int64_t p = 0; p < job->k; p++, from += job->b_row_bytes)
-        sum += job->a[r * job->k + p] * thin_element(type, from);
-      job->c[r * job->c_row + j] = sum;
-    }
+/* Columns that do not fill a vector: the vector that ends with them. end: at least LANES. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_rest)(int m, thin_type_t type, const thin_job_t *job,
+                                            int64_t begin, int64_t end) {
+  SIMD_VECTOR_NAME(vec) sums[THIN_ROWS] = {0};
+  int64_t first = end - LANES;
+  const char *from = job->b + first * job->b_bytes;
+  for (int64_t p = 0; p < job->k; p++, from += job->b_row_bytes) {
+    SIMD_VECTOR_NAME(vec) line = SIMD_VECTOR_NAME(widen)(type, from);
+#pragma GCC unroll 8
+    for (int r = 0; r < m; r++) sums[r] += job->a[r * job->k + p] * line;
+  }
+  for (int r = 0; r < m; r++)
+    memcpy(job->c + r * job->c_row + begin, (const float *)&sums[r] + (begin - first),
+           (size_t)(end - begin) * sizeof(float));
 }
 
 /* Reads whole rows of b at a time, so that memory is read in long stretches. */
@@ -124,7 +127,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   for (; p + THIN_TERMS <= job->k; p += THIN_TERMS)
     SIMD_VECTOR_NAME(add_terms)(m, THIN_TERMS, type, job, p, begin, whole);
   for (; p < job->k; p++) SIMD_VECTOR_NAME(add_terms)(m, 1, type, job, p, begin, whole);
-  if (whole < end) SIMD_VECTOR_NAME(add_rest)(type, job, whole, end);
+  if (whole < end) SIMD_VECTOR_NAME(add_rest)(m, type, job, whole, end);
 }
 
 /* Adds lanes [half, 2 half) to lanes [0, half); `half` is a constant at each call. */
