@@ -10,18 +10,15 @@
  * that the cost is linear in the nodes and not in the paths. A node limit bounds what
  * recomputation at different indices may cost: beyond it the fusion is declined. Reductions are
  * leaves that the kernel provides (kInput), or, when they have few terms, are fully expanded
- * here. */
+ * (expr_expand_reduce.c). */
 #include "jit/expr/expr_graph.h"
 #include "jit/expr/expr_numbers.h"
 
 #include <string.h>
 
 #include "jit/element/element_complex.h"
-#include "jit/expr/reducer.h"
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
-
-#define EXPANDED_RESULTS_MAX 8 /* most operands of an expanded reduction */
 
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
@@ -35,8 +32,11 @@ struct jit_memo {
 
 static jit_node_t error_node;
 
-/* Only the first failure is kept; building goes on with error nodes, which nobody emits. */
-static void keep_failure(jit_graph_t *graph, hr_status_t st) {
+/* Building goes on with this node after a failure; nobody emits it. */
+jit_node_t *jit_node_of_failure(void) { return &error_node; }
+
+/* Only the first failure is kept. */
+void jit_graph_keep_failure(jit_graph_t *graph, hr_status_t st) {
   if (graph->failed)
     hr_status_release(st);
   else
@@ -109,7 +109,7 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
           ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
           : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
   if (st) {
-    keep_failure(graph, st);
+    jit_graph_keep_failure(graph, st);
     return &error_node;
   }
   add_vars(&node);
@@ -183,7 +183,7 @@ const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *s
   if (index.dims) return index.dims;
   hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
   if (st) {
-    keep_failure(graph, st);
+    jit_graph_keep_failure(graph, st);
     return none;
   }
   for (int d = shape->rank; d-- > 0;) {
@@ -293,95 +293,9 @@ static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, in
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
   const jit_expr_t *linear = jit_index_linear(graph, shape, index);
   if (!is_outer(graph, linear) && !graph->failed)
-    keep_failure(graph,
-                 hlo_unsupported(instr, "a reduction is used at another index than its own"));
+    jit_graph_keep_failure(
+        graph, hlo_unsupported(instr, "a reduction is used at another index than its own"));
   return make_leaf(graph, instr, number, shape->dtype, linear);
-}
-
-/* --- expanded reductions ---------------------------------------------------------------------- */
-
-/* Number of terms per result. */
-static int64_t reduction_terms(const hlo_instr_t *reduce) {
-  hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
-  int64_t terms = 1;
-  for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
-  return terms;
-}
-
-/* Index of term number `term` of a result. */
-static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce,
-                                    const jit_expr_t *const *kept, int64_t term) {
-  static const jit_expr_t *none[HLO_MAX_RANK];
-  hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
-  const hlo_shape_t *shape = reduce->operands[0]->shape;
-  const jit_expr_t **dims;
-  hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
-  if (st) keep_failure(graph, st);
-  if (st) return none;
-  for (int d = shape->rank; d-- > 0;)
-    for (int64_t i = 0; i < reduced.count; i++)
-      if (reduced.data[i] == d) {
-        dims[d] = jit_expr_constant(&graph->exprs, term % shape->dims[d]);
-        term /= shape->dims[d];
-      }
-  for (int d = 0, next = 0; d < shape->rank; d++)
-    if (!dims[d]) dims[d] = kept[next++];
-  return dims;
-}
-
-/* Type in which terms are added. Sums of narrow floats are rounded once, as in loops over terms
- * (reducer.h). */
-static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
-  hr_dtype_t dtype = hlo_shape_leaf(reduce->shape, k)->dtype;
-  return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0])
-             ? hr_dtype_table[dtype].compute
-             : dtype;
-}
-
-static jit_node_t *convert_node(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
-  return node->dtype == dtype ? node : jit_node_op(graph, HLO_CONVERT, dtype, 0, 1, &node);
-}
-
-/* Adds the next terms to `sums`. */
-static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms,
-                      jit_node_t **sums) {
-  int count = reduce->operand_count / 2;
-  jit_node_t *args[2 * EXPANDED_RESULTS_MAX];
-  hr_dtype_t dtype = sum_type(reduce, 0);
-  if (dtype != terms[0]->dtype) {
-    memcpy(args, (jit_node_t *[]){sums[0], convert_node(graph, terms[0], dtype)}, 2 * sizeof *args);
-    sums[0] = jit_node_op(graph, reduce->called[0]->root->op, dtype, 0, 2, args);
-    return;
-  }
-  memcpy(args, sums, (size_t)count * sizeof *args);
-  memcpy(args + count, terms, (size_t)count * sizeof *args);
-  jit_graph_apply(graph, reduce->called[0], args, count, sums);
-}
-
-/* Writes a short reduction out as a chain of ops, term by term in the program's order. */
-static jit_node_t *expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
-                                         jit_index_t index, jit_node_t *guard) {
-  jit_node_t *sums[EXPANDED_RESULTS_MAX], *terms[EXPANDED_RESULTS_MAX];
-  int count = instr->operand_count / 2;
-  if (count > EXPANDED_RESULTS_MAX) {
-    keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out",
-                                        EXPANDED_RESULTS_MAX));
-    return &error_node;
-  }
-  const jit_expr_t *const *kept =
-      jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
-  jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
-  for (int k = 0; k < count; k++) {
-    sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
-    sums[k] = convert_node(graph, sums[k], sum_type(instr, k));
-  }
-  for (int64_t t = 0; t < reduction_terms(instr) && !graph->failed; t++) {
-    jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
-    for (int k = 0; k < count; k++)
-      terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
-    add_terms(graph, instr, terms, sums);
-  }
-  return convert_node(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
 /* --- any instruction -------------------------------------------------------------------------- */
@@ -395,7 +309,7 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
     case CODEGEN_INDEX:
       return jit_graph_moved(graph, instr, index, guard);
     case CODEGEN_REDUCE:
-      return graph->writes_sums_out ? expanded_reduction_at(graph, instr, number, index, guard)
+      return graph->writes_sums_out ? jit_expanded_reduction_at(graph, instr, number, index, guard)
                                     : reduction_at(graph, instr, number, index);
     default:
       break;
@@ -410,7 +324,8 @@ static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int 
                           index, guard);
     default:
       if (!graph->failed)
-        keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+        jit_graph_keep_failure(graph,
+                               hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
       return &error_node;
   }
 }
@@ -431,7 +346,7 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   jit_node_t *node = compute_at(graph, instr, number, index, guard);
   hr_status_t st = HR_NEW(graph->arena, &memo);
   if (st) {
-    keep_failure(graph, st);
+    jit_graph_keep_failure(graph, st);
     return &error_node;
   }
   *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
@@ -449,7 +364,8 @@ static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr,
   if (instr->op == HLO_CONSTANT) return constant_at(graph, instr, (jit_index_t){NULL, NULL}, NULL);
   if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
     if (!graph->failed)
-      keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+      jit_graph_keep_failure(graph,
+                             hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
     return &error_node;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
@@ -465,7 +381,7 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
   for (int r = 0; r < result_count; r++) out_results[r] = &error_node;
   hr_status_t st = HR_NEW_ARRAY(graph->arena, computation->instrs.count, &nodes);
   if (st) {
-    keep_failure(graph, st);
+    jit_graph_keep_failure(graph, st);
     return;
   }
   for (size_t i = 0; i < computation->instrs.count; i++) {

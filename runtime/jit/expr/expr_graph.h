@@ -155,6 +155,13 @@ jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t l
                            bool *out_never);
 jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a,
                           jit_node_t *b); /* either may be NULL */
+/* Keeps the first failure of the graph; takes ownership of the status. */
+void jit_graph_keep_failure(jit_graph_t *graph, hr_status_t st);
+/* Stands for a node that could not be made; the graph has failed. */
+jit_node_t *jit_node_of_failure(void);
+/* Result `number` of a reduction of few terms, written out. */
+jit_node_t *jit_expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
+                                      jit_index_t index, jit_node_t *guard);
 /* Element of an op that moves data (CODEGEN_INDEX): an element of an operand. */
 jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                             jit_node_t *guard);

@@ -23,6 +23,8 @@ hlo_instr_t *dot_broadcast_operand(pass_rewrite_t *rewrite, hlo_instr_t *x, cons
 /* The product `like` with other operands and the same precision. NULL if an operand is NULL. */
 hlo_instr_t *dot_build(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
                        const hlo_shape_t *shape);
+/* The product that a convolution is; NULL: it is none. */
+hlo_instr_t *dot_of_convolution(pass_rewrite_t *rewrite, hlo_instr_t *conv);
 /* The type in which terms are added. */
 static inline hr_dtype_t dot_sum_dtype(hr_dtype_t dtype) {
   return dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
