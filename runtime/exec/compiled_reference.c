@@ -108,6 +108,17 @@ static void restore_views(const run_step_t *step, uint64_t pinned) {
     if (pinned >> k & 1) hlo_value_retain(step->views[k]);
 }
 
+/* Moves the value's leaves to the step's results from number *next on. */
+static void move_leaves(const run_step_t *step, const hlo_value_t *value, int *next) {
+  for (int i = 0; value->dtype == HR_TUPLE && i < value->element_count; i++)
+    move_leaves(step, value->elements[i], next);
+  if (value->dtype == HR_TUPLE) return;
+  int k = (*next)++;
+  hr_assert(hlo_value_fits(value, hlo_shape_leaf(step->flat->source->op.instr->shape, k)));
+  if (step->out[k] && value->data != step->out[k])
+    memmove(step->out[k], value->data, hlo_value_bytes(value));
+}
+
 /* The reference machine has checked the value against the declared shape, on which the layout is
  * based. */
 static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
@@ -117,12 +128,8 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
     machine->slots[step->flat->reference.out_slot] = value;
     return NULL;
   }
-  for (int i = 0; i < step->flat->out_count; i++) {
-    const hlo_value_t *leaf = hlo_value_leaf(value, i);
-    hr_assert(hlo_value_fits(leaf, hlo_shape_leaf(step->flat->source->op.instr->shape, i)));
-    if (step->out[i] && leaf->data != step->out[i])
-      memmove(step->out[i], leaf->data, hlo_value_bytes(leaf));
-  }
+  int next = 0;
+  move_leaves(step, value, &next);
   hlo_value_release(value);
   return NULL;
 }

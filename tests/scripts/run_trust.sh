@@ -226,7 +226,12 @@ lines() {
   awk 'BEGIN { for (i = 0; i < 100000; i++) printf "v%d = f32[1] slice(p), slice={[%d:%d]}\n", i, i, i + 1 }'
   echo "ROOT r = ($(joined 100000 'f32[1]')) tuple($(joined 100000 'v#')) }"
 } >slices.hlo
-for program in operands aliases slices; do
+{
+  echo 'HloModule sums add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }'
+  echo 'ENTRY main { p = f32[4] parameter(0)'
+  echo "ROOT r = ($(joined 200000 'f32[4]')) all-reduce($(joined 200000 p)), to_apply=add, replica_groups={} }"
+} >sums.hlo
+for program in operands aliases slices sums; do
   expect_exit "many $program" 0 timeout -k 5 20 "$hlorun" --random-inputs --cache none -o many.npz "$program.hlo"
   expect_exit "many $program, as MLIR" 0 timeout -k 5 20 "$hlorun" convert --to mlir -o many.mlir "$program.hlo"
 done

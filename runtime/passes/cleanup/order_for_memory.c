@@ -196,6 +196,7 @@ static hr_status_t find_greedy(orderer_t *o, bool *out_found) {
 typedef struct visitor {
   orderer_t *o;
   bool *listed;
+  uint32_t *seen;                  /* by id: number of predecessors that were found listed */
   uint32_t *first_before, *before; /* by id: predecessors of an instruction, apart from operands */
   HR_VEC(uint32_t) stack;
   uint32_t at;
@@ -215,13 +216,17 @@ static hr_status_t find_before(visitor_t *v) {
   return NULL;
 }
 
-/* A predecessor of the instruction that is not listed; count_of: none. */
-static uint32_t missing(const visitor_t *v, uint32_t id) {
+/* The next predecessor of the instruction that is not listed; count_of: none. What is listed stays
+ * listed, so the search goes on where it ended. */
+static uint32_t missing(visitor_t *v, uint32_t id) {
   const hlo_instr_t *instr = instr_at(v->o, id);
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!v->listed[instr->operands[k]->id]) return instr->operands[k]->id;
-  for (uint32_t b = v->first_before[id]; b < v->first_before[id + 1]; b++)
-    if (!v->listed[v->before[b]]) return v->before[b];
+  uint32_t operands = (uint32_t)instr->operand_count;
+  uint32_t count = operands + v->first_before[id + 1] - v->first_before[id];
+  for (uint32_t *k = &v->seen[id]; *k < count; ++*k) {
+    uint32_t before =
+        *k < operands ? instr->operands[*k]->id : v->before[v->first_before[id] + *k - operands];
+    if (!v->listed[before]) return before;
+  }
   return count_of(v->o);
 }
 
@@ -244,6 +249,7 @@ static hr_status_t list_with_operands(visitor_t *v, uint32_t id) {
 static hr_status_t visit_all(visitor_t *v) {
   const orderer_t *o = v->o;
   HR_TRY(HR_NEW_ARRAY(o->arena, count_of(o), &v->listed));
+  HR_TRY(HR_NEW_ARRAY(o->arena, count_of(o), &v->seen));
   HR_TRY(find_before(v));
   HR_TRY(list_with_operands(v, o->computation->root->id));
   for (uint32_t i = 0; i < count_of(o); i++) HR_TRY(list_with_operands(v, i));
