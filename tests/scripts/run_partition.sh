@@ -43,6 +43,39 @@ sed -n '/^ENTRY/,$p' "$work/out" | grep -q all-gather && ! sed '/^ENTRY/,$d' "$w
 expect_exit "the loop on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/loop.mlir"
 expect_exit "the loop on four" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/loop.mlir"
 
+# Sums before and behind a loop with collectives are reduced together.
+cat >"$work/sums.mlir" <<'PROGRAM'
+module @sums {
+  func.func @main(%x: tensor<64x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %init = stablehlo.constant dense<0.0> : tensor<f32>
+    %first = stablehlo.reduce(%x init: %init) applies stablehlo.add across dimensions = [0] : (tensor<64x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %square = stablehlo.multiply %first, %first : tensor<4xf32>
+    %last:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<64x4xf32>
+    cond {
+      %n = stablehlo.constant dense<40> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %sum = stablehlo.reduce(%c init: %init) applies stablehlo.add across dimensions = [0] : (tensor<64x4xf32>, tensor<f32>) -> tensor<4xf32>
+      %rows = stablehlo.broadcast_in_dim %sum, dims = [1] : (tensor<4xf32>) -> tensor<64x4xf32>
+      %new = stablehlo.subtract %rows, %c : tensor<64x4xf32>
+      %tanh = stablehlo.tanh %new : tensor<64x4xf32>
+      stablehlo.return %next, %tanh : tensor<i32>, tensor<64x4xf32>
+    }
+    %second = stablehlo.reduce(%last#1 init: %init) applies stablehlo.add across dimensions = [0] : (tensor<64x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %square, %second : tensor<4xf32>, tensor<4xf32>
+  }
+}
+PROGRAM
+cuts=(-n 4 --mesh data=4 --sharding 'in0=data')
+"$hlorun" "${cuts[@]}" --stop-after combine "$work/sums.mlir" >"$work/out" 2>&1
+[ "$(sed -n '/^ENTRY/,$p' "$work/out" | grep -c ' all-reduce(')" -eq 1 ] && pass || fail "one sum beside a loop" "$work/out"
+expect_exit "sums beside a loop on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/sums.mlir"
+expect_exit "sums beside a loop on four" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/sums.mlir"
+
 # What a loop takes row by row, and leaves as it is, is gathered before it if its rows are cut.
 sed 's/tensor<32x32xf32>/tensor<12x32xf32>/g; s/%dot = .*/%row = stablehlo.dynamic_slice %w, %i, %zero, sizes = [1, 32] : (tensor<12x32xf32>, tensor<i32>, tensor<i32>) -> tensor<1x32xf32>\
       %rows = stablehlo.broadcast_in_dim %row, dims = [0, 1] : (tensor<1x32xf32>) -> tensor<64x32xf32>\

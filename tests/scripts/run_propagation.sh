@@ -82,4 +82,45 @@ PROGRAM
 expect_exit "a broadcast to dimensions of one element" 0 "$hlorun" -n 8 --mesh d=4,m=2 --sharding 'in0=m;in2=d' \
   --explain-sharding "$work/ones.mlir"
 expect_text "a broadcast to dimensions of one element" 'f32[8,1] <@mesh, [{"d"}, {}]> forward by'
+# What a loop reads and leaves as it is has the sharding of its initial value: rows that an earlier loop wrote are cut as
+# that loop cut them, not as the products that read them want.
+cat >"$work/invariant.mlir" <<'PROGRAM'
+module @invariant {
+  sdy.mesh @mesh = <["m"=2]>
+  func.func @main(%y: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"m"}, {}]>}, %k: tensor<4x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %none = stablehlo.constant dense<0.0> : tensor<2x8x8xf32>
+    %kept:2 = stablehlo.while(%i = %zero, %s = %none) : tensor<i32>, tensor<2x8x8xf32>
+    cond {
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %dot = stablehlo.dot_general %y, %k, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+      %row = stablehlo.reshape %dot : (tensor<8x8xf32>) -> tensor<1x8x8xf32>
+      %new = stablehlo.dynamic_update_slice %s, %row, %i, %zero, %zero : (tensor<2x8x8xf32>, tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x8x8xf32>
+      stablehlo.return %next, %new : tensor<i32>, tensor<2x8x8xf32>
+    }
+    %last:2 = stablehlo.while(%i = %zero, %a = %c) : tensor<i32>, tensor<8x8xf32>
+    cond {
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %row = stablehlo.dynamic_slice %kept#1, %i, %zero, %zero, sizes = [1, 8, 8] : (tensor<2x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+      %square = stablehlo.reshape %row : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
+      %dot = stablehlo.dot_general %a, %square, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+      %cut = sdy.sharding_constraint %dot <@mesh, [{}, {"m"}]> : tensor<8x8xf32>
+      stablehlo.return %next, %cut : tensor<i32>, tensor<8x8xf32>
+    }
+    return %last#1 : tensor<8x8xf32>
+  }
+}
+PROGRAM
+expect_exit "an array that a loop leaves as it is" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/invariant.mlir"
+expect_text "an array that a loop leaves as it is" 'f32[1,8,8] <@mesh, [{}, {"m"}, {}]> forward by while'
 finish

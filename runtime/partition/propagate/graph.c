@@ -115,16 +115,39 @@ static void alias_element(prop_graph_t *graph, const hlo_instr_t *instr) {
          (size_t)hlo_shape_leaf_count(instr->shape) * sizeof(int));
 }
 
-/* Each array of the state is one node, shared by the result and the parameters of both
+/* True if the body returns element k of the state as it is. */
+static bool is_invariant(const hlo_instr_t *loop, int k) {
+  const hlo_instr_t *root = loop->called[1]->root;
+  if (root->op != HLO_TUPLE) return false;
+  const hlo_instr_t *next = root->operands[k];
+  return next->op == HLO_GET_TUPLE_ELEMENT && next->operands[0]->op == HLO_PARAMETER &&
+         hlo_attr_int(next, HLO_ATTR_INDEX) == k;
+}
+
+/* Elements of the state that the body returns as they are have the nodes of their initial values:
+ * XLA shows Shardy a body that reads these. */
+static void share_invariants(prop_graph_t *graph, const hlo_instr_t *loop) {
+  int *nodes = prop_nodes_of(graph, loop);
+  const int *init = prop_nodes_of(graph, loop->operands[0]);
+  for (int k = 0; k < loop->shape->element_count; k++) {
+    int first = hlo_shape_leaf_start(loop->shape, k);
+    int count = hlo_shape_leaf_count(loop->shape->elements[k]);
+    if (is_invariant(loop, k)) memcpy(nodes + first, init + first, (size_t)count * sizeof(int));
+  }
+}
+
+/* Each other array of the state is one node, shared by the result and the parameters of both
  * computations; an edge ties the initial and the next value to it. */
 static hr_status_t build_while(prop_graph_t *graph, const hlo_instr_t *instr) {
   const int *args[] = {prop_nodes_of(graph, instr)};
   HR_TRY(prop_add_leaves(graph, instr));
+  share_invariants(graph, instr);
   for (int k = 0; k < instr->called_count; k++) HR_TRY(build_body(graph, instr, k, args));
   const int *init = prop_nodes_of(graph, instr->operands[0]),
             *next = prop_nodes_of(graph, instr->called[1]->root);
   for (int leaf = 0; leaf < hlo_shape_leaf_count(instr->shape); leaf++) {
     prop_use_t *uses;
+    if (args[0][leaf] == init[leaf]) continue;
     HR_TRY(HR_NEW_ARRAY(graph->arena, 2, &uses));
     uses[0] = prop_use_of(graph, instr->operands[0], leaf, instr, instr->parent);
     uses[1] = prop_use_of(graph, instr->called[1]->root, leaf, NULL, instr->called[1]);

@@ -15,7 +15,9 @@
  * Gathers and scatters along other dimensions than the first of their group are turned to a new
  * first dimension (comm_front.h), all together if they are small: that takes a copy of each, as
  * packing does.
- * Exact in every bit: each element is reduced over the same processes in the same order. */
+ * In a program that was global they also move across loops with collectives: losses before and
+ * after a loop over layers. Exact in every bit: each element is reduced over the same processes in
+ * the same order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,7 +242,8 @@ static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation
                                joining_t *joining) {
   joining->max_bytes = max_combined_bytes();
   joining->any = false;
-  HR_TRY(comm_graph_find(arena, computation, &joining->graph));
+  bool crosses = computation->module->was_global;
+  HR_TRY(comm_graph_find(arena, computation, crosses, &joining->graph));
   HR_TRY(find_ancestors(arena, &joining->graph, &joining->ancestors));
   HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->group));
   HR_TRY(HR_NEW_ARRAY(arena, joining->graph.count, &joining->order));

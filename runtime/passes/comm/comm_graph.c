@@ -118,6 +118,16 @@ static bool is_ordered_already(const hlo_computation_t *computation) {
   return computation->is_fusion || computation->is_async_wrapper;
 }
 
+/* Are all effects of the instruction those of collectives, in the bodies that it calls? */
+static bool has_only_collectives(const hlo_instr_t *instr) {
+  bool calls = instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
+  if (pass_is_pure(instr) || is_movable(instr)) return true;
+  for (int c = 0; c < instr->called_count && calls; c++)
+    for (size_t i = 0; i < instr->called[c]->instrs.count && calls; i++)
+      calls = has_only_collectives(instr->called[c]->instrs.data[i]);
+  return calls;
+}
+
 /* Fences (effects) end a segment: nothing moves across them. */
 static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
   const hlo_computation_t *computation = graph->computation;
@@ -135,6 +145,7 @@ static hr_status_t list_nodes(hr_arena_t *arena, comm_graph_t *graph) {
     graph->segment[i] = segment;
     graph->cost_ns[i] = comm_instr_ns(instr);
     graph->is_fence[i] = !movable && !pass_is_pure(instr);
+    if (graph->is_fence[i] && graph->crosses) graph->is_fence[i] = !has_only_collectives(instr);
     segment += graph->is_fence[i];
     if (movable)
       graph->nodes[graph->count++] = (comm_node_t){.instr = instr, .segment = graph->segment[i]};
@@ -205,9 +216,9 @@ static int compare_nodes(const void *a, const void *b) {
   return x->instr->id < y->instr->id ? -1 : 1;
 }
 
-hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation,
+hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation, bool crosses,
                             comm_graph_t *out_graph) {
-  *out_graph = (comm_graph_t){.computation = computation};
+  *out_graph = (comm_graph_t){.computation = computation, .crosses = crosses};
   if (is_ordered_already(computation)) return NULL;
   HR_TRY(list_nodes(arena, out_graph));
   if ((double)computation->instrs.count * out_graph->count > MAX_VISITS) out_graph->count = 0;

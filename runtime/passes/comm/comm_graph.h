@@ -17,6 +17,7 @@ typedef struct comm_node {
 
 typedef struct comm_graph {
   const hlo_computation_t *computation;
+  bool crosses;       /* loops and branches whose only effects are collectives are no fences */
   comm_node_t *nodes; /* in order of readiness: by segment, work, position */
   int count;
   int *node_of;      /* by instruction id; -1: not a collective */
@@ -25,12 +26,12 @@ typedef struct comm_graph {
   double *cost_ns;   /* by instruction id */
 } comm_graph_t;
 
-/* Builds the graph. It is empty (count 0) for computations whose order was chosen before: those
- * with control predecessors or asynchronous collectives, bodies of fusions and of asynchronous
- * wrappers.
- * Cost:   collectives times instructions; empty as well if that exceeds a budget.
- * Errors: NO_MEMORY. */
-hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation,
+/* Builds the graph. `crosses`: collectives may move across loops and branches whose only effects
+ * are collectives: all processes must run this program. The graph is empty (count 0) for
+ * computations whose order was chosen before: those with control predecessors or asynchronous
+ * collectives, bodies of fusions and of asynchronous wrappers. Cost:   collectives times
+ * instructions; empty as well if that exceeds a budget. Errors: NO_MEMORY. */
+hr_status_t comm_graph_find(hr_arena_t *arena, hlo_computation_t *computation, bool crosses,
                             comm_graph_t *out_graph);
 
 /* Estimated nanoseconds on one core. */

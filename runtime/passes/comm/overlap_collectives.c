@@ -187,7 +187,7 @@ static hr_status_t split_all(hlo_computation_t *computation, const plan_t *plan)
 static hr_status_t overlap_in(hr_arena_t *arena, hlo_computation_t *computation,
                               bool *out_changed) {
   plan_t plan = {0};
-  HR_TRY(comm_graph_find(arena, computation, &plan.graph));
+  HR_TRY(comm_graph_find(arena, computation, false, &plan.graph));
   if (!plan.graph.count) return NULL;
   hr_status_t st = comm_order_find(arena, &plan.graph, &plan.list);
   if (!st) st = find_splits(arena, &plan);
