@@ -38,9 +38,9 @@ static bool is_overwritten(const loop_t *loop, int leaf) {
   const hlo_instr_t *instr = loop->source->op.instr;
   const hlo_shape_t *shape = instr->shape;
   if (!hlo_shape_is_tuple(shape) || leaf >= shape->element_count) return false;
-  for (int k = 0; k <= leaf; k++)
-    if (hlo_shape_is_tuple(shape->elements[k])) return false;
-  return flat_is_overwritten(instr, &loop->trip_count, leaf);
+  bool is_element =
+      hlo_shape_leaf_start(shape, leaf) == leaf && !hlo_shape_is_tuple(shape->elements[leaf]);
+  return is_element && flat_is_overwritten(instr, &loop->trip_count, leaf);
 }
 
 /* Adds a buffer for each leaf that changes, and a copy of its initial value. */

@@ -152,7 +152,7 @@ struct kir_builder {
   kir_value_t *insert_before; /* NULL: at the block's end */
 };
 
-#define KIR_CONSTANT_BUCKETS 256
+#define KIR_CONSTANT_BUCKETS 2048
 #define KIR_LANES_MAX 1024
 
 struct kir_module {
