@@ -4,6 +4,7 @@
  *   constants               invariant, initial value constant      rematerialised in the body
  *   duplicate counters      equal start and step                   one of them is read for all
  *   invariant elements      passed through unchanged               users read the initial value
+ *   duplicate invariants    equal initial value                    one of them is read for all
  *
  *   while(a, dead, 0, 0) -> (a', dead', i + 1, j + 1)   ->   while(a, 0) -> (a', i + 1)
  *
@@ -78,7 +79,7 @@ static hr_status_t mark_live(const loop_state_t *state, const loop_t *loop) {
   return NULL;
 }
 
-/* ---- counters ---- */
+/* ---- equal elements ---- */
 
 /* The next value of element k if it is element k + a constant and starts from a constant; else
  * NULL. */
@@ -113,6 +114,28 @@ static void find_same_counters(const loop_state_t *state, const loop_t *loop) {
   }
 }
 
+/* Finds invariant elements with the initial value of an earlier one, by a hash table of the initial
+ * values. */
+static hr_status_t find_same_invariants(const loop_state_t *state, const loop_t *loop) {
+  size_t slots = 2;
+  int *elements; /* number of an element + 1; 0: free */
+  while (slots < 2 * (size_t)loop->count) slots *= 2;
+  HR_TRY(HR_NEW_ARRAY(&state->rewrite->scratch, slots, &elements));
+  memset(elements, 0, slots * sizeof *elements);
+  for (int k = 0; k < loop->count; k++) {
+    const hlo_instr_t *init = loop_init_operand(loop, k);
+    if (!init || !loop_is_invariant(loop, k)) continue;
+    size_t slot = (size_t)((uintptr_t)init * UINT64_C(0x9E3779B97F4A7C15) >> 32) % slots;
+    while (elements[slot] && loop_init_operand(loop, elements[slot] - 1) != init)
+      slot = (slot + 1) % slots;
+    if (elements[slot])
+      state->same[k] = elements[slot] - 1;
+    else
+      elements[slot] = k + 1;
+  }
+  return NULL;
+}
+
 /* Equal elements are live together, represented by the first. */
 static void merge_live(const loop_state_t *state, const loop_t *loop) {
   for (int k = 0; k < loop->count; k++) {
@@ -132,6 +155,7 @@ static hr_status_t find_kept_elements(loop_state_t *state, const loop_t *loop, b
   HR_TRY(HR_NEW_ARRAY(scratch, loop->count, &state->same));
   HR_TRY(HR_NEW_ARRAY(scratch, loop->count, &state->to));
   find_same_counters(state, loop);
+  HR_TRY(find_same_invariants(state, loop));
   *out_profitable = mark_read_outside(state, loop);
   merge_live(state, loop);
   HR_TRY(mark_live(state, loop));
