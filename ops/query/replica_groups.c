@@ -95,12 +95,28 @@ static const hr_ints_t *find_list(const hlo_int_lists_t *lists, int id) {
   return NULL;
 }
 
-hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
-                             int num_partitions, int rank, op_members_t *out_members) {
+hr_status_t op_group_lists(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                           int num_partitions, const hr_ints_t ***out_list_of) {
   grid_t grid = grid_of(instr, num_replicas, num_partitions);
   const hlo_int_lists_t *lists = id_lists(instr);
-  const hr_ints_t *list = lists ? find_list(lists, id_of(&grid, rank)) : NULL;
-  int each = ranks_per_id(&grid), ids = id_count(&grid);
+  int ids = id_count(&grid);
+  HR_TRY(HR_NEW_ARRAY(arena, ids, out_list_of));
+  for (int64_t g = 0; lists && g < lists->count; g++)
+    for (int64_t i = 0; i < lists->lists[g].count; i++) {
+      int64_t id = lists->lists[g].data[i];
+      if (id >= 0 && id < ids && !(*out_list_of)[id]) (*out_list_of)[id] = &lists->lists[g];
+    }
+  return NULL;
+}
+
+hr_status_t op_group_members_in(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                                int num_partitions, int rank, const hr_ints_t *const *list_of,
+                                op_members_t *out_members) {
+  grid_t grid = grid_of(instr, num_replicas, num_partitions);
+  const hlo_int_lists_t *lists = id_lists(instr);
+  int each = ranks_per_id(&grid), ids = id_count(&grid), id_here = id_of(&grid, rank);
+  const hr_ints_t *list = NULL;
+  if (lists) list = list_of ? list_of[id_here] : find_list(lists, id_here);
   if (lists) ids = list ? (int)list->count : 0;
   op_members_t members = {.size = ids * each, .my_index = -1};
   HR_TRY(HR_NEW_ARRAY(arena, members.size, &members.ranks));
@@ -111,6 +127,11 @@ hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int nu
   }
   *out_members = members;
   return NULL;
+}
+
+hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                             int num_partitions, int rank, op_members_t *out_members) {
+  return op_group_members_in(arena, instr, num_replicas, num_partitions, rank, NULL, out_members);
 }
 
 void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_partitions, int rank,

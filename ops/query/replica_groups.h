@@ -25,6 +25,13 @@ hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr);
  * op_groups_check. */
 hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
                              int num_partitions, int rank, op_members_t *out_members);
+/* For the groups of many processes: (*out_list_of)[id] is the list with this id, NULL: none. */
+hr_status_t op_group_lists(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                           int num_partitions, const hr_ints_t ***out_list_of);
+/* op_group_members with the lists of op_group_lists; list_of NULL: they are searched. */
+hr_status_t op_group_members_in(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas,
+                                int num_partitions, int rank, const hr_ints_t *const *list_of,
+                                op_members_t *out_members);
 /* True for equal lists of groups in the same order; NULL is an empty list. */
 bool op_groups_equal(const hlo_groups_t *a, const hlo_groups_t *b);
 /* Partners of process `rank` in a collective-permute; -1: none. */

@@ -204,7 +204,8 @@ done
 
 # So do operands of one operation, aliases, slices of one array, and users of one parameter.
 joined() {
-  awk -v n="$1" -v text="$2" 'BEGIN { for (i = 0; i < n; i++) { t = text; gsub(/#/, i, t); printf "%s%s", i ? ", " : "", t } }'
+  awk -v n="$1" -v text="$2" 'BEGIN {
+    for (i = 0; i < n; i++) { t = text; gsub(/#/, i, t); printf "%s%s", i ? ", " : "", t } }'
 }
 lines() {
   awk -v n="$1" -v text="$2" 'BEGIN { for (i = 0; i < n; i++) { t = text; gsub(/#/, i, t); print t } }'
@@ -231,6 +232,13 @@ lines() {
   echo 'ENTRY main { p = f32[4] parameter(0)'
   echo "ROOT r = ($(joined 200000 'f32[4]')) all-reduce($(joined 200000 p)), to_apply=add, replica_groups={} }"
 } >sums.hlo
+{
+  echo 'HloModule groups, replica_count=400000'
+  echo 'add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }'
+  echo 'ENTRY main { p = f32[] parameter(0)'
+  echo "ROOT r = f32[] all-reduce(p), to_apply=add, replica_groups={$(joined 400000 '{#}')} }"
+} >groups.hlo
+expect_exit "many groups" 0 timeout -k 5 20 "$hlorun" check groups.hlo
 for program in operands aliases slices sums; do
   expect_exit "many $program" 0 timeout -k 5 20 "$hlorun" --random-inputs --cache none -o many.npz "$program.hlo"
   expect_exit "many $program, as MLIR" 0 timeout -k 5 20 "$hlorun" convert --to mlir -o many.mlir "$program.hlo"

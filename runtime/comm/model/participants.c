@@ -242,12 +242,14 @@ static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members
  * members. NULL remains for ranks in no group. */
 static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr,
                                const check_group_t **groups) {
+  const hr_ints_t **list_of;
+  HR_TRY(op_group_lists(sites->arena, instr, sites->num_replicas, sites->num_partitions, &list_of));
   for (int rank = 0; rank < sites->world; rank++) {
     op_members_t members;
     const check_group_t *group;
     if (groups[rank]) continue;
-    HR_TRY(op_group_members(sites->arena, instr, sites->num_replicas, sites->num_partitions, rank,
-                            &members));
+    HR_TRY(op_group_members_in(sites->arena, instr, sites->num_replicas, sites->num_partitions,
+                               rank, list_of, &members));
     if (members.my_index < 0) continue;
     for (int k = 0; k < members.size; k++)
       if (members.ranks[k] < 0 || members.ranks[k] >= sites->world)
