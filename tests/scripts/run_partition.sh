@@ -86,6 +86,29 @@ expect_text "the scan is explained" "1 collective, by which a process sends 768 
 expect_exit "the scan on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/scan.mlir"
 expect_exit "the scan on four" 0 "$hlorun" "${scan[@]}" --random-inputs --expect "$work/one.npz" "$work/scan.mlir"
 
+# ApproxTopK whose results do not fit its operands: more elements, no array, other sizes, other types.
+cat >"$work/approx.mlir" <<'PROGRAM'
+module @approx {
+  sdy.mesh @mesh = <["d"=2]>
+  func.func @greater(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+    %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %0 : tensor<i1>
+  }
+  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"d"}]>}) -> (RESULTS) {
+    %0 = stablehlo.iota dim = 1 : tensor<8x16xi32>
+    %c = stablehlo.constant dense<-1> : tensor<i32>
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1:2 = stablehlo.custom_call @ApproxTopK(%x, %0, %cst, %c) {called_computations = [@greater], mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 5 : i64}} : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<f32>, tensor<i32>) -> (RESULTS)
+    return %1#0, %1#1 : RESULTS
+  }
+}
+PROGRAM
+for row in 0:tensor\<8x5xf32\>,tensor\<8x5xi32\> 3:tensor\<8x50xf32\>,tensor\<8x50xi32\> 3:tensor\<f32\>,tensor\<8xi32\> \
+  3:tensor\<7x5xf32\>,tensor\<7x5xi32\> 3:tensor\<8x5xi32\>,tensor\<8x5xi32\>; do
+  sed "s/RESULTS/${row#*:}/" "$work/approx.mlir" >"$work/results.mlir"
+  expect_exit "ApproxTopK with ${row#*:}" "${row%%:*}" "$hlorun" -n 2 --random-inputs --quiet "$work/results.mlir"
+done
+
 # What a custom call says about the layouts of its operands is said of the parts.
 cat >"$work/call.mlir" <<'PROGRAM'
 module @call attributes {mhlo.num_partitions = 2 : i32} {

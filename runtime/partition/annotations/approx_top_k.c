@@ -20,6 +20,18 @@ static bool can_sort(const hlo_instr_t *call) {
   return true;
 }
 
+/* True if the results are the operands with fewer elements along dimension d. Calls with other
+ * results stay, and are refused as they are on one process. */
+static bool has_sorted_results(const hlo_instr_t *call, int64_t d) {
+  for (int k = 0; k < call->shape->element_count; k++) {
+    const hlo_shape_t *from = call->operands[k]->shape, *to = call->shape->elements[k];
+    if (!hlo_shape_is_array(to) || to->rank != from->rank || to->dtype != from->dtype) return false;
+    for (int i = 0; i < to->rank; i++)
+      if (i == d ? to->dims[i] > from->dims[i] : to->dims[i] != from->dims[i]) return false;
+  }
+  return true;
+}
+
 /* The first `limit` elements of x along dimension d. */
 static hlo_instr_t *first_elements(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d,
                                    int64_t limit) {
@@ -38,7 +50,7 @@ static hr_status_t expand_call(pass_rewrite_t *rewrite, hlo_instr_t *call, void 
   if (call->op != HLO_CUSTOM_CALL || !can_sort(call)) return NULL;
   int count = call->operand_count / 2, rank = call->operands[0]->shape->rank;
   HR_TRY(custom_approx_order(&rewrite->scratch, call, rank, &dim, &descends));
-  if (dim < 0 || dim >= rank) return NULL;
+  if (dim < 0 || dim >= rank || !has_sorted_results(call, dim)) return NULL;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &results));
   hlo_builder_t *b = &rewrite->builder;
   hlo_attr_t attrs[] = {hlo_attr_of_ints(b, HLO_ATTR_DIMENSIONS, 1, &dim),

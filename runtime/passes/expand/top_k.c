@@ -66,6 +66,7 @@ static hr_status_t replace_call(pass_rewrite_t *rewrite, hlo_instr_t *call) {
   if (!hr_str_is(op_custom_call_target(call), "ApproxTopK") || call->operand_count < 4) return NULL;
   if (!hlo_shape_is_array(call->operands[0]->shape) || shape->element_count != 2) return NULL;
   int rank = call->operands[0]->shape->rank;
+  if (!hlo_shape_is_array(shape->elements[0]) || shape->elements[0]->rank != rank) return NULL;
   HR_TRY(custom_approx_order(&rewrite->scratch, call, rank, &dim, &descending));
   bool has_start = start_of(call->operands[1], dim) != NULL;
   if (has_start || !can_select(call->operands[0], call->operands[1], dim)) return NULL;
