@@ -50,9 +50,8 @@ hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *
                              hlo_value_t **out_value) {
   (void)env;
   bool is_alone = op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
-  for (int i = 0; i < step->instr->operand_count; i++)
-    if (i != k && in[i] == in[k])
-      is_alone = false; /* another operand reads it while it is written */
+  for (int i = 0; i < step->instr->operand_count && is_alone; i++)
+    is_alone = i == k || in[i] != in[k]; /* else another operand reads it while it is written */
   if (is_alone) {
     *out_value = hlo_value_retain(in[k]);
     return NULL;
