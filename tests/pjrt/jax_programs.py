@@ -10,7 +10,7 @@ import numpy as np
 from jax.experimental import io_callback, serialize_executable
 from jax.sharding import NamedSharding, PartitionSpec as P
 
-from jax_sharded_programs import results_have_shardings
+from sharded_programs import results_have_shardings
 from run_programs import VERSION, Skipped, close, fails_with, needs, run_all, shard_map, test
 
 
