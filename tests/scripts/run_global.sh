@@ -208,6 +208,7 @@ ENTRY main {
   mean = f64[] constant(1)
   deviation = f64[] constant(2)
   n = f64[9,5] rng(mean, deviation), distribution=rng_normal, sharding={devices=[4,2]<=[8]}
+  negated = f64[9,5] negate(n)
   least = s32[] constant(-100)
   most = s32[] constant(100)
   d = s32[7,3,4] rng(least, most), distribution=rng_uniform, sharding={devices=[2,1,4]<=[4,2]T(1,0)}
@@ -218,7 +219,7 @@ ENTRY main {
   begin = (s32[], f32[8,6]) tuple(zero, x)
   end = (s32[], f32[8,6]) while(begin), condition=more, body=again
   z = f32[8,6] get-tuple-element(end), index=1
-  ROOT r = (f32[8,6], f64[9,5], s32[7,3,4], f32[6,5], f32[8,6]) tuple(shaken, n, d, c, z)
+  ROOT r = (f32[8,6], f64[9,5], s32[7,3,4], f32[6,5], f32[8,6]) tuple(shaken, negated, d, c, z)
 }
 PROGRAM
 expect_exit "random numbers on one process" 0 "$hlorun" -n 1 --engine reference --random-inputs --quiet \

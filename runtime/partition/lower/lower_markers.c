@@ -156,6 +156,7 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
   if (!hlo_shape_is_array(instr->shape)) return NULL;
   spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
-  if (marker == SPMD_CONSTRAINT && lower->uses[instr->id] > 1) spmd_reshard_now(lower, instr);
+  bool is_shared = marker == SPMD_CONSTRAINT && lower->uses[instr->id] > 1;
+  if (is_shared || marker == SPMD_RESULT) spmd_reshard_now(lower, instr);
   return NULL;
 }
