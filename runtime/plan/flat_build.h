@@ -68,7 +68,7 @@ typedef struct flat_builder {
   HR_VEC(flat_carry_t) carries;   /* inner loops before outer ones */
   HR_VEC(flat_hoisted_t) hoisted; /* inserted when steps are final */
   int slot_count, depth;
-  size_t most_steps; /* beyond them calls are not laid out */
+  size_t most_steps;            /* beyond them calls are not laid out */
   int loops;                    /* nesting depth at this point */
   flat_trip_count_t trip_count; /* trip count of the loop whose body is laid out */
   /* Members below: by flattened parameter. */

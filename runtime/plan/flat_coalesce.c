@@ -42,7 +42,8 @@ static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *
 
 /* Operands from this number on are shared with no result. */
 static int reusable_count(const flat_step_t *step) {
-  int listed = step->reuse ? 64 * (step->reuse_words > 1 ? step->reuse_words : 1) : 0;
+  if (!step->reuse) return 0;
+  int listed = step->reuse_words > 1 ? 64 * step->reuse_words : 64;
   return step->in_count < listed ? step->in_count : listed;
 }
 

@@ -1,7 +1,7 @@
 /* Recognition of the form of a program, and the way from bytes to a module: HLO text and protos
  * directly, MLIR text and bytecode through the MLIR tree (mlir/) and the importer
- * (stablehlo/import). HLO programs may declare sizes static that vary at run time: dynamic_dimensions.c
- * finds these. */
+ * (stablehlo/import). HLO programs may declare sizes static that vary at run time:
+ * dynamic_dimensions.c finds these. */
 #include "read/read.h"
 
 #include <string.h>

@@ -131,6 +131,15 @@ static void test_own_syntax(void) {
       "    %0 = \"func.return\"(%arg0) : (tensor<2xf32>) -> tensor<2xf32>\n"
       "  }\n"
       "}\n");
+  check_same(
+      "module {\n"
+      "  func.func @fewer_results(%arg0: tensor<2xf32>, %arg1: tensor<i32>) -> tensor<2xf32> {\n"
+      "    %0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<2xf32>, tensor<i32>\n"
+      "    %1 = \"stablehlo.optimization_barrier\"(%0#0, %0#1) : (tensor<2xf32>, tensor<i32>) -> "
+      "tensor<2xf32>\n"
+      "    return %1 : tensor<2xf32>\n"
+      "  }\n"
+      "}\n");
 }
 
 /* MLIR writes six digits, or as many as the type may need, or the bits; the last digit is cut, not

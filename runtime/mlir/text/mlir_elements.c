@@ -125,7 +125,7 @@ static const uint8_t hex_digits[256] = {
 /* All digits are checked together at the end, which keeps the loop free of branches: weights of
  * models are megabytes of digits. */
 hr_status_t mlir_decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
-                                   size_t *out_size) {
+                            size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
     return mlir_expected(parser, "a string of \"0x\" and pairs of hexadecimal digits");
   size_t size = text.size / 2 - 1;

@@ -1,5 +1,6 @@
 /* Storage of the elements of dense attributes. The text form
- * is read by mlir_dense.c; mlir_dense_from_bytes (mlir_parser.h) takes bytes. Thread: one per attribute. */
+ * is read by mlir_dense.c; mlir_dense_from_bytes (mlir_parser.h) takes bytes. Thread: one per
+ * attribute. */
 #ifndef MLIR_ELEMENTS_H
 #define MLIR_ELEMENTS_H
 
@@ -17,8 +18,8 @@ hr_status_t mlir_alloc_elements(hr_arena_t *arena, mlir_attr_t *attr, int64_t co
                                 void **out_data);
 /* Reduces `count` equal elements to one, as attributes with equal meaning must compare equal. */
 void mlir_make_splat(mlir_attr_t *attr, int64_t count);
-/* Decodes "0x" and pairs of hexadecimal digits. Owner: the bytes live in the parser's arena. Errors:
- * INVALID; NO_MEMORY. */
+/* Decodes "0x" and pairs of hexadecimal digits. Owner: the bytes live in the parser's arena.
+ * Errors: INVALID; NO_MEMORY. */
 hr_status_t mlir_decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes,
                             size_t *out_size);
 

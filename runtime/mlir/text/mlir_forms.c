@@ -118,8 +118,11 @@ hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
   return mlir_form_finish(state, 1, &state->type);
 }
 
-/* ": T, T" for each operand. The op has no results, except optimization_barrier, whose results
- * have the operands' types. */
+bool mlir_list_passes_on(hr_str_t name) {
+  return hr_str_is(name, "stablehlo.optimization_barrier");
+}
+
+/* ": T, T" for each operand. The op has no results, or those of mlir_list_passes_on. */
 hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
   HR_VEC(const mlir_type_t *) types = {0};
   bool more;
@@ -132,7 +135,7 @@ hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
     HR_TRY_GOTO(done, st, mlir_take_if(state->parser, ',', &more));
   }
   state->type_count = types.count;
-  bool passes_on = hr_str_is(state->op->name, "stablehlo.optimization_barrier");
+  bool passes_on = mlir_list_passes_on(state->op->name);
   if (!st) st = mlir_form_finish(state, passes_on ? (int)types.count : 0, types.data);
   if (!st && types.count) st = mlir_form_check_operands(state, types.count, types.data);
 done:

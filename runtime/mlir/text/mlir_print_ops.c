@@ -179,6 +179,15 @@ static bool item_fits(const char *item, const mlir_attr_t *attr) {
   return true;
 }
 
+/* Whether the op has the results that the form LIST implies. */
+static bool list_has_results(const mlir_op_t *op) {
+  if (!mlir_list_passes_on(op->name)) return op->result_count == 0;
+  if (op->result_count != op->operand_count) return false;
+  for (int i = 0; i < op->result_count; i++)
+    if (!mlir_type_equal(op->operands[i]->type, op->results[i].type)) return false;
+  return true;
+}
+
 /* Whether the form can say the op: all attributes that it names are there, in the kinds that it
  * writes, or in an optional part; it has as many operands as single '%'; and no regions. */
 static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
@@ -193,6 +202,7 @@ static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
     const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
     if (attr ? !item_fits(item, attr) : !optional) return false;
   }
+  if (form->types == MLIR_FORM_LIST && !list_has_results(op)) return false;
   bool typed = form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST ||
                form->types == MLIR_FORM_ARROW;
   return op->region_count == 0 && (list || singles == op->operand_count) &&
