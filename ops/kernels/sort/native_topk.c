@@ -18,9 +18,10 @@
 NATIVE_OPTIMIZE
 
 enum {
-  BLOCK = 64,       /* keys encoded per call */
-  SMALL_K = 32,     /* largest k for insertion */
-  RESERVE = 256,    /* candidates in addition to twice the best k */
+  BLOCK = 64,        /* keys encoded per call */
+  SMALL_K = 32,      /* largest k for insertion */
+  RESERVE = 256,     /* candidates in addition to twice the best k */
+  SHORT_LINE = 1024, /* elements in addition to twice k of lines that are reduced once */
   SLACK = 16,       /* candidates that are sorted with the best k rather than separated from them */
   MOST_ROUNDS = 40, /* most partitions: with bad pivots more items remain to be sorted */
   MIN_PART = 1 << 14, /* least elements per part of a line */
@@ -147,6 +148,12 @@ static uint32_t min_key(const uint32_t *keys, int64_t count) {
   return low;
 }
 
+/* Writes the items of all keys. */
+NATIVE_CLONES
+static void pack_items(const uint32_t *keys, int64_t count, int64_t first, uint64_t *to) {
+  for (int64_t i = 0; i < count; i++) to[i] = (uint64_t)keys[i] << 32 | (uint64_t)(first + i);
+}
+
 /* Writes the items of the keys below the limit, without branches on keys: which keys are best is
  * unpredictable. `to` has room for `count` items. Returns the number of items. */
 static int64_t collect_below(const uint32_t *keys, int64_t count, int64_t first, uint64_t limit,
@@ -159,16 +166,23 @@ static int64_t collect_below(const uint32_t *keys, int64_t count, int64_t first,
   return found;
 }
 
+/* Writes the candidates of a block: all keys before there is a limit. Returns their number. */
+static int64_t collect_block(const topk_part_t *part, const uint32_t *keys, int64_t count,
+                             int64_t first, uint64_t *to) {
+  if (part->has_limit) return collect_below(keys, count, first, part->limit, to);
+  pack_items(keys, count, first, to);
+  return count;
+}
+
 /* Adds the candidates of a block of short keys. */
 static void add_block(topk_part_t *part, const uint32_t *keys, int64_t count, int64_t first) {
-  uint64_t limit = part->has_limit ? part->limit : UINT64_MAX, items[BLOCK];
+  uint64_t items[BLOCK];
   if (part->plan->k > SMALL_K) {
     if (part->filled + count > part->plan->capacity) cut_to_best(part);
-    part->filled +=
-        collect_below(keys, count, first, limit, (uint64_t *)part->items + part->filled);
+    part->filled += collect_block(part, keys, count, first, (uint64_t *)part->items + part->filled);
     return;
   }
-  int64_t found = collect_below(keys, count, first, limit, items);
+  int64_t found = collect_block(part, keys, count, first, items);
   for (int64_t i = 0; i < found; i++)
     if (!part->has_limit || items[i] >> 32 < part->limit)
       insert_candidate(part, items[i] >> 32, (int64_t)(uint32_t)items[i]);
@@ -318,8 +332,8 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
   plan->parts = part_count(plan);
-  plan->capacity =
-      hr_min(2 * plan->k + RESERVE, plan->count + 1); /* a short line is reduced once */
+  bool is_short = plan->count <= 2 * plan->k + SHORT_LINE;
+  plan->capacity = is_short ? plan->count + 1 : 2 * plan->k + RESERVE;
   out->scratch_bytes = plan_topk_scratch(plan);
   out->bytes = (double)(plan->lines * plan->count * plan->bytes);
   out->plan = plan;

@@ -2,12 +2,11 @@
  *
  *   w - c * scatter-add(0, i, u)            ->   scatter-add(w, i, -c * u)      c > 0
  *   w + c * scatter-add(0, i, u)            ->   scatter-add(w, i, c * u)       c < 0
- *   g + scatter-add(0, i, u)                ->   scatter-add(g, i, u)           g another such sum
  *   add(pad(x, 0), pad(y, 0)), x beside y   ->   pad(concatenate(x + 0, y + 0), 0)
  *
  * The first two are a step of gradient descent on a table of which a batch reads some rows: only
- * these rows are accessed. The third is the gradient of a table that is read several times; a step
- * with it becomes one scatter after the other. The last is the gradient of an array whose parts are
+ * these rows are accessed; with the sum of several scatters, the gradient of a table that is read
+ * several times, one after the other. The last is the gradient of an array whose parts are
  * read one by one, such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes
  * one copy. Elements without an update stay bitwise equal: x - 0 and x + -0 are x, and a sum that
  * starts at 0 is never -0. Elements with several updates may be rounded differently. x + 0 turns -0
@@ -18,79 +17,79 @@
 
 /* ---- gradient descent on some rows ---- */
 
-#define SCATTERS_MAX 8 /* most scatters into one sum */
+#define SCATTERS_MAX 8 /* most scatters of a sum */
 
-static bool is_scatter_add(const hlo_instr_t *x) {
+/* Scatters into zeros whose sum is the gradient of a table. */
+typedef struct row_sums {
+  int count;
+  const hlo_instr_t *scatters[SCATTERS_MAX];
+} row_sums_t;
+
+static bool is_sum_of_rows(const hlo_instr_t *x) {
   hlo_opcode_t op;
-  return x->op == HLO_SCATTER && x->operand_count == 3 && pass_body_is_binary(x->called[0], &op) &&
-         op == HLO_ADD && pass_is_plain_float(x->shape->dtype) &&
+  return x->op == HLO_SCATTER && x->operand_count == 3 && pass_is_number(x->operands[0], 0) &&
+         pass_body_is_binary(x->called[0], &op) && op == HLO_ADD &&
+         pass_is_plain_float(x->shape->dtype) &&
          hlo_shape_elements(x->operands[2]->shape) <= hlo_shape_elements(x->shape);
 }
 
-/* Is x a sum of rows in an array of zeros, by scatters of which only the last one is read outside?
- */
-static bool is_sum_of_rows(pass_rewrite_t *rewrite, const hlo_instr_t *x) {
-  for (int k = 0; k < SCATTERS_MAX && is_scatter_add(x); k++) {
-    if (pass_is_number(x->operands[0], 0)) return true;
-    x = x->operands[0];
-    if (pass_use_count(rewrite, x) > 1) return false;
+/* Is x a sum of scatters, or a reshape of one, that nothing else reads? Adds them to *sums. */
+static bool match_rows(pass_rewrite_t *rewrite, const hlo_instr_t *x, row_sums_t *sums) {
+  if (pass_use_count(rewrite, x) > 1) return false;
+  if (x->op == HLO_RESHAPE) return match_rows(rewrite, x->operands[0], sums);
+  if (x->op == HLO_ADD && sums->count < SCATTERS_MAX)
+    return match_rows(rewrite, x->operands[0], sums) && match_rows(rewrite, x->operands[1], sums);
+  if (!is_sum_of_rows(x) || sums->count == SCATTERS_MAX) return false;
+  sums->scatters[sums->count++] = x;
+  return true;
+}
+
+/* Is x `scale` times such a sum? */
+static bool match_scaled(pass_rewrite_t *rewrite, const hlo_instr_t *x, row_sums_t *out_sums,
+                         double *out_scale) {
+  *out_sums = (row_sums_t){0};
+  *out_scale = 1;
+  if (match_rows(rewrite, x, out_sums)) return true;
+  if (pass_use_count(rewrite, x) > 1) return false;
+  if (x->op == HLO_RESHAPE) return match_scaled(rewrite, x->operands[0], out_sums, out_scale);
+  for (int k = 0; x->op == HLO_MULTIPLY && k < 2; k++) {
+    *out_sums = (row_sums_t){0};
+    if (pass_splat_float(x->operands[1 - k], out_scale) &&
+        match_rows(rewrite, x->operands[k], out_sums))
+      return true;
   }
   return false;
-}
-
-/* x, or the array that it reshapes, if nothing else reads it. */
-static hlo_instr_t *match_rows(pass_rewrite_t *rewrite, hlo_instr_t *x) {
-  if (pass_use_count(rewrite, x) > 1) return NULL;
-  if (x->op == HLO_RESHAPE) return match_rows(rewrite, x->operands[0]);
-  return is_sum_of_rows(rewrite, x) ? x : NULL;
-}
-
-/* Is x `scale` times a scatter that nothing else reads? */
-static hlo_instr_t *match_scaled(pass_rewrite_t *rewrite, hlo_instr_t *x, double *out_scale) {
-  hlo_instr_t *scatter = match_rows(rewrite, x);
-  *out_scale = 1;
-  if (x->op == HLO_RESHAPE && !scatter) return match_scaled(rewrite, x->operands[0], out_scale);
-  if (pass_use_count(rewrite, x) > 1) return NULL;
-  for (int k = 0; x->op == HLO_MULTIPLY && !scatter && k < 2; k++)
-    if (pass_splat_float(x->operands[1 - k], out_scale))
-      scatter = match_rows(rewrite, x->operands[k]);
-  return scatter;
 }
 
 /* Adds the scaled updates of one scatter to the table. */
 static hlo_instr_t *build_scatter(pass_rewrite_t *rewrite, hlo_instr_t *table,
                                   const hlo_instr_t *scatter, double scale) {
   hlo_builder_t *builder = &rewrite->builder;
-  hlo_instr_t *rows = scatter->operands[2];
-  if (scale != 1) {
-    hlo_instr_t *factor = hlo_build_number_like(builder, scale, rows);
-    rows = factor ? hlo_build_binary(builder, HLO_MULTIPLY, rows, factor) : NULL;
-  }
-  hlo_instr_t *operands[] = {table, scatter->operands[1], rows};
-  return rows && table ? pass_build_like(rewrite, scatter, operands, scatter->shape) : NULL;
+  hlo_instr_t *updates = scatter->operands[2];
+  hlo_instr_t *factor = hlo_build_number_like(builder, scale, updates);
+  hlo_instr_t *rows = factor ? hlo_build_binary(builder, HLO_MULTIPLY, updates, factor) : NULL;
+  hlo_instr_t *operands[] = {hlo_build_reshape(builder, table, scatter->shape),
+                             scatter->operands[1], rows};
+  if (!rows || !operands[0]) return NULL;
+  return pass_build_like(rewrite, scatter, operands, scatter->shape);
 }
 
-/* Adds the updates of all scatters behind `last`, the first one first. */
-static hlo_instr_t *build_rows(pass_rewrite_t *rewrite, hlo_instr_t *table, const hlo_instr_t *last,
+static hlo_instr_t *build_rows(pass_rewrite_t *rewrite, hlo_instr_t *table, const row_sums_t *sums,
                                double scale) {
-  const hlo_instr_t *scatters[SCATTERS_MAX];
-  int count = 0;
-  for (const hlo_instr_t *at = last; at->op == HLO_SCATTER; at = at->operands[0])
-    scatters[count++] = at;
-  hlo_instr_t *sum = hlo_build_reshape(&rewrite->builder, table, last->shape);
-  while (count > 0) sum = build_scatter(rewrite, sum, scatters[--count], scale);
+  hlo_instr_t *sum = table;
+  for (int k = 0; k < sums->count && sum; k++)
+    sum = build_scatter(rewrite, sum, sums->scatters[k], scale);
   return sum ? hlo_build_reshape(&rewrite->builder, sum, table->shape) : NULL;
 }
 
 static hlo_instr_t *update_rows(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  row_sums_t sums;
   double scale;
   bool subtracts = instr->op == HLO_SUBTRACT;
   for (int k = 1; k >= (subtracts ? 1 : 0); k--) {
-    hlo_instr_t *scatter = match_scaled(rewrite, instr->operands[k], &scale);
-    hlo_instr_t *table = instr->operands[1 - k];
-    if (!scatter || !isfinite(scale)) continue;
-    bool keeps_zeros = (subtracts ? scale > 0 : scale < 0) || is_sum_of_rows(rewrite, table);
-    if (keeps_zeros) return build_rows(rewrite, table, scatter, subtracts ? -scale : scale);
+    if (!match_scaled(rewrite, instr->operands[k], &sums, &scale)) continue;
+    if (!isfinite(scale) || (subtracts ? scale <= 0 : scale >= 0)) continue;
+    return build_rows(rewrite, instr->operands[1 - k], &sums, subtracts ? -scale : scale);
   }
   return NULL;
 }
