@@ -25,8 +25,11 @@ static pass_range_t range_of_type(hr_dtype_t dtype) {
   return (pass_range_t){-(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1};
 }
 
+/* Is the interval within the type, and no bound infinite on the other side? A constant of FAR would
+ * be: it says nothing beside an array without bounds. */
 static bool fits(pass_range_t range, hr_dtype_t dtype) {
   pass_range_t type = range_of_type(dtype);
+  if (range.low >= FAR || range.high <= -FAR) return false;
   return range.low >= type.low && range.high <= type.high;
 }
 
