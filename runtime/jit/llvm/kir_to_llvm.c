@@ -239,6 +239,13 @@ static LLVMValueRef lower_other(lowering_t *l, const kir_value_t *instr, LLVMVal
   }
 }
 
+/* LLVM 19 takes a quotient of two lanes that are known to be 0 for 0, not for NaN, and then leaves
+ * out a select of 0 for that lane. It does not know the lanes of a frozen divisor. */
+static LLVMValueRef divisor_of(lowering_t *l, const kir_value_t *division, LLVMValueRef divisor) {
+  bool is_affected = division->type->lanes > 1 && !kir_is_constant(division->args[1]);
+  return is_affected ? llvm_api.BuildFreeze(l->builder, divisor, "") : divisor;
+}
+
 #define ARGUMENTS_MAX 8
 
 static LLVMValueRef lower_op(lowering_t *l, const kir_value_t *instr) {
@@ -247,6 +254,7 @@ static LLVMValueRef lower_op(lowering_t *l, const kir_value_t *instr) {
   hr_assert(instr->op == KIR_PHI || instr->arg_count <= ARGUMENTS_MAX);
   for (int k = 0; k < instr->arg_count && instr->op != KIR_PHI; k++)
     args[k] = value_of(l, instr->args[k]);
+  if (instr->op == KIR_FDIV) args[1] = divisor_of(l, instr, args[1]);
   if (instr->has_nsw) return llvm_api.BuildNSWAdd(l->builder, args[0], args[1], "");
   if (binary) return (*(const binary_fn *)function_at(binary))(l->builder, args[0], args[1], "");
   if (!cast) return lower_other(l, instr, args);
