@@ -182,8 +182,21 @@ expect_exit "--max-time of another host's process" 0 env HLORUN_TIME_END=elsewhe
   --input '0=f32[3]{1,2,3}' twice.hlo
 expect_exit "--max-time that is enough" 0 "$hlorun" --max-time 100 --input '0=f32[3]{1,2,3}' twice.hlo
 
+# numbered COUNT TEXT SEPARATOR: the text COUNT times, "#" replaced by the number. Without gsub, whose time in mawk grows
+# with the square of the calls.
+numbered() {
+  awk -v n="$1" -v text="$2" -v separator="$3" 'BEGIN {
+    count = split(text, pieces, "#")
+    for (i = 0; i < n; i++) {
+      line = pieces[1]
+      for (k = 2; k <= count; k++) line = line i pieces[k]
+      printf "%s%s", i ? separator : "", line
+    }
+    print "" }'
+}
+
 # Time grows with the number of parameters, results and branches, not with its square.
-many() { awk -v text="$1" 'BEGIN { for (i = 0; i < 200000; i++) printf "%s%s", i ? ", " : "", text }'; }
+many() { numbered 200000 "$1" ", "; }
 {
   echo 'HloModule many ENTRY main {'
   awk 'BEGIN { for (i = 0; i < 200000; i++) printf "p%d = f32[] parameter(%d)\n", i, i }'
@@ -203,18 +216,6 @@ for program in parameters results branches; do
 done
 
 # So it does with operands of one operation, aliases, slices of one array, and users of one parameter.
-# numbered COUNT TEXT SEPARATOR: the text COUNT times, "#" replaced by the number. Without gsub, whose time in mawk grows
-# with the square of the calls.
-numbered() {
-  awk -v n="$1" -v text="$2" -v separator="$3" 'BEGIN {
-    count = split(text, pieces, "#")
-    for (i = 0; i < n; i++) {
-      line = pieces[1]
-      for (k = 2; k <= count; k++) line = line i pieces[k]
-      printf "%s%s", i ? separator : "", line
-    }
-    print "" }'
-}
 joined() { numbered "$1" "$2" ", "; }
 lines() { numbered "$1" "$2" "\n"; }
 {

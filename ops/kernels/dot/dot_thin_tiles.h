@@ -174,19 +174,20 @@ THIN_INLINE SIMD_VECTOR_NAME(vec)
   return x[0];
 }
 
-/* Adds the whole vectors of terms of `columns` columns from `from` on to sums[row][column], which
- * it sets. */
-THIN_INLINE void SIMD_VECTOR_NAME(add_columns)(int m, int columns, thin_type_t type,
-                                               const thin_job_t *job, const char *from,
+/* sums[row][at + c] = the sum over the whole vectors of terms of column `first` + c, for each of
+ * `columns` columns, one or two. */
+THIN_INLINE void SIMD_VECTOR_NAME(sum_columns)(int m, int columns, thin_type_t type,
+                                               const thin_job_t *job, int64_t first, int at,
                                                SIMD_VECTOR_NAME(vec) sums[][LANES]) {
+  const char *from = job->b + first * job->b_col_bytes;
   SIMD_VECTOR_NAME(vec) local[THIN_ROWS][2] = {0};
   for (int64_t p = 0; p + LANES <= job->k; p += LANES) {
     SIMD_VECTOR_NAME(vec) line[2];
 #pragma GCC unroll 2
     for (int c = 0; c < columns; c++) {
-      const char *at = from + c * job->b_col_bytes + p * job->b_bytes;
-      line[c] = SIMD_VECTOR_NAME(widen)(type, at);
-      __builtin_prefetch(at + THIN_COLUMNS_AHEAD * job->b_col_bytes);
+      const char *terms = from + c * job->b_col_bytes + p * job->b_bytes;
+      line[c] = SIMD_VECTOR_NAME(widen)(type, terms);
+      __builtin_prefetch(terms + THIN_COLUMNS_AHEAD * job->b_col_bytes);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < m; r++) {
@@ -198,7 +199,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_columns)(int m, int columns, thin_type_t t
 #pragma GCC unroll 8
   for (int r = 0; r < m; r++)
 #pragma GCC unroll 2
-    for (int c = 0; c < columns; c++) sums[r][c] = local[r][c];
+    for (int c = 0; c < columns; c++) sums[r][at + c] = local[r][c];
 }
 
 /* Adds the terms that do not fill a vector to the result of one column. */
@@ -218,15 +219,15 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
   SIMD_VECTOR_NAME(vec) sums[THIN_ROWS][LANES];
   int64_t j = begin;
   for (; j + LANES <= end; j += LANES) {
-    for (int c = 0; c < LANES; c += 2) SIMD_VECTOR_NAME(add_columns)
-    (m, 2, type, job, job->b + (j + c) * job->b_col_bytes,
-     (SIMD_VECTOR_NAME(vec)(*)[LANES]) & sums[0][c]);
+    for (int c = 0; c < LANES; c += 2) {
+      SIMD_VECTOR_NAME(sum_columns)(m, 2, type, job, j + c, c, sums);
+    }
     for (int r = 0; r < m; r++)
       *(SIMD_VECTOR_NAME(part) *)(job->c + r * job->c_row + j) =
           SIMD_VECTOR_NAME(sum_vectors)(sums[r]);
   }
   for (; j < end; j++) {
-    SIMD_VECTOR_NAME(add_columns)(m, 1, type, job, job->b + j * job->b_col_bytes, sums);
+    SIMD_VECTOR_NAME(sum_columns)(m, 1, type, job, j, 0, sums);
     for (int r = 0; r < m; r++)
       job->c[r * job->c_row + j] = SIMD_VECTOR_NAME(sum_lanes)(sums[r][0]);
   }

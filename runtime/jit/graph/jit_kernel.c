@@ -4,6 +4,7 @@
  *     kLoop                          kernel_loop.c      one loop nest over the roots' elements
  *     kInput, last dimension kept    kernel_columns.c   lanes are results
  *     kInput, last dimension reduced kernel_rows.c      lanes are terms
+ *     kInput, a short one kept       kernel_rows.c      lanes are terms of each of its values
  *     kInput, few terms a result     kernel_loop.c      reductions expanded in the expression graph
  *
  * Costs are in additions of one f32 vector; jit_kernel_ns converts them to nanoseconds, which

@@ -154,9 +154,9 @@ struct jit_kernel {
   jit_schedule_t schedule;
   jit_kernel_arrays_t arrays;
   jit_kernel_state_t state;
-  const char *bottleneck;    /* reason why the kernel may stay below the limits of memory and
-                                arithmetic; NULL: none known */
-  bool has_rows;             /* kInput: the last dimension is reduced (kernel_rows.c) */
+  const char *bottleneck; /* reason why the kernel may stay below the limits of memory and
+                             arithmetic; NULL: none known */
+  bool has_rows; /* kInput: kernel_rows.c, as the last dimension is reduced, or kept and unrolled */
   struct jit_reduce *reduce; /* kInput: reductions (kernel_reduce.h) */
   struct jit_region *region; /* the kernel is a region (region.h); NULL: a fusion */
   jit_kernel_t *next;

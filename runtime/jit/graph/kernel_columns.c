@@ -205,12 +205,14 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* Nested loops over the reduced dimensions; the outermost covers the unit's block of rows. */
-static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
+/* Nested loops over the reduced dimensions, around `body`; the outermost covers the unit's block of
+ * rows. */
+static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w,
+                           void (*body)(jit_emit_t *, columns_t *)) {
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
   if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
-    emit_column_loop(emit, columns, emit_rows);
+    body(emit, columns);
     return;
   }
   jit_loop_t loop;
@@ -218,8 +220,13 @@ static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w) {
   int64_t size = kernel->loops.within.sizes[w];
   block_range(emit, columns->block, w ? size : reduce->block, size, &from, &to);
   jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
-  emit_row_loops(emit, columns, w + 1);
+  emit_row_loops(emit, columns, w + 1, body);
   jit_loop_end(emit, &loop, to, 1);
+}
+
+/* All columns of the unit, for the current rows. */
+static void emit_columns_of_rows(jit_emit_t *emit, columns_t *columns) {
+  emit_column_loop(emit, columns, emit_rows);
 }
 
 /* --- phase 0 with accumulators in registers --------------------------------------------------- */
@@ -257,24 +264,12 @@ static void move_carried(jit_emit_t *emit, const jit_reduce_t *reduce,
   emit->carry.count = carry;
 }
 
-/* Nested loops over the reduced dimensions of the unit's block of rows, for the current columns. */
-static void emit_carried_rows(jit_emit_t *emit, columns_t *columns, int w) {
-  const jit_kernel_t *kernel = columns->kernel;
-  const jit_reduce_t *reduce = columns->reduce;
-  if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
-    kir_value_t *accs[JIT_COLUMNS_UNROLL][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
-    move_carried(emit, reduce, accs, false);
-    take_rows(emit, columns, acc_sets(reduce), accs);
-    move_carried(emit, reduce, accs, true);
-    return;
-  }
-  jit_loop_t loop;
-  kir_value_t *from, *to;
-  int64_t size = kernel->loops.within.sizes[w];
-  block_range(emit, columns->block, w ? size : reduce->block, size, &from, &to);
-  jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
-  emit_carried_rows(emit, columns, w + 1);
-  jit_loop_end(emit, &loop, to, 1);
+/* The current rows, for one vector of columns. */
+static void emit_carried_rows(jit_emit_t *emit, columns_t *columns) {
+  kir_value_t *accs[JIT_COLUMNS_UNROLL][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  move_carried(emit, columns->reduce, accs, false);
+  take_rows(emit, columns, acc_sets(columns->reduce), accs);
+  move_carried(emit, columns->reduce, accs, true);
 }
 
 /* All rows of the current columns. */
@@ -287,7 +282,7 @@ static void emit_column(jit_emit_t *emit, void *context, int copy) {
     for (int i = 0; i < reduce->reduction_count; i++)
       start_accs(emit, &reduce->reductions[i], accs[set][i]);
   move_carried(emit, reduce, accs, true);
-  emit_carried_rows(emit, columns, 0);
+  emit_row_loops(emit, columns, 0, emit_carried_rows);
   move_carried(emit, reduce, accs, false);
   emit->carry.count = 0;
   jit_emit_at(emit, emit->level);
@@ -385,7 +380,7 @@ static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
     emit_column_loop(emit, columns, emit_column);
   } else if (phase == 0) {
     emit_column_loop(emit, columns, emit_identities);
-    emit_row_loops(emit, columns, 0);
+    emit_row_loops(emit, columns, 0, emit_columns_of_rows);
   } else {
     combine_blocks(emit, columns);
     emit_column_loop(emit, columns, emit_results);

@@ -1,4 +1,5 @@
-/* kInput whose last dimension is reduced: rows.
+/* kInput whose last dimension is reduced: rows. A short last dimension that is kept
+ * (loops.unrolled) has one reduction for each of its values, all in one pass over the row.
  *
  * Many rows: a unit is a row, which stays in the cache while passes go over it.
  *

@@ -5,12 +5,12 @@
  *   add(pad(x, 0), pad(y, 0)), x beside y   ->   pad(concatenate(x + 0, y + 0), 0)
  *
  * The first two are a step of gradient descent on a table of which a batch reads some rows: only
- * these rows are accessed; with the sum of several scatters, the gradient of a table that is read
- * several times, one after the other. The last is the gradient of an array whose parts are
- * read one by one, such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes
- * one copy. Elements without an update stay bitwise equal: x - 0 and x + -0 are x, and a sum that
- * starts at 0 is never -0. Elements with several updates may be rounded differently. x + 0 turns -0
- * into 0, as the sum does; it is omitted if x is never -0. */
+ * these rows are accessed. The gradient of a table that is read several times is a sum of scatters,
+ * which follow one another. The last is the gradient of an array whose parts are read one by one,
+ * such as layers of stacked weights: a sum of n arrays, each mostly zeros, becomes one copy.
+ * Elements without an update stay bitwise equal: x - 0 and x + -0 are x. Elements with several
+ * updates may be rounded differently. x + 0 turns -0 into 0, as the sum does; it is omitted if x is
+ * never -0. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
