@@ -61,4 +61,10 @@ for rows_columns in "3 33" "5 64" "7 100" "1 127" "2 1030" "65 130" "9 4096" "30
   normalised $rows_columns
   compare "rows of $rows_columns"
 done
+
+# Code of LLVM is right for every width where it knows that lanes are 0.
+for bytes in 16 32 64; do
+  expect_exit "quotients of zeros, vectors of $bytes bytes, LLVM" 0 env HLORUN_VECTOR=$bytes HLORUN_X64=0 \
+    "$hlorun" test --engine compiled "$source_dir/tests/cases/quotients_of_zeros.hlo"
+done
 finish
