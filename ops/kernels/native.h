@@ -87,6 +87,8 @@ typedef struct op_native_prepack {
   const op_native_t
       *packer; /* runs packer_plan on the operand alone; its only result is the packed form */
   const void *packer_plan;
+  /* True if the plans of two packers give equal bytes for equal operands. */
+  bool (*has_same_form)(const void *packer_plan, const void *other_plan);
   /* Makes the plan that reads the packed form, as op_native_t.prepare does. */
   hr_status_t (*prepare)(const op_native_target_t *target, const struct op_native_prepack *prepack,
                          struct op_native_step *out);

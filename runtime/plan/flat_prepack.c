@@ -4,8 +4,8 @@
  *   while { y = dot(x, w) }   ->   p = pack(w);  while { y = dot(x, p) }
  *
  * The packing step is inserted before the outermost loop that does not write the operand. Loops
- * with one iteration are skipped. The packed copy lives as long as the loop. Cost: steps times loop
- * depth. */
+ * with one iteration are skipped. Kernels that read one operand in one form share the packed copy,
+ * which lives as long as the loop. Cost: steps times loop depth, and packed copies by pairs. */
 #include "plan/flat_build.h"
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
@@ -65,6 +65,23 @@ static hr_status_t add_packer_step(flat_builder_t *builder, int number, int loop
   return NULL;
 }
 
+/* The packed copy of the same operand in the same form that a step before `loop` makes; -1: none.
+ */
+static int find_packed(const flat_builder_t *builder, const flat_step_t *step, int loop) {
+  const op_native_prepack_t *prepack = step->native.prepack;
+  const flat_ref_t *operand = &step->in[prepack->leaf];
+  for (size_t h = 0; h < builder->hoisted.count; h++) {
+    const flat_hoisted_t *hoisted = &builder->hoisted.data[h];
+    const flat_step_t *packer = &hoisted->step;
+    if (hoisted->index == loop && packer->native.kernel == prepack->packer &&
+        packer->in[0].buffer == operand->buffer &&
+        packer->in[0].offset_bytes == operand->offset_bytes &&
+        prepack->has_same_form(prepack->packer_plan, packer->native.plan))
+      return packer->out[0].buffer;
+  }
+  return -1;
+}
+
 static hr_status_t use_packed_operand(flat_builder_t *builder, int number, int packed) {
   flat_step_t *step = get_step(builder, number);
   op_native_step_t prepared = {0};
@@ -85,12 +102,12 @@ static hr_status_t use_packed_operand(flat_builder_t *builder, int number, int p
 hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder) && !builder->options->no_fusion; s++) {
     const flat_step_t *step = get_step(builder, s);
-    int packed;
     if (step->kind != FLAT_NATIVE || !step->native.prepack) continue;
     int loop = find_loop(
         builder, s, flat_root(builder->buffers.data, step->in[step->native.prepack->leaf].buffer));
     if (loop < 0) continue;
-    HR_TRY(add_packer_step(builder, s, loop, &packed));
+    int packed = find_packed(builder, step, loop);
+    if (packed < 0) HR_TRY(add_packer_step(builder, s, loop, &packed));
     HR_TRY(use_packed_operand(builder, s, packed));
   }
   return NULL;

@@ -277,6 +277,40 @@ static void test_prepack(void) {
   }
 }
 
+/* x = min(min(min(x w, 5) w, 5) w^T, 5) in a loop. */
+static const char shared_pack_text[] =
+    "HloModule m\n"
+    "body { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), "
+    "index=2\n"
+    "  a = f32[24,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  k = f32[] constant(5) l = f32[24,160] broadcast(k), dimensions={}\n"
+    "  b = f32[24,160] minimum(a, l)\n"
+    "  c = f32[24,160] dot(b, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  d = f32[24,160] minimum(c, l)\n"
+    "  e = f32[24,160] dot(d, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+    "  y = f32[24,160] minimum(e, l)\n"
+    "  one = s32[] constant(1) j = s32[] add(i, one)\n"
+    "  ROOT t = (s32[], f32[24,160], f32[160,160]) tuple(j, y, w) }\n"
+    "cond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), "
+    "index=0\n"
+    "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e { x = f32[24,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
+    "  t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
+    "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=cond, body=body\n"
+    "  ROOT y = f32[24,160] get-tuple-element(u), index=1 }";
+
+/* Products that read one operand in one form share its packed copy; the transposed form is
+ * another. */
+static void test_shared_pack(void) {
+  follow_fixture_t r;
+  agree(shared_pack_text, 0);
+  CHECK_OK(open_fixture(shared_pack_text, 2, false, &r));
+  CU_ASSERT_EQUAL(count_packing(r.f.flat), 2);
+  close_fixture(&r);
+}
+
 /* Convolutions over taps, and by Winograd with channels last and first, whose results are rounded
  * to what they are exactly. */
 static void test_convolutions(void) {
@@ -311,11 +345,13 @@ static void test_convolutions(void) {
   }
 }
 
-CU_TestInfo suite_tile_fusion[] = {{"element by element", test_storage},
-                                   {"rows", test_rows},
-                                   {"batches", test_batches},
-                                   {"convolutions", test_convolutions},
-                                   {"other readers", test_others},
-                                   {"in loops", test_loops},
-                                   {"operands packed before loops", test_prepack},
-                                   CU_TEST_INFO_NULL};
+CU_TestInfo suite_tile_fusion[] = {
+    {"element by element", test_storage},
+    {"rows", test_rows},
+    {"batches", test_batches},
+    {"convolutions", test_convolutions},
+    {"other readers", test_others},
+    {"in loops", test_loops},
+    {"operands packed before loops", test_prepack},
+    {"a packed operand that several products read", test_shared_pack},
+    CU_TEST_INFO_NULL};

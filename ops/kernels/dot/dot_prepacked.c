@@ -1,6 +1,8 @@
 /* Prepacking of b for products of few rows: constant operands in the plan, loop-invariant ones
  * before the loop. Packing reads and writes k * n elements once; a product of m rows has m * k * n
  * terms. */
+#include <string.h>
+
 #include "ops/kernels/dot/native_dot.h"
 
 #define MIN_ROWS 4           /* fewest rows; with fewer b is read faster in place */
@@ -30,6 +32,21 @@ static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *
 
 static const op_native_t native_pack = {"packing", NULL, run_pack};
 
+static bool are_equal_lists(const int64_t *a, const int64_t *b, int64_t count) {
+  if (!a || !b) return a == b;
+  return !memcmp(a, b, (size_t)count * sizeof *a);
+}
+
+/* Signature of op_native_prepack_t.has_same_form. The form does not depend on the rows of the
+ * product. */
+static bool has_same_form(const void *packer_plan, const void *other_plan) {
+  const dot_problem_t *p = packer_plan, *q = other_plan;
+  return p->types.real == q->types.real && p->k == q->k && p->n == q->n &&
+         p->b.offsets[0] == q->b.offsets[0] && p->b.row_step == q->b.row_step &&
+         p->b.col_step == q->b.col_step && are_equal_lists(p->b.rows, q->b.rows, p->k) &&
+         are_equal_lists(p->b.cols, q->b.cols, p->n);
+}
+
 /* Signature of op_native_prepack_t.prepare. */
 static hr_status_t prepare_packed(const op_native_target_t *target,
                                   const op_native_prepack_t *prepack, op_native_step_t *out) {
@@ -51,6 +68,7 @@ hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem
                                    .bytes = gemm_packed_bytes(&job),
                                    .packer = &native_pack,
                                    .packer_plan = problem,
+                                   .has_same_form = has_same_form,
                                    .prepare = prepare_packed,
                                    .context = problem};
   *out_prepack = prepack;
