@@ -18,7 +18,7 @@
 
 struct hr_arena_block {
   hr_arena_block_t *next;
-  size_t size_bytes; /* size of bytes[], or of the memory behind the fence */
+  size_t size_bytes; /* size of bytes[], or of the memory after the fence */
   hr_fence_t *fence; /* memory of the only allocation of a fenced arena; else NULL */
   /* object that ends with the block; NULL functions: none */
   void *owned;

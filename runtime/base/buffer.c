@@ -54,7 +54,7 @@ static hr_status_t create_fenced(size_t size_bytes, hr_buffer_t **out_buffer) {
   return st;
 }
 
-/* Data up to this size, in bytes, is placed behind a header that is not aligned. */
+/* Data up to this size, in bytes, is placed after a header that is not aligned. */
 #define SMALL_BYTES 4096
 
 /* Header and data in one allocation: the data starts at the next alignment boundary. */
@@ -157,7 +157,7 @@ static stream_t *find_stream(const char *path) {
   return stream;
 }
 
-/* The path is copied behind the struct. */
+/* The path is copied after the struct. */
 static hr_status_t add_stream(int fd, const char *path, stream_t **out_stream) {
   void *memory;
   size_t size = strlen(path) + 1;

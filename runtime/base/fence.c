@@ -78,7 +78,7 @@ static int print_distance(char *text, size_t size, const hr_fence_t *fence, uint
   if (address < data)
     return snprintf(text, size, "%zu bytes before an array of %zu", data - address,
                     fence->size_bytes);
-  return snprintf(text, size, "%zu bytes behind an array of %zu", address - end, fence->size_bytes);
+  return snprintf(text, size, "%zu bytes after an array of %zu", address - end, fence->size_bytes);
 }
 
 /* Bit 1 of x86's page fault error code. */

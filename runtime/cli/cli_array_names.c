@@ -18,11 +18,11 @@ int cli_array_rank(const char *text, const char *end) {
 
 hr_status_t cli_array_error_rank(const cli_signature_t *signature, const char *what,
                                  hr_str_t name) {
-  return hr_error(HR_USAGE, "%s has %.*s, want a process from 0 to %d behind '@'", what,
+  return hr_error(HR_USAGE, "%s has %.*s, want a process from 0 to %d after '@'", what,
                   HR_STR_ARGS(name), signature->world - 1);
 }
 
-/* Splits "in3@2" behind the prefix. False: the name has another form, such as a parameter's. */
+/* Splits "in3@2" after the prefix. False: the name has another form, such as a parameter's. */
 static bool split(hr_str_t name, const char *prefix, const char **out_number, const char **out_at) {
   size_t size = strlen(prefix);
   const char *end = name.data + name.size;

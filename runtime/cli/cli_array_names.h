@@ -17,7 +17,7 @@ typedef struct cli_array_names {
 hr_status_t cli_array_names_check(const array_file_t *file, const cli_array_names_t *names,
                                   int *out_named);
 
-/* Reads the RANK behind '@'; -1: it is not a number of at most nine digits, up to `end`. */
+/* Reads the RANK after '@'; -1: it is not a number of at most nine digits, up to `end`. */
 int cli_array_rank(const char *text, const char *end);
 /* Error USAGE: `what` has `name`, whose RANK is no process of the run. */
 hr_status_t cli_array_error_rank(const cli_signature_t *signature, const char *what, hr_str_t name);

@@ -140,7 +140,7 @@ static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
   return ends ? NULL : torn(parser, "it has no end");
 }
 
-/* The digest is checked before anything behind the head is trusted. */
+/* The digest is checked before anything after the head is trusted. */
 static hr_status_t parse(parser_t *parser, uint64_t step, cli_manifest_t *manifest) {
   if (strlen(parser->text) != parser->size) return torn(parser, "it has a byte of value 0");
   HR_TRY(parse_head(parser, manifest));

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a part "3" or "0-3" of "0-3,6=a.hlo" and moves *at behind it. */
+/* Reads a part "3" or "0-3" of "0-3,6=a.hlo" and moves *at after it. */
 static bool read_range(const char **at, long *out_first, long *out_last) {
   char *end;
   if (**at < '0' || **at > '9') return false;

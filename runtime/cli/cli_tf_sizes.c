@@ -85,7 +85,7 @@ static hr_status_t take_literal(const search_t *search, const char *text) {
   return st;
 }
 
-/* `text` follows the '=' behind the feed's name or number. */
+/* `text` follows the '=' after the feed's name or number. */
 static hr_status_t take_value(const search_t *search, const char *text) {
   npy_t npy;
   if (*text == '@') text++;

@@ -202,7 +202,7 @@ static hr_status_t help_of(const char *word) {
   return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 
-/* Handles `hlorun -n 8 test DIR`: a command behind options of `run`, unless a file has its name,
+/* Handles `hlorun -n 8 test DIR`: a command after options of `run`, unless a file has its name,
  * is moved before them. */
 static void move_command_first(int argc, char **argv) {
   hr_options_t options;

@@ -1,6 +1,6 @@
 /* Accepts the peer of a feed's socket. Up to MAX_PENDING connections that have not sent the whole
  * secret are pending at a time, each for PATIENCE_S; a further one replaces the oldest. No byte
- * behind the secret is read, as it belongs to the feed. The secret is transferred in clear text
+ * after the secret is read, as it belongs to the feed. The secret is transferred in clear text
  * and compared in constant time.
  * Cost:    one poll over all connections per event.
  * Memory:  about 1 KiB per connection, on the stack. */

@@ -14,7 +14,7 @@
 
 #define MAGIC "\x93NUMPY"
 #define PEEK_BYTES 4096
-#define SPARE_BYTES ((uint64_t)1 << 20) /* most bytes behind an array; more are an error */
+#define SPARE_BYTES ((uint64_t)1 << 20) /* most bytes after an array; more are an error */
 #define MAGIC_BYTES 6
 #define HEADER_MAX ((size_t)1 << 20)
 #define ITEM_MAX 16
@@ -30,7 +30,7 @@ static void skip_space(cursor_t *c) {
   while (c->at < c->end && strchr(" \t\r\n", *c->at)) c->at++;
 }
 
-/* Moves behind `wanted`, if it comes next. */
+/* Moves after `wanted`, if it comes next. */
 static bool accept(cursor_t *c, char wanted) {
   skip_space(c);
   if (c->at == c->end || *c->at != wanted) return false;

@@ -179,7 +179,7 @@ static bool ints_equal(hr_ints_t a, hr_ints_t b) {
          (!a.count || !memcmp(a.data, b.data, (size_t)a.count * sizeof *a.data));
 }
 
-/* The fields behind ":" but for the physical shape, which is not compared. */
+/* The fields after ":" but for the physical shape, which is not compared. */
 static bool layout_tails_equal(const hlo_layout_t *a, const hlo_layout_t *b) {
   if (a->tile_count != b->tile_count || a->tail_padding_alignment != b->tail_padding_alignment ||
       a->element_bits != b->element_bits || a->memory_space != b->memory_space ||

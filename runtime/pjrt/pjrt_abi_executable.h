@@ -281,7 +281,7 @@ typedef struct pjrt_transform_args {
   size_t struct_size;
   const char *name;
   size_t name_size;
-  int stage; /* 0: before the scheduler; 1: behind it */
+  int stage; /* 0: before the scheduler; 1: after it */
   pjrt_transform_callbacks_t *callbacks;
 } pjrt_transform_args_t;
 

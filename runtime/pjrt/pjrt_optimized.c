@@ -79,7 +79,7 @@ static hr_status_t set_entry_layout(hlo_module_t *module, const pjrt_executable_
   return hlo_shape_tuple(arena, results, leaves, &module->entry_result);
 }
 
-/* Writes the module with its shardings behind it, and keeps the bytes in the arena. */
+/* Writes the module with its shardings after it, and keeps the bytes in the arena. */
 static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *executable) {
   hr_buffer_t *proto = NULL;
   hr_strbuf_t text;

@@ -71,7 +71,7 @@ static hr_status_t bad_layout(hr_str_t text) {
                   HR_STR_ARGS(text));
 }
 
-/* A number of one or two digits at *at, and the comma behind it. */
+/* A number of one or two digits at *at, and the comma after it. */
 static int64_t take_number(hr_str_t text, size_t *at) {
   int64_t number = 0;
   size_t begin = *at;

@@ -6,7 +6,7 @@
  *           -> broken: what was promised fails with the framework's error
  *
  * Executions of a device run in the order of their launches: one whose argument is a promise holds
- * up those behind it until the promise is kept. */
+ * up those after it until the promise is kept. */
 #include "base/mem.h"
 #include "pjrt/pjrt_transfer.h"
 

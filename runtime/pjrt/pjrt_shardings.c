@@ -42,7 +42,7 @@ static hr_status_t summand_of(const hlo_sharding_t *sharding, const tiles_t *til
   return hlo_shard_of(&cut, 1, &tiles->summands, device, out_summand, &size);
 }
 
-/* Places the devices by tile, the copies of a tile behind each other, and the summands of a copy:
+/* Places the devices by tile, the copies of a tile after each other, and the summands of a copy:
  * row-major over [tiles..., copies, summands]. */
 static hr_status_t place_devices(const hlo_sharding_t *sharding, const tiles_t *tiles,
                                  hr_arena_t *arena, int64_t **out_devices) {
@@ -64,7 +64,7 @@ static hr_status_t place_devices(const hlo_sharding_t *sharding, const tiles_t *
   return NULL;
 }
 
-/* The kinds of the dimensions behind those of the array; copies alone have a flag of their own. */
+/* The kinds of the dimensions after those of the array; copies alone have a flag of their own. */
 static void write_last_kinds(const tiles_t *tiles, hr_strbuf_t *text) {
   if (tiles->summands == 1) {
     proto_put_int(text, PROTO_sharding_replicate_on_last_tile_dim, tiles->copies > 1);
@@ -76,7 +76,7 @@ static void write_last_kinds(const tiles_t *tiles, hr_strbuf_t *text) {
   proto_close(text, kinds);
 }
 
-/* Dimensions of copies and of summands stand behind those of the array. */
+/* Dimensions of copies and of summands stand after those of the array. */
 static hr_status_t write_tiles(const hlo_sharding_t *sharding, const tiles_t *tiles,
                                hr_arena_t *arena, hr_strbuf_t *text) {
   int64_t *devices;

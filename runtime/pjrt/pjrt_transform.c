@@ -2,7 +2,7 @@
  * are compiled, as jax.extend.xla.register_hlo_module_transformation does. The code gets a
  * serialized HloModuleProto, the program of one partition before hlorun's own passes, and may
  * return another one. Transformations of the stage before the scheduler come first, then those of
- * the stage behind it, each in the order of registration. In neither stage has the program a
+ * the stage after it, each in the order of registration. In neither stage has the program a
  * schedule: plans are made later. */
 #include <pthread.h>
 #include <string.h>

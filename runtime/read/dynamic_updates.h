@@ -1,4 +1,4 @@
-/* HLO programs that write behind the current size of a dynamic dimension. */
+/* HLO programs that write past the current size of a dynamic dimension. */
 #ifndef HLO_READ_DYNAMIC_UPDATES_H
 #define HLO_READ_DYNAMIC_UPDATES_H
 

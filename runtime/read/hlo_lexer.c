@@ -36,7 +36,7 @@ static const unsigned char classes[256] = {
 
 static inline bool is(char c, int class_) { return classes[(unsigned char)c] & class_; }
 
-/* 0 behind the end: no token contains it. */
+/* 0 after the end: no token contains it. */
 static char byte_at(const read_lexer_t *l, size_t at) { return at < l->size ? l->text[at] : 0; }
 
 /* Words are stored as their number plus one: types first, then keywords. */

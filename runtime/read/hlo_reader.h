@@ -109,7 +109,7 @@ hr_status_t read_stack_frames(read_hlo_t *r);
 /* hlo_instr_text.c */
 /* "ROOT"? NAME = right side; appends it to the current computation. */
 hr_status_t read_instruction(read_hlo_t *r);
-/* What stands behind the equals sign: SHAPE OP(OPERANDS), ATTRIBUTES. Nested operands are
+/* What stands after the equals sign: SHAPE OP(OPERANDS), ATTRIBUTES. Nested operands are
  * appended first. */
 hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr);
 /* Appends an instruction to the current computation; the attributes come in the order of the op's

@@ -18,7 +18,7 @@
 /* The footer holds the handle of the metaindex block, that of the index block, zeros up to 40
  * bytes, and the magic number as 8 little-endian bytes. Source: table_format.md of LevelDB. */
 #define FOOTER_BYTES 48
-#define TRAILER_BYTES 5 /* type and check sum behind a block */
+#define TRAILER_BYTES 5 /* type and check sum after a block */
 #define TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
 #define KEY_MAX 4096 /* bytes of a name */
 #define SHARDS_MAX 100000

@@ -228,7 +228,7 @@ hr_status_t tf_lower_xla_static_size(tf_op_t *op) {
   return tf_out(op, 0, pad_to_static(op->b, tf_in(op, 0)));
 }
 
-/* `all`, which is x with static sizes, with `fill` behind the elements of x along dimension d. */
+/* `all`, which is x with static sizes, with `fill` after the elements of x along dimension d. */
 static expr_t fill_behind(hlo_builder_t *b, expr_t all, expr_t x, int d, expr_t fill) {
   expr_t size = tf_size_of(b, x, d);
   expr_t place = all ? tf_iota_like(b, HR_S32, all, d) : NULL;

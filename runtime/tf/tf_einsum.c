@@ -1,5 +1,5 @@
 /* Einsum: a dot, and before it reductions over labels that only one operand has, and diagonals
- * of repeated labels; behind it a transpose. */
+ * of repeated labels; after it a transpose. */
 #include <string.h>
 
 #include "tf/tf_lower.h"
@@ -11,7 +11,7 @@ typedef struct labels {
   int at[HLO_MAX_RANK];
 } labels_t;
 
-/* Reads the labels of one operand, up to ',' or "->", and leaves *at behind them. The rank of
+/* Reads the labels of one operand, up to ',' or "->", and leaves *at after them. The rank of
  * the operand says how many dimensions "..." stands for. */
 static hr_status_t read_labels(tf_op_t *op, const char **at, const char *end, int rank,
                                labels_t *out) {

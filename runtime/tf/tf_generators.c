@@ -166,7 +166,7 @@ static expr_t parameter(tf_op_t *op, int k, const tf_stream_t *s) {
 }
 
 /* ParameterizedTruncatedNormal(shape, means, deviations, least, greatest), and its Stateless form
- * (variant 1) with a seed behind the shape: the inverse of the distribution function. Values are
+ * (variant 1) with a seed after the shape: the inverse of the distribution function. Values are
  * therefore not those of TensorFlow, which rejects samples. */
 hr_status_t tf_lower_truncated_normal(tf_op_t *op) {
   hlo_builder_t *b = op->b;

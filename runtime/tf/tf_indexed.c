@@ -89,7 +89,7 @@ static hr_status_t overwrite_reducer(tf_op_t *op, hr_dtype_t dtype, hlo_computat
   return tf_computation_end(op->scope->compiler, &inner, update);
 }
 
-/* update_window_dims are the dimensions of the updates behind those of the indices; the first
+/* update_window_dims are the dimensions of the updates after those of the indices; the first
  * `depth` dimensions of x are addressed and do not occur in a window. */
 hr_status_t tf_scatter_nd(tf_op_t *op, expr_t x, expr_t indices, expr_t updates,
                           hlo_opcode_t combine, expr_t *out_x) {

@@ -39,7 +39,7 @@ void tf_list_grow(tf_op_t *op, tf_value_t *list, int64_t more);
 bool tf_lists_resize(tf_op_t *op);
 /* Enlarges an unbounded list for a write at the index of input k. If the index is not known, one
  * more element is noted, and tf_loop_dry_run.c finds the number of elements. Errors: INVALID for
- * an index behind the end of a bounded list; UNSUPPORTED if the index is not known. */
+ * an index past the end of a bounded list; UNSUPPORTED if the index is not known. */
 hr_status_t tf_list_extend(tf_op_t *op, tf_value_t *list, int k);
 /* Whether a constant or a bound is known that all pushed elements have. */
 bool tf_list_is_known(const tf_value_t *list);

@@ -114,7 +114,7 @@ static int64_t growth_of(const dry_run_t *t, int i) {
   return capacity(after) - capacity(&t->values[i]);
 }
 
-/* The loop as instructions, its values and behind them the counts of its lists; `starts` are those
+/* The loop as instructions, its values and after them the counts of its lists; `starts` are those
  * before it, `known` their values if they are constants. */
 static hr_status_t describe_loop(tf_op_t *op, dry_run_t *t, expr_t *starts, hlo_value_t **known,
                                  tf_trips_t *out) {

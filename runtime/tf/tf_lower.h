@@ -75,7 +75,7 @@ typedef struct tf_value {
   int64_t list_size;        /* capacity, -1: unknown */
   hr_dtype_t list_dtype;    /* element type */
   bool list_accumulates;    /* writing an element adds to it: a gradient */
-  bool list_unbounded;      /* no bound: a push or write behind its end makes it larger */
+  bool list_unbounded;      /* no bound: a push or write past its end makes it larger */
   bool list_grown_by_write; /* it grew by writes, not by pushes */
   bool list_sparse_write;   /* it was written at an unknown index other than its end */
   bool list_pushed;   /* its elements were pushed, all equal to `constant` unless that is NULL */
@@ -176,7 +176,7 @@ hr_status_t tf_out_ints(tf_op_t *op, int k, hr_dtype_t dtype, bool scalar, int64
 /* --- helpers of builders (tf_build.c) --- */
 const hlo_shape_t *tf_shape(hlo_builder_t *b, hr_dtype_t dtype, int rank, const int64_t *dims);
 expr_t tf_reshape(hlo_builder_t *b, expr_t x, int rank, const int64_t *dims);
-/* x with a dimension of size 1 in front of dimension `axis`, or behind the last one. *out_at: its
+/* x with a dimension of size 1 in front of dimension `axis`, or after the last one. *out_at: its
  * number. A negative axis counts from the end of the result. */
 hr_status_t tf_expand_dim(tf_op_t *op, expr_t x, int64_t axis, int *out_at, expr_t *out_x);
 /* Dimension d of the result is dimension permutation[d] of x. */

@@ -97,7 +97,7 @@ static hr_status_t read_mirror(tf_op_t *op, int rank, int64_t *low, int64_t *hig
   return read_paddings(op, rank, low, high);
 }
 
-/* One dimension after another: parts of the reversed array in front and behind. REFLECT skips
+/* One dimension after another: parts of the reversed array before and after it. REFLECT skips
  * the edge itself. */
 hr_status_t tf_lower_mirror_pad(tf_op_t *op) {
   int64_t low[HLO_MAX_RANK], high[HLO_MAX_RANK], skip;

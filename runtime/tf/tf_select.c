@@ -13,7 +13,7 @@ typedef tf_selection_t selection_t;
 
 static size_t name_size(const char *text) { return strcspn(text, "="); }
 
-/* The text behind '='; NULL if there is no '='. */
+/* The text after '='; NULL if there is no '='. */
 static const char *shape_text(const char *text) {
   const char *equals = strchr(text, '=');
   return equals ? equals + 1 : NULL;
@@ -30,7 +30,7 @@ static hr_status_t no_shape(const char *text) {
   return hr_error(HR_USAGE, "found %s, want a shape such as f32[2,3]; --input takes arrays", text);
 }
 
-/* The text behind '=' in --feed, such as "f32[2,3]". */
+/* The text after '=' in --feed, such as "f32[2,3]". */
 static hr_status_t parse_shape(const selection_t *s, const char *text,
                                const hlo_shape_t **out_shape) {
   int64_t dims[HLO_MAX_RANK];

@@ -312,7 +312,7 @@ hr_status_t tf_lower_strided_slice(tf_op_t *op) {
 }
 
 /* x, which has the slice's elements, in their places of an array of these sizes; zeros elsewhere.
- * A pad does it: `low` elements in front, stride - 1 between neighbours, `high` behind. */
+ * A pad does it: `low` elements in front, stride - 1 between neighbours, `high` after. */
 static hr_status_t place_strided(tf_op_t *op, const strided_t *s, const int64_t *sizes, expr_t x,
                                  expr_t *out_x) {
   int64_t dims[HLO_MAX_RANK], low[HLO_MAX_RANK], high[HLO_MAX_RANK], gaps[HLO_MAX_RANK];

@@ -327,7 +327,7 @@ static expr_t chebyshev(hlo_builder_t *b, expr_t y, int count, const double *coe
   return e_mul(b, e_sub(b, now, after), e_number(b, 0.5, y));
 }
 
-/* e^-|x| I0(x): one expansion up to 8, and one in 1 / x behind. The coefficients were found by
+/* e^-|x| I0(x): one expansion up to 8, and one in 1 / x above it. The coefficients were found by
  * interpolation at 60 Chebyshev points. */
 static expr_t bessel_i0e(formula_t *b, expr_t const *in) {
   static const double near[] = {

@@ -22,8 +22,8 @@ static void list_of_argument(tf_op_t *op, int k, tf_value_t *out_list) {
                            .list_accumulates = op->inputs[k]->list_accumulates};
 }
 
-/* The array behind handle and flow. The first use of a gradient's handle gets the flow of the array
- * itself, which stands for zeros then. */
+/* The array of a handle and its flow. The first use of a gradient's handle gets the flow of the
+ * array itself, which stands for zeros then. */
 static hr_status_t take_flow(tf_op_t *op, int handle, int flow, tf_value_t *out_list) {
   if (is_argument(op, handle)) {
     list_of_argument(op, handle, out_list);

@@ -116,7 +116,7 @@ static hr_str_t scan_word(text_reader_t *r) {
   return (hr_str_t){start, (size_t)(r->at - start)};
 }
 
-/* Up to max_digits digits of the base; *at ends behind them. */
+/* Up to max_digits digits of the base; *at ends after them. */
 static int digits_value(const char **at, const char *end, int base, int max_digits) {
   int value = 0;
   for (int i = 0; i < max_digits && *at < end; i++, ++*at) {

@@ -7,7 +7,7 @@
 
 typedef tf_layout_t layout_t;
 
-/* The batch is always first. NHWC and NDHWC have the channels last, NCHW and NCDHW right behind the
+/* The batch is always first. NHWC and NDHWC have the channels last, NCHW and NCDHW right after the
  * batch. */
 hr_status_t tf_window_layout(tf_op_t *op, int rank, layout_t *out) {
   hr_str_t format;

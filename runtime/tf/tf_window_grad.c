@@ -96,7 +96,7 @@ static expr_t exchange_groups(hlo_builder_t *b, const conv_grad_t *g, expr_t ker
 
 static bool is_dynamic(expr_t x, int d) { return x->shape->dynamic && x->shape->dynamic[d]; }
 
-/* An array with dynamic spatial dimensions becomes a static one: zeros behind its elements change
+/* An array with dynamic spatial dimensions becomes a static one: zeros after its elements change
  * no gradient. */
 static expr_t fill_spatial(hlo_builder_t *b, const tf_layout_t *layout, expr_t x) {
   for (int s = 0; x && s < layout->spatial_count; s++)
@@ -125,7 +125,7 @@ expr_t tf_cut_to_sizes(hlo_builder_t *b, expr_t x, const tf_sizes_t *sizes) {
 }
 
 /* The window of the transposed convolution: with reach = (size - 1) dilation, the padding in front
- * is reach - pad_low. The base dilation is the forward stride, and the padding behind makes the
+ * is reach - pad_low. The base dilation is the forward stride, and the padding after makes the
  * result as long as the input. The last field says that the kernel is reversed. */
 static void input_grad_window(const conv_grad_t *g, const hlo_shape_t *dy,
                               hlo_window_dim_t *out_window) {

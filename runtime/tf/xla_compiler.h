@@ -77,7 +77,7 @@ typedef struct xla_output {
   const hlo_shape_t *shape;
 } xla_output_t;
 
-/* XlaCompiler::ResourceUpdate: one element of the result behind the outputs. */
+/* XlaCompiler::ResourceUpdate: one element of the result after the outputs. */
 typedef struct xla_resource_update {
   int input_index; /* argument */
   const hlo_shape_t *shape;

@@ -58,7 +58,7 @@ static void add_ops(hr_strbuf_t *text) {
   hr_strbuf_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
 }
 
-/* A program with a location for each op, a call within calls, in four aliases behind the program
+/* A program with a location for each op, a call within calls, in four aliases after the program
  * as JAX has them. */
 static void add_located_ops(hr_strbuf_t *text) {
   hr_strbuf_add_str(

@@ -42,7 +42,7 @@ def block_strides(stages):
 
 
 def equal_sides(window):
-    """Padding as PyTorch's ResNet has it; SAME puts less of it before an even number of elements than behind."""
+    """Padding as PyTorch's ResNet has it; SAME puts less of it before an even number of elements than after."""
     return [(window // 2, window // 2)] * 2
 
 

@@ -40,7 +40,7 @@ typedef struct world {
   int result_counts[SLOTS]; /* number of results of each execution */
 } world_t;
 
-/* The next byte of the input; 0 behind its end. */
+/* The next byte of the input; 0 after its end. */
 static unsigned take(world_t *world) { return world->at < world->end ? *world->at++ : 0; }
 
 static int64_t take_size(world_t *world) {

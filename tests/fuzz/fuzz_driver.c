@@ -50,7 +50,7 @@ static void splice(fuzz_bytes_t *text, size_t at, size_t gone, const char *bytes
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
 
-/* The word around or behind a random place; empty if there is none. */
+/* The word around or after a random place; empty if there is none. */
 static void find_word(const fuzz_bytes_t *text, size_t *out_at, size_t *out_size) {
   size_t at = fuzz_random_below(text->size), end;
   while (at < text->size && !is_word(text->data[at])) at++;

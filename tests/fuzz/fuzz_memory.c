@@ -8,7 +8,7 @@
  * code 1 if any failed fuzz_memory --print SEED                   the program fuzz_memory --one
  * SEED                     runs it in this process
  *
- * Batches of programs run in a child: where one ends it, the next begins with the seed behind. */
+ * Batches of programs run in a child: where one ends it, the next begins with the seed after. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +193,7 @@ static bool compare_engines(const outcome_t *reference, const outcome_t *compile
 
 static const char *const engine_names[ENGINES] = {"reference", "compiled"};
 
-/* Loads and runs the program in all engines, between guard pages before or behind, and compares
+/* Loads and runs the program in all engines, between guard pages before or after it, and compares
  * what they give. */
 static bool run_program(hlorun_client_t **clients, uint64_t seed) {
   program_t program;

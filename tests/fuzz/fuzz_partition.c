@@ -1,5 +1,5 @@
 /* Whatever a verified program says about its shardings is partitioned or refused: no crash, no
- * leak, no internal error, and what comes out of the partitioner and of the passes behind it
+ * leak, no internal error, and what comes out of the partitioner and of the passes after it
  * verifies. The text is HLO or MLIR. With -DHR_FUZZING -fsanitize=fuzzer it is a target of
  * libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "proto/proto_wire.h"
 
 typedef struct wire_field {
-  const char *from, *content, *end; /* its tag, what is behind tag and length, and where it ends */
+  const char *from, *content, *end; /* its tag, what follows tag and length, and where it ends */
   uint32_t tag;
 } wire_field_t;
 

@@ -18,7 +18,7 @@
 #include "unit.h"
 
 #define JIT_MAX_LEAVES 320
-#define JIT_GUARD 64 /* bytes behind results and scratch that must stay as they are */
+#define JIT_GUARD 64 /* bytes after results and scratch that must stay as they are */
 
 typedef struct jit_driver {
   uint64_t seed;

@@ -2,7 +2,7 @@
  * native one, by several counts of workers, and all results must agree. Each count prepares the
  * kernel afresh and runs it on scratch memory of NaNs into fresh results, once more on one of
  * finite numbers (a kernel may look for NaNs), and in place where the kernel allows it. Results
- * begin as NaNs, and guard bytes behind them and scratch memory must stay as they are. Library
+ * begin as NaNs, and guard bytes after them and scratch memory must stay as they are. Library
  * handles that a plan holds are released after each count, so that the leak count of a suite sees
  * those that are not. */
 #ifndef HLO_TESTS_NATIVE_HARNESS_H
@@ -131,7 +131,7 @@ static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *k
   HR_TRY(kernel->native->run(&run, kernel->step.plan, in, out));
   return native_guard_holds(kernel->scratch, kernel->step.scratch_bytes)
              ? NULL
-             : hr_error(HR_INTERNAL, "the kernel wrote behind its scratch memory");
+             : hr_error(HR_INTERNAL, "the kernel wrote past its scratch memory");
 }
 
 static inline void native_kernel_deinit(native_kernel_t *kernel) { hr_free(kernel->scratch); }
@@ -215,7 +215,7 @@ static inline bool native_result_is_right(const native_case_t *c, int leaf, cons
   double tolerance = c->tolerance < 0 ? native_tolerance(want->dtype) : c->tolerance;
   if (native_guard_holds(data, hlo_value_bytes(want)) && native_equals(want, data, tolerance))
     return true;
-  printf("\n    result %d is wrong, or was written behind its end\n", leaf);
+  printf("\n    result %d is wrong, or was written past its end\n", leaf);
   return false;
 }
 

@@ -180,7 +180,7 @@ static int64_t pair_count(int64_t count, int from, int to) {
   return (from + 2 * to) % 3 == 0 ? 0 : count / (1 + from);
 }
 
-/* Blocks of a size for each pair of processes; what lies behind a block stays as it is. */
+/* Blocks of a size for each pair of processes; what lies after a block stays as it is. */
 static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;

@@ -119,7 +119,7 @@ static void compare_fields(void) {
   FIELD(pjrt_profiler_collect_args_t, size, PLUGIN_Profiler_CollectData_Args, buffer_size_in_bytes);
   FIELD(pjrt_error_message_args_t, message_size, PLUGIN_Profiler_Error_Message_Args, message_size);
   FIELD(pjrt_error_code_args_t, code, PLUGIN_Profiler_Error_GetCode_Args, code);
-  /* Metadata, whose header is one of C++: an extension, and two functions behind it. */
+  /* Metadata, whose header is one of C++: an extension, and two functions after it. */
   check(PJRT_EXTENSION_EXECUTABLE_METADATA == PJRT_Extension_Type_ExecutableMetadata,
         "type of the extension for metadata", PJRT_EXTENSION_EXECUTABLE_METADATA,
         PJRT_Extension_Type_ExecutableMetadata);

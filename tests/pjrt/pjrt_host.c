@@ -65,7 +65,7 @@ static size_t ask(int index, pjrt_copy_stream_t *stream) {
   return args.value;
 }
 
-/* Two chunks, with one between them that is too large, and one behind the end. */
+/* Two chunks, with one between them that is too large, and one after the end. */
 static void give_all(host_t *host) {
   pjrt_copy_stream_t *stream = host->stream;
   check(ask(PJRT_INDEX_CopyToDeviceStream_TotalBytes, stream) == sizeof given_values, "all bytes");

@@ -291,7 +291,7 @@ static void test_failed_transfer(void) {
   drop(PJRT_INDEX_Buffer_Destroy, second);
 }
 
-/* A launch waits behind one whose argument is not there; only one that has not begun can fail. */
+/* A launch waits after one whose argument is not there; only one that has not begun can fail. */
 static void test_poison(void) {
   pjrt_alias_args_t alias = make_alias();
   pjrt_buffer_t *ready = put(client, ones, COUNT), *before = launch(alias.buffer, ready, 5);

@@ -182,7 +182,7 @@ def drop_carry(module, body, loop, k):
 
 
 def drop_reads(body, op, instead, k, of=None):
-    """Reads of element k of the tuple become `instead`, or ones; those behind it read one place before."""
+    """Reads of element k of the tuple become `instead`, or ones; those after it read one place before."""
     sources = [j.name for j in body if j.op == op and of in (None, j.name)]
     for at in range(len(body) - 1, -1, -1):
         j = body[at]

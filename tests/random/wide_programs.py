@@ -314,7 +314,7 @@ class WideProgram(ShardedProgram):
         return self.tuple_of((x.text(), y.text()), f"tuple({x.name}, {y.name})")
 
     def op_constraints(self):
-        """A chain of constraints, and a user of its first value behind it."""
+        """A chain of constraints, and a user of its first value after it."""
         x = self.some()
         notes = [self.sharding(x.dims) or ", sharding={replicated}" for _ in range(2)]
         y = x

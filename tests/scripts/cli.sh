@@ -19,9 +19,9 @@ expect_exit "--print-topology" 0 "$hlorun" --print-topology
 expect_exit "help" 0 "$hlorun" help && expect_text "help" "hlorun check"
 expect_exit "help test" 0 "$hlorun" help test && expect_text "help test" "--filter"
 expect_exit "--help test" 0 "$hlorun" --help test && expect_text "--help test" "--filter"
-expect_exit "a command behind options" 0 "$hlorun" --quiet test "$source_dir/examples/hello.hlo" \
-  && expect_text "a command behind options" "1 passed"
-expect_exit "run behind options" 0 "$hlorun" -n 2 run --random-inputs --num-replicas 2 "$source_dir/examples/hello.hlo"
+expect_exit "a command after options" 0 "$hlorun" --quiet test "$source_dir/examples/hello.hlo" \
+  && expect_text "a command after options" "1 passed"
+expect_exit "run after options" 0 "$hlorun" -n 2 run --random-inputs --num-replicas 2 "$source_dir/examples/hello.hlo"
 expect_exit "help of nothing" 2 "$hlorun" help tset && expect_text "help of nothing" "nearest: test"
 expect_exit "--version of libraries" 0 "$hlorun" --version && expect_text "--version of libraries" "libuv 1."
 expect_exit "--check-build" 0 "$hlorun" --check-build && expect_text "--check-build" "[x] hwloc"

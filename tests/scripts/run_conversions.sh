@@ -89,7 +89,7 @@ done
 count() { grep -c ", $2=" "$1"; }
 for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u); do
   if [ "$(count "$work/text.back.hlo" "$key")" -ge "$(count "$work/hlo.back.hlo" "$key")" ]; then pass; else
-    fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") behind StableHLO"; fi
+    fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") after StableHLO"; fi
 done
 
 # --- what StableHLO and XLA define otherwise ---

@@ -437,7 +437,7 @@ plain = gzip.decompress(text)
 open("members.gz", "wb").write(gzip.compress(plain[:40]) + gzip.compress(plain[40:]))
 open("cut.gz", "wb").write(text[:-5])
 open("flipped.gz", "wb").write(text[:30] + bytes([text[30] ^ 255]) + text[31:])
-open("behind.gz", "wb").write(text + b"more")
+open("after.gz", "wb").write(text + b"more")
 END
 expect_exit "a packed program" 0 "$hlorun" -i 0=1 -i 1=2 hello.hlo.gz && expect_text "a packed program" "out0 = f32[3] {3, 3, 3}"
 expect_exit "a packed proto" 0 "$hlorun" -i 0=1 -i 1=2 packed
@@ -449,7 +449,7 @@ for command in check "convert --to hlo" "--stop-after verify"; do
 done
 expect_exit "as many processes as a packed program names" 0 "$hlorun" -i "$source_dir/examples/argmax.npz" argmax.gz
 expect_text "as many processes as a packed program names" "out0 = f32[] 7.5"
-for file in cut flipped behind; do
+for file in cut flipped after; do
   expect_exit "$file.gz" 3 "$hlorun" -i 0=1 -i 1=2 $file.gz
 done
 

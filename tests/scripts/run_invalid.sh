@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/cases/invalid: broken programs by op. A file holds many, each behind a line "// ----- NAME". A program says in its
+# tests/cases/invalid: broken programs by op. A file holds many, each after a line "// ----- NAME". A program says in its
 # first line what is expected of the message:
 #   // EXPECT: LINE:COLUMN TEXT     the place, and a text that the message holds; ":COLUMN" and TEXT may be left out
 # where line 1 is that line. It must be refused by the command with exit code 3, at that place.

@@ -43,7 +43,7 @@ sed -n '/^ENTRY/,$p' "$work/out" | grep -q all-gather && ! sed '/^ENTRY/,$d' "$w
 expect_exit "the loop on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/loop.mlir"
 expect_exit "the loop on four" 0 "$hlorun" "${cuts[@]}" --random-inputs --expect "$work/one.npz" "$work/loop.mlir"
 
-# Sums before and behind a loop with collectives are reduced together.
+# Sums before and after a loop with collectives are reduced together.
 cat >"$work/sums.mlir" <<'PROGRAM'
 module @sums {
   func.func @main(%x: tensor<64x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Propagation of shardings against Shardy's: partition/propagation.mlir.gz holds the programs of corpora/auto_spmd as
-# Shardy left them, without its shardings but for those of arguments, results and constraints; "// want" behind a line is
+# Shardy left them, without its shardings but for those of arguments, results and constraints; "// want" after a line is
 # what it gave the value. At least 99.5% of all values must be equal; differences are printed.
 set -u
 . "$(dirname "$0")/common.sh"

@@ -40,11 +40,11 @@ done <<'SHARDINGS'
 in0=|option --sharding: "in0=": no axis for dimension 0, want axes, '-' or '?'
 in0=,data|"in0=,data": no axis for dimension 0
 in0=data,|"in0=data,": no axis for dimension 1
-in0=data+|"in0=data+": no axis for dimension 0 behind '+'
+in0=data+|"in0=data+": no axis for dimension 0 after '+'
 in0=data+-|"in0=data+-": '-' beside an axis of dimension 0
 in0=data+data|"in0=data+data": axis "data" is used twice
 in0=data:2|"in0=data:2": ":2", want ',' between dimensions and '+' between axes
-in0=data;|"in0=data": nothing behind ';', want inN=AXES or outN=AXES
+in0=data;|"in0=data": nothing after ';', want inN=AXES or outN=AXES
 in0=data;;in1=-|option --sharding: "", want inN=AXES or outN=AXES
 in0=data;in0=data|"in0=data": in0 is named twice
 in7=data|"in7=data": in7 of a program of 2 inputs, want at most in1
@@ -74,7 +74,7 @@ expect_exit "a part of other sizes" 2 "$hlorun" "${parts[@]}" --input "0@1=f32[3
 expect_text "a part of other sizes" "no value of f32[4,6]"
 for name in 0@2 in0@2 0@x 0@ 0@-1; do
   expect_exit "--input $name" 2 "$hlorun" "${parts[@]}" --input "$name=1" "$work/plain.mlir"
-  expect_text "--input $name" "--input has $name, want a process from 0 to 1 behind '@'"
+  expect_text "--input $name" "--input has $name, want a process from 0 to 1 after '@'"
 done
 expect_exit "--input in2" 2 "$hlorun" "${parts[@]}" --input "in2=1" "$work/plain.mlir"
 expect_text "--input in2" "there is no parameter 2, the program has 2"
@@ -95,10 +95,10 @@ SCRIPT
     expect_exit "an archive with $name of $count rows" 2 "$hlorun" "${parts[@]}" --input "$work/member.npz" "$work/plain.mlir"
     expect_text "an archive with $name of $count rows" "$message"
   done <<'MEMBERS'
-in0@9|4|member.npz has in0@9, want a process from 0 to 1 behind '@'
-in0@x|4|member.npz has in0@x, want a process from 0 to 1 behind '@'
-in0@|4|member.npz has in0@, want a process from 0 to 1 behind '@'
-in0@00|4|member.npz has in0@00, want a process from 0 to 1 behind '@'
+in0@9|4|member.npz has in0@9, want a process from 0 to 1 after '@'
+in0@x|4|member.npz has in0@x, want a process from 0 to 1 after '@'
+in0@|4|member.npz has in0@, want a process from 0 to 1 after '@'
+in0@00|4|member.npz has in0@00, want a process from 0 to 1 after '@'
 in00|8|member.npz has in00, want in0
 in2|8|member.npz has in2, the program has 2 parameters
 in0@0|3|member.npz is float32[3,6], the program has f32[4,6] (float32)

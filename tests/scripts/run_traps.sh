@@ -162,7 +162,7 @@ trap_of "a constraint in a region" 8 "(%x: tensor<8x16xf32> {$table}) -> tensor<
     return %0 : tensor<16xf32>
 BODY
 
-# A pad that takes away in front what it adds behind keeps the size, and moves everything.
+# A pad that takes away in front what it adds after keeps the size, and moves everything.
 trap_of "a pad of the same size" 8 "(%x: tensor<8x16xf32> {$table}) -> (tensor<8x16xf32> {$table})" <<'BODY'
     %one = stablehlo.constant dense<1.0> : tensor<f32>
     %0 = stablehlo.pad %x, %one, low = [-3, 2], high = [3, -2], interior = [0, 0] : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>

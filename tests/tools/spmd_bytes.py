@@ -94,7 +94,7 @@ def measure(computations, name, partitions):
 
 
 def compare(sent_bytes, count, theirs, their_count):
-    """What stands behind a row."""
+    """What stands after a row."""
     marks = ""
     if theirs == "-":
         return marks

@@ -332,7 +332,7 @@ def complex_numbers(a, b):
 @graph(f32(2, 9, 5), f32(5 + 6, 24), f32(24), f32(6, 3))
 @legacy
 def frozen_lstm_classifier(x, w, b, out):
-    """dynamic_rnn's loop with zeros behind each row's length, and a softmax."""
+    """dynamic_rnn's loop with zeros after each row's length, and a softmax."""
     lengths = tf.constant([9, 6])
     inputs = tf.TensorArray(tf.float32, 9).unstack(tf.transpose(x, [1, 0, 2]))
     zero = tf.zeros([2, 6])

@@ -131,7 +131,7 @@ def gradients_of_loops_over_sizes(x, i):
 
 @graph(f32(6, 4))
 def constants_of_branches(x):
-    """Sizes that all branches give are constants behind them: shapes of rows on which Keras's optimizers branch."""
+    """Sizes that all branches give are constants after them: shapes of rows on which Keras's optimizers branch."""
     def sizes():
         return tf.constant(5), tf.constant([8, 3])
 

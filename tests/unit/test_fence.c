@@ -92,7 +92,7 @@ static void write_sealed(void) {
 static void test_pages(void) {
   char text[1024];
   CU_ASSERT_EQUAL(run_child(read_behind, text, sizeof text), 5);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "reads 0 bytes behind an array of 128"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "reads 0 bytes after an array of 128"));
   CU_ASSERT_EQUAL(run_child(write_before, text, sizeof text), 5);
   CU_ASSERT_PTR_NOT_NULL(strstr(text, "3 bytes before an array of 128"));
   CU_ASSERT_EQUAL(run_child(write_sealed, text, sizeof text), 5);
@@ -162,14 +162,14 @@ static void test_steps(void) {
     char *said = run_program((hlorun_engine_t)engine);
     CU_ASSERT_PTR_NOT_NULL_FATAL(said);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "custom-call of %wanders of computation main"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(said, "writes 0 bytes behind an array of 32"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "writes 0 bytes after an array of 32"));
     free(said);
     hr_fence_set_mode(HR_FENCE_NONE);
     reach = 100;
     child_engine = (hlorun_engine_t)engine;
     CU_ASSERT_EQUAL(run_child(run_far, text, sizeof text), 5);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "custom-call of %wanders of computation main"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "behind an array of 32"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "after an array of 32"));
   }
 }
 

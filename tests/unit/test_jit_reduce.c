@@ -1,5 +1,5 @@
 /* Generated code against the reference engine: reductions of rows, columns and whole arrays, alone
- * and with what is computed before and behind them. */
+ * and with what is computed before and after them. */
 #include "tests/lib/jit_driver.h"
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))

@@ -328,7 +328,7 @@ static void check_location(const mlir_module_t *tree, size_t index, const char *
   CU_ASSERT(hr_str_is(text, wanted));
 }
 
-/* Aliases may stand before the ops that name them or behind, name one another, lead in circles, or
+/* Aliases may stand before the ops that name them or after, name one another, lead in circles, or
  * be missing. */
 static void test_locations(void) {
   static const char text[] =

@@ -343,7 +343,7 @@ static int64_t element_under(const windowed_t *w, int64_t r, int64_t t) {
   return is_hole ? GARBAGE : place / w->dilation;
 }
 
-/* The element under tap t as part j finds it: elements from starts[j] on, spread behind dilation
+/* The element under tap t as part j finds it: elements from starts[j] on, spread after dilation
  * - 1 holes, cut at cuts[j], and read at the place that the result's own window begins. */
 static int64_t element_found(const windowed_t *w, const spmd_undilated_t *apart, int64_t j,
                              int64_t own, int64_t t) {

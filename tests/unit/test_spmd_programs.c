@@ -212,7 +212,7 @@ static void test_loop_constraints(void) {
   check_propagated(loop, "loop", "<@mesh, [{\"m\"}, {}]>");
 }
 
-/* Who uses a value behind a chain of constraints takes the chain's end; who does before it, not. */
+/* Who uses a value after a chain of constraints takes the chain's end; who does before it, not. */
 static void test_constraint_chains(void) {
   static const char chain[] = HEAD
       "p = f32[8,6] parameter(0)\n"

@@ -167,7 +167,7 @@ static void test_others(void) {
 }
 
 /* What a loop carries is computed where it is, row by row, though the product reads it; and rows
- * are put into an array. A product behind the loop reads what it leaves, and is followed. */
+ * are put into an array. A product after the loop reads what it leaves, and is followed. */
 static const char loop_text[] =
     "HloModule m\n"
     "f { d = f32[64,256] parameter(0) h = f32[64,128] parameter(1) o = f32[4,64,128] "

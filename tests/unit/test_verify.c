@@ -75,7 +75,7 @@ static void check_program(const char *name, hr_str_t program) {
 #define SEPARATOR "// ----- "
 static int programs; /* checked so far */
 
-/* Programs of a file, each behind a line "// ----- NAME". */
+/* Programs of a file, each after a line "// ----- NAME". */
 static void check_file(const char *path, const char *name) {
   hr_buffer_t *bytes;
   (void)name;

@@ -1,5 +1,5 @@
 /* Dynamic slices that are read in place (plan/flat_views.c): which are views, and that results are
- * those of the reference engine, also where the array behind a view is carried by a loop, updated
+ * those of the reference engine, also where the array after a view is carried by a loop, updated
  * or given away. */
 #include "tests/lib/flat_fixture.h"
 

@@ -19,7 +19,7 @@ static void fill_registers(x64_kernel_t *test, kir_type_t *type) {
     for (int i = 0; i < MORE_THAN_REGISTERS; i++) x64_kernel_store(test, values[i], 0);
 }
 
-/* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one behind the
+/* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one after the
  * other, or so many less that they are there. */
 static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned together,
                       bool are_spilled) {
@@ -342,7 +342,7 @@ static void test_gather_of_far_addresses(void) {
   jit_object_unload(test.object);
 }
 
-/* All types of elements and indices, in front of the array's address and behind it; the mask leaves
+/* All types of elements and indices, in front of the array's address and after it; the mask leaves
  * out lanes whose addresses are nowhere. */
 static void try_gather(unsigned bits, unsigned index_bits, unsigned lanes, uint64_t wanted) {
   x64_kernel_t test;

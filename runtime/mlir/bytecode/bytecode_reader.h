@@ -93,7 +93,7 @@ hr_status_t bytecode_error_from(const char *file, int line, const bytecode_reade
 static inline size_t bytecode_left(const bytecode_cursor_t *cursor) {
   return (size_t)(cursor->end - cursor->at);
 }
-/* Functions bytecode_take_* read what they are named after and move the cursor behind it. */
+/* Functions bytecode_take_* read what they are named after and move the cursor after it. */
 hr_status_t bytecode_take_byte(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                uint8_t *out_byte);
 /* A number of 1 to 9 bytes, whose first byte has the length. */

@@ -108,7 +108,7 @@ static hr_status_t take_fields(bytecode_reader_t *reader, bytecode_cursor_t *cur
   }
   HR_TRY(mlir_make_struct(reader->arena, HR_STR("stablehlo"), hr_str_from(row->mnemonic), count,
                           fields, out_attr));
-  return bytecode_left(cursor) ? bytecode_error(reader, cursor, "bytes behind the last field")
+  return bytecode_left(cursor) ? bytecode_error(reader, cursor, "bytes after the last field")
                                : NULL;
 }
 

@@ -87,7 +87,7 @@ bool mlir_at_type(const mlir_parser_t *parser) {
 static hr_status_t take_x(mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_WORD || token->text.data[0] != 'x')
-    return mlir_expected(parser, "'x' behind a dimension");
+    return mlir_expected(parser, "'x' after a dimension");
   return mlir_lexer_restart_at(&parser->lexer, token->start + 1);
 }
 

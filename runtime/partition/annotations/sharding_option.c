@@ -73,7 +73,7 @@ static hr_status_t read_option_dim(const spmd_meshes_t *meshes, const spmd_optio
     more = spmd_scan_take(scan, "+");
     if (!name.size)
       return spmd_option_error(option, "no axis for dimension %d%s, want axes, '-' or '?'", d,
-                               is_first ? "" : " behind '+'");
+                               is_first ? "" : " after '+'");
     bool is_none = hr_str_is(name, "-");
     if (is_none && (more || !is_first))
       return spmd_option_error(option, "'-' beside an axis of dimension %d, want one of the two",
@@ -102,7 +102,7 @@ hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   out_option->list = (hr_str_t){equals + 1, (size_t)(part.data + part.size - equals - 1)};
   *text = end ? (hr_str_t){end + 1, text->size - size - 1} : (hr_str_t){part.data, 0};
   if (end && !text->size)
-    return spmd_option_error(out_option, "nothing behind ';', want inN=AXES or outN=AXES");
+    return spmd_option_error(out_option, "nothing after ';', want inN=AXES or outN=AXES");
   return NULL;
 }
 

@@ -61,7 +61,7 @@ def needed_libraries(files):
 
 
 def loading_order(libraries):
-    """Those that libraries opened at run time need, each behind what it needs itself. Loaded in this order beforehand,
+    """Those that libraries opened at run time need, each after what it needs itself. Loaded in this order beforehand,
     they are found by their names: a search path in the plugin counts for what it opens, not for what that needs."""
     order = []
 

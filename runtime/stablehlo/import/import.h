@@ -247,7 +247,7 @@ hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_
 /* Text of an sdy attribute without what is around it: in an op's pretty form the text alone, in its
  * generic form #sdy.sharding<...>. `open`, if not 0, is the bracket that a list has around it. */
 hr_str_t import_sdy_text(const mlir_op_t *op, const char *name, char open, char close);
-/* Appends a frontend attribute whose name comes behind all that there are. */
+/* Appends a frontend attribute whose name comes after all that there are. */
 hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t text,
                             hlo_name_values_t *list);
 /* sdy.sharding and sdy.sharding_rule of any op, as the frontend attributes that HLO has for them.

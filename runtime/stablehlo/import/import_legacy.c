@@ -183,7 +183,7 @@ static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_coun
       return import_error(scope, op, "einsum_config wants ',' between operands");
   }
   if (end - at < 2 || memcmp(at, "->", 2))
-    return import_error(scope, op, "einsum_config wants '->' behind its operands");
+    return import_error(scope, op, "einsum_config wants '->' after its operands");
   at += 2;
   HR_TRY(take_term(scope, op, &at, end, hidden, &out));
   for (int k = 0; k < operand_count; k++)

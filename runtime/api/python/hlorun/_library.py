@@ -54,7 +54,7 @@ def _open():
 Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 Pointer = ctypes.c_void_p
 
-# Room behind the fields, for those that a later library adds: its init function says how many bytes it fills.
+# Room after the fields, for those that a later library adds: its init function says how many bytes it fills.
 _ROOM = ("room", ctypes.c_char * 1024)
 
 
