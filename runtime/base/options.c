@@ -1,6 +1,5 @@
 /* A parser of options and a printer of help, both driven by options.def: short and long options,
  * "--name=value" and "--name value", nearest names by edit distance for unknown ones. */
-#include "base/decimal.h"
 #include "base/options.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "base/nearest_name.h"
 
 #define HELP_COLUMN 28 /* where the explanations start */
@@ -447,12 +447,19 @@ void hr_options_apply_aliases(void) {
   }
 }
 
-/* Does a value suit one alternative of a row's `value`: a number N or BYTES, any text for another
- * name in capitals, or the word itself? */
+static bool is_seconds(const char *value) {
+  char *end;
+  double seconds = hr_strtod(value, &end);
+  return end != value && !*end && seconds >= 0;
+}
+
+/* Does a value suit one alternative of a row's `value`: a whole number N or BYTES, a number of
+ * seconds S, any text for another name in capitals, or the word itself? */
 static bool suits(const char *value, const char *wanted, size_t size) {
   uint64_t number;
   if ((size == 1 && *wanted == 'N') || (size == 5 && !memcmp(wanted, "BYTES", 5)))
     return hr_parse_u64(value, &number);
+  if (size == 1 && *wanted == 'S') return is_seconds(value);
   for (size_t i = 0; i < size; i++)
     if (wanted[i] >= 'A' && wanted[i] <= 'Z') return true;
   return strlen(value) == size && memcmp(value, wanted, size) == 0;

@@ -147,13 +147,14 @@ static hr_status_t apply_fault(const char *text) {
   return NULL;
 }
 
-/* Only rank 0 warns about variables. */
+/* Rank 0 warns about variables, unless the process that started the ranks has done so. */
 static hr_status_t read_environment(void) {
   int world = tp_launcher_world_size(), rank = world > 0 ? tp_launcher_rank() : 0;
+  bool has_warned = getenv("HLORUN_LAUNCHED") || getenv("HLORUN_VERDICT");
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   hr_options_apply_aliases();
-  if (rank <= 0) hr_options_check_environment(stderr);
+  if (rank <= 0 && !has_warned) hr_options_check_environment(stderr);
   HR_TRY(hr_log_configure(getenv("HLORUN_LOG")));
   HR_TRY(hr_log_open(secure_getenv("HLORUN_LOG_FILE"), rank, world, host));
   return apply_fault(getenv("HLORUN_FAULT"));

@@ -372,8 +372,12 @@ expect_exit "no such command" 2 "$hlorun" simulate twice.hlo && expect_text "no 
 expect_exit "schedule of nothing" 2 "$hlorun" schedule && expect_text "schedule of nothing" "gen, to-hlo or from-hlo"
 expect_exit "--every alone" 2 "$hlorun" --every 3 twice.hlo && expect_text "--every alone" "--checkpoint"
 expect_exit "no such algorithm" 2 env HLORUN_ALLTOALL=magic "$hlorun" -n 4 --random-inputs twice.hlo
-[ "$(grep -c "no algorithm \"magic\" for this all-to-all (HLORUN_ALLTOALL)" "$work/out")" = 1 ] && pass ||
-  fail "no such algorithm: not told once"
+[ "$(grep -c "no algorithm \"magic\" for this all-to-all (HLORUN_ALLTOALL), want one of: shm" "$work/out")" = 1 ] &&
+  pass || fail "no such algorithm: not told once" "$work/out"
+for value in HLORUN_WATCHDOG=abc HLORUN_WATCHDOG=-1 HLORUN_COMBINE=abc HLORUN_VECTOR=13; do
+  expect_exit "$value" 0 env "$value" "$hlorun" -n 4 --random-inputs twice.hlo
+  [ "$(grep -c "warning: $value: want " "$work/out")" = 1 ] && pass || fail "$value: not warned of once" "$work/out"
+done
 expect_exit "too many processes" 2 "$hlorun" -n 100000 twice.hlo && expect_text "too many processes" "4096"
 expect_exit "--probe of nothing" 0 "$hlorun" --random-inputs --probe zzz twice.hlo
 expect_text "--probe of nothing" "no instruction that ran"

@@ -64,8 +64,13 @@ static bool is_name(tp_collective_t collective, const char *name) {
 }
 
 static hr_status_t no_such_name(tp_collective_t collective, const char *name) {
-  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", name,
-                  collectives[collective].name, collectives[collective].variable);
+  char names[200] = "";
+  for (size_t i = 0, size = 0; i < ALGORITHM_COUNT && size < sizeof names; i++)
+    if (algorithms[i].collective == collective)
+      size += (size_t)snprintf(names + size, sizeof names - size, "%s%s", size ? ", " : "",
+                               algorithms[i].name);
+  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s), want one of: %s", name,
+                  collectives[collective].name, collectives[collective].variable, names);
 }
 
 /* NULL: not set, or empty. */
