@@ -140,14 +140,16 @@ static void large_blocks(void) {
 }
 
 /* Few rows, and columns that fill vectors of every width or do not: B is read in place, or packed.
- */
+ * Columns of either matrix are dense. Half a vector of columns and fewer belong to two rows. */
 static void few_rows(void) {
-  static const int64_t rows[] = {1, 7, 8, 9, 33, 64, 128, 136}, columns[] = {64, 80, 256, 150};
+  static const int64_t rows[] = {1, 7, 8, 9, 33, 64, 128, 136};
+  static const int64_t columns[] = {64, 80, 256, 150, 40, 20, 48, 7, 29, 81};
   static const int64_t terms[] = {3, 64, 400};
   for (int i = 0; i < 8; i++)
-    for (int j = 0; j < 4; j++)
-      for (int t = 0; t < 4; t++)
-        check(NULL, types[t], rows[i], columns[j], terms[(i + j) % 3], (i + j + t) % 6 * 8);
+    for (int j = 0; j < 10; j++)
+      for (int t = 0; t < 8; t++)
+        check(NULL, types[t % 4], rows[i], columns[j], terms[(i + j) % 3],
+              (i + j + t) % 6 * 8 + t / 4);
 }
 
 static int64_t count_tasks(int64_t size, int workers) {

@@ -69,27 +69,28 @@ SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                        const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *c) {
   SIMD_NAME(tile)
-  (rows, vecs, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL), c);
+  (rows, vecs, LAST_WHOLE, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL),
+   c);
 }
 
 /* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves registers
  * for VECS vectors of sums; blocks of 4, 2 and 1 rows do the rest. The mode says whether c is set
  * or added to (passes over k after the first). */
-#define PANEL(VECS, ROWS)                                                                      \
-  SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode, \
-                                                 const SIMD_REAL *a, const SIMD_REAL *b,       \
-                                                 SIMD_REAL *c) {                               \
-    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                        \
-    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};   \
-    int64_t left = job->m;                                                                     \
-    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)         \
-      SIMD_NAME(whole_sums)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, c);               \
-    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)         \
-      SIMD_NAME(whole_sums)(4, VECS, mode, &at, a, b, job->prefetch_rows, c);                  \
-    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)         \
-      SIMD_NAME(whole_sums)(2, VECS, mode, &at, a, b, job->prefetch_rows, c);                  \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                \
-      SIMD_NAME(whole_sums)(1, VECS, mode, &at, a, b, job->prefetch_rows, c);                  \
+#define PANEL(VECS, ROWS)                                                                       \
+  SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode,  \
+                                                 const SIMD_REAL *a, const SIMD_REAL *b,        \
+                                                 SIMD_REAL *c) {                                \
+    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                         \
+    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row, 0}; \
+    int64_t left = job->m;                                                                      \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)          \
+      SIMD_NAME(whole_sums)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, c);                \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)          \
+      SIMD_NAME(whole_sums)(4, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)          \
+      SIMD_NAME(whole_sums)(2, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                 \
+      SIMD_NAME(whole_sums)(1, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
   }
 #if SIMD_SUMS == 16
 PANEL(16, 1)

@@ -27,72 +27,108 @@
 /* Computes a tile of BLOCK_ROWS rows. The strides of packed B are constants here, and so are those
  * of A if its columns are packed, or if its rows are dense and vectors long: with shorter vectors
  * dense rows gain nothing from constants. */
-SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                       const SIMD_REAL *a, const SIMD_REAL *ahead,
-                                       const SIMD_REAL *b, SIMD_REAL *c) {
-  SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row};
+SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
+                                       const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                       const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {
+  SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row, at->last};
   int64_t prefetch = vecs == 3 ? PREFETCH_ROWS * WIDTH : 0;
   if (SIMD_BYTES == 64 && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch,
      SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   } else if (at->a_row == 1 && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, 4, mode, &steps, prefetch,
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch,
      SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   } else {
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, 1, mode, &steps, prefetch,
+    (BLOCK_ROWS, vecs, last, 1, mode, &steps, prefetch,
      SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
   }
 }
 
-/* Computes a tile of BLOCK_ROWS rows with dense rows of A and with B in place. */
-SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                       const SIMD_REAL *a, const SIMD_REAL *ahead,
-                                       const SIMD_REAL *b, SIMD_REAL *c) {
-  const SIMD_NAME(target_t) steps = {at->k, at->a_row, 1, at->b_row, at->c_row};
-  SIMD_NAME(tile)
-  (BLOCK_ROWS, vecs, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
-   SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+/* Computes a tile of BLOCK_ROWS rows with B in place. Either rows or columns of A are dense. */
+SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
+                                       const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                       const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {
+  SIMD_NAME(target_t) steps = *at;
+  if (at->a_col == 1) {
+    steps.a_col = 1;
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+  } else {
+    steps.a_row = 1;
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, last, 2, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+  }
 }
 
 /* Cases of few_rows for tiles of fewer than BLOCK_ROWS rows. */
-#define ROWS(COUNT, VECS)                                                                 \
-  case COUNT:                                                                             \
-    SIMD_NAME(tile)                                                                       \
-    (COUNT, VECS, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL), c); \
+#define ROWS(COUNT, VECS, LAST)                                                                 \
+  case COUNT:                                                                                   \
+    SIMD_NAME(tile)                                                                             \
+    (COUNT, VECS, LAST, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL), c); \
     break;
 #if SIMD_SUMS == 16
-#define FEW_ROWS(VECS) \
-  ROWS(1, VECS) ROWS(2, VECS) ROWS(3, VECS) ROWS(4, VECS) ROWS(5, VECS) ROWS(6, VECS) ROWS(7, VECS)
+#define FEW_ROWS(VECS, LAST) \
+  ROWS(1, VECS, LAST)        \
+  ROWS(2, VECS, LAST)        \
+  ROWS(3, VECS, LAST)        \
+  ROWS(4, VECS, LAST) ROWS(5, VECS, LAST) ROWS(6, VECS, LAST) ROWS(7, VECS, LAST)
 #else
-#define FEW_ROWS(VECS) ROWS(1, VECS) ROWS(2, VECS) ROWS(3, VECS)
+#define FEW_ROWS(VECS, LAST) ROWS(1, VECS, LAST) ROWS(2, VECS, LAST) ROWS(3, VECS, LAST)
 #endif
-#define TILES_OF(VECS)                                                                    \
-  SIMD_TARGET static void SIMD_NAME(few_rows##VECS)(                                      \
+#define FEW_ROWS_OF(VECS, NAME, LAST)                                                     \
+  SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                                \
       int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, \
       const SIMD_REAL *b, SIMD_REAL *c) {                                                 \
     const SIMD_NAME(target_t) steps = *at;                                                \
-    switch (rows) { FEW_ROWS(VECS) }                                                      \
-  }                                                                                       \
-  SIMD_TARGET static void SIMD_NAME(all_rows##VECS)(                                      \
-      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,               \
-      const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {                         \
-    if (at->b_row != WIDTH)                                                               \
-      SIMD_NAME(place_tile)(VECS, mode, at, a, ahead, b, c);                              \
-    else if (ahead)                                                                       \
-      SIMD_NAME(whole_tile)(VECS, mode, at, a, ahead, b, c);                              \
-    else                                                                                  \
-      SIMD_NAME(whole_tile)(VECS, mode, at, a, NULL, b, c);                               \
+    switch (rows) { FEW_ROWS(VECS, LAST) }                                                \
   }
-TILES_OF(1)
-TILES_OF(2)
-TILES_OF(3)
-#undef TILES_OF
+FEW_ROWS_OF(1, , LAST_WHOLE)
+FEW_ROWS_OF(2, , LAST_WHOLE)
+FEW_ROWS_OF(3, , LAST_WHOLE)
+#define ALL_ROWS_OF(VECS)                                                   \
+  SIMD_TARGET static void SIMD_NAME(all_rows##VECS)(                        \
+      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, \
+      const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {           \
+    if (at->b_row != WIDTH)                                                 \
+      SIMD_NAME(place_tile)(VECS, LAST_WHOLE, mode, at, a, ahead, b, c);    \
+    else if (ahead)                                                         \
+      SIMD_NAME(whole_tile)(VECS, LAST_WHOLE, mode, at, a, ahead, b, c);    \
+    else                                                                    \
+      SIMD_NAME(whole_tile)(VECS, LAST_WHOLE, mode, at, a, NULL, b, c);     \
+  }
+ALL_ROWS_OF(1)
+ALL_ROWS_OF(2)
+ALL_ROWS_OF(3)
+#if SIMD_BYTES == 64
+#define EDGE_OF(VECS, NAME, LAST)                                                               \
+  SIMD_TARGET static void SIMD_NAME(all_rows##VECS##NAME)(                                      \
+      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, const SIMD_REAL *b, \
+      SIMD_REAL *c) {                                                                           \
+    if (at->b_row != WIDTH)                                                                     \
+      SIMD_NAME(place_tile)(VECS, LAST, mode, at, a, NULL, b, c);                               \
+    else                                                                                        \
+      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, a, NULL, b, c);                               \
+  }
+FEW_ROWS_OF(1, _masked, LAST_MASKED)
+FEW_ROWS_OF(2, _masked, LAST_MASKED)
+FEW_ROWS_OF(3, _masked, LAST_MASKED)
+EDGE_OF(1, _masked, LAST_MASKED)
+EDGE_OF(2, _masked, LAST_MASKED)
+EDGE_OF(3, _masked, LAST_MASKED)
+EDGE_OF(2, _halves, LAST_HALVES)
+EDGE_OF(3, _halves, LAST_HALVES)
+#undef EDGE_OF
+#endif
+#undef ALL_ROWS_OF
+#undef FEW_ROWS_OF
 #undef FEW_ROWS
 #undef ROWS
 
@@ -112,6 +148,26 @@ SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mod
                  : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
 }
 
+#if SIMD_BYTES == 64
+/* Computes a tile whose columns do not fill its vectors. */
+SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
+                                        const SIMD_REAL *b, SIMD_REAL *c) {
+  int64_t vecs = hr_div_ceil(columns, LANES);
+  SIMD_NAME(target_t) to = *at;
+  to.last = columns % LANES;
+  if (rows < BLOCK_ROWS)
+    (vecs == 1   ? SIMD_NAME(few_rows1_masked)
+     : vecs == 2 ? SIMD_NAME(few_rows2_masked)
+                 : SIMD_NAME(few_rows3_masked))(rows, mode, &to, a, b, c);
+  else if (vecs > 1 && to.last <= LANES / 2)
+    (vecs == 2 ? SIMD_NAME(all_rows2_halves) : SIMD_NAME(all_rows3_halves))(mode, &to, a, b, c);
+  else
+    (vecs == 1   ? SIMD_NAME(all_rows1_masked)
+     : vecs == 2 ? SIMD_NAME(all_rows2_masked)
+                 : SIMD_NAME(all_rows3_masked))(mode, &to, a, b, c);
+}
+#else
 /* A vector of sums, combined with the vector at c as `mode` says. */
 SIMD_INLINE SIMD_NAME(acc)
     SIMD_NAME(merge)(gemm_mode_t mode, const SIMD_REAL *c, const SIMD_REAL *sums) {
@@ -157,6 +213,7 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
       SIMD_NAME(merge_row)(mode, columns, sums, c + i * at->c_row);
   }
 }
+#endif
 
 /* A group of panels, and the block of A that is multiplied by them. */
 typedef struct SIMD_NAME(group) {
@@ -210,15 +267,18 @@ SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD
    c + i / BLOCK_ROWS * step);
 }
 
-/* True if B is read in place: few rows use it, its rows are dense and fill vectors, and the second
- * cache keeps its part. Sharing of cache sets by its rows costs less than a copy, as a tile reads
- * each row once. Sums have the same order either way. */
+/* True if B is read in place: few rows use it, its rows are dense and fill vectors unless these can
+ * be masked, and the second cache keeps its part. Sharing of cache sets by its rows costs less than
+ * a copy, as a tile reads each row once. Sums have the same order either way. */
 SIMD_INLINE bool SIMD_NAME(reads_b_in_place)(const gemm_job_t *job, int parts,
                                              const gemm_range_t *range, const gemm_range_t *now,
                                              const SIMD_NAME(block_t) * block) {
-  enum { SIZE = sizeof(SIMD_REAL) };
-  if (job->packed_b || !SIMD_NAME(has_dense_rows)(job, parts) || block->col != 1) return false;
-  if (range->rows > PLACE_ROWS || range->columns % LANES || job->b_row <= WIDTH) return false;
+  enum { SIZE = sizeof(SIMD_REAL), HAS_MASKS = SIMD_BYTES == 64 };
+  if (job->packed_b || !SIMD_NAME(has_dense_rows)(job, parts)) return false;
+  if (block->col != 1 && (block->row != 1 || !HAS_MASKS)) return false;
+  if (range->columns % LANES && !HAS_MASKS) return false;
+  if (range->rows > PLACE_ROWS || job->b_row == WIDTH || (job->b_row < WIDTH && !HAS_MASKS))
+    return false;
   return now->depth * range->columns * SIZE <= GROUP_BYTES;
 }
 
@@ -275,7 +335,7 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
       SIMD_NAME(group_t)
       group = {.job = job,
                .block = &block,
-               .at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts},
+               .at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts, 0},
                .mode = gemm_mode_of(job, range, now.first),
                .b = b};
       SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * group.at.c_row + range->column;

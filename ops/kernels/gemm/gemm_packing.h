@@ -236,11 +236,11 @@ __attribute__((no_sanitize("thread"))) SIMD_TARGET static void SIMD_NAME(pack_na
     for (int64_t j = 0; j < columns; j++) to[j] = b[j];
 }
 
-/* Clears a panel if its last vector has surplus lanes. Surplus lanes are never stored to C, but
- * must not be denormal numbers, for which processors take a hundred times as long: they are zeros,
- * or other elements of B. */
+/* Clears a panel if its last vector has surplus lanes that tiles read. Surplus lanes are never
+ * stored to C, but must not be denormal numbers, for which processors take a hundred times as long:
+ * they are zeros, or other elements of B. */
 SIMD_TARGET static void SIMD_NAME(clear_surplus)(int64_t depth, int64_t columns, SIMD_REAL *to) {
-  if (columns % LANES) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+  if (columns % LANES && SIMD_BYTES < 64) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
 }
 
 /* Packs a panel of at most WIDTH columns. */
