@@ -205,13 +205,21 @@ static hr_status_t init_sweep(hr_arena_t *scratch, const flat_item_t *items, int
   return NULL;
 }
 
-/* Sizes become multiples of HR_ALIGNMENT, at least one, so that all offsets are aligned. Refused:
- * sums that size_t cannot hold, so that no offset can overflow. */
+#define SET_BYTES 4096 /* bytes between lines that share a set of the first-level cache */
+#define STAGGER_LEAST (4 * SET_BYTES) /* least size of an item that is staggered */
+#define STAGGER_LINES 5               /* odd, so that 64 neighbours begin in different sets */
+
+/* Sizes become multiples of HR_ALIGNMENT, at least one, so that all offsets are aligned. Items that
+ * fill whole pages get some lines more: neighbours of one size would else begin in the same set,
+ * and a loop over more arrays than a set has ways would find none of them in the first-level cache.
+ * Refused: sums that size_t cannot hold, so that no offset can overflow. */
 static hr_status_t round_sizes(flat_item_t *items, int count) {
   size_t sum = 0;
   for (int i = 0; i < count; i++) {
     size_t rounded = (items[i].size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
     if (!rounded) rounded = HR_ALIGNMENT;
+    if (rounded >= STAGGER_LEAST && rounded % SET_BYTES == 0)
+      rounded += STAGGER_LINES * HR_ALIGNMENT;
     if (rounded < items[i].size_bytes || __builtin_add_overflow(sum, rounded, &sum))
       return hr_error(HR_NO_MEMORY, "the program needs more bytes than can be addressed");
     items[i].size_bytes = rounded;

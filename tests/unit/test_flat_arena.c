@@ -74,6 +74,24 @@ static void test_by_weight(void) {
   hr_arena_deinit(&scratch);
 }
 
+/* Arrays of whole pages begin in different sets of a cache, 64 bytes to each. */
+static void test_sets(void) {
+  enum { COUNT = 24, SETS = 64 };
+  flat_item_t items[COUNT];
+  hr_arena_t scratch;
+  size_t total;
+  bool taken[SETS] = {false};
+  hr_arena_init(&scratch);
+  for (int i = 0; i < COUNT; i++) items[i] = (flat_item_t){163840, 0, 0, 9};
+  CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, 10, &total));
+  for (int i = 0; i < COUNT; i++) {
+    size_t set = items[i].offset_bytes / 64 % SETS;
+    CU_ASSERT_FALSE(taken[set]);
+    taken[set] = true;
+  }
+  hr_arena_deinit(&scratch);
+}
+
 static void test_many_items(void) {
   enum { COUNT = 200000 };
   void *memory;
@@ -97,6 +115,7 @@ CU_TestInfo suite_flat_arena[] = {
     {"random items do not overlap", test_random_items},
     {"best fit", test_best_fit},
     {"best fit by weight", test_by_weight},
+    {"sets of a cache", test_sets},
     {"many items", test_many_items},
     CU_TEST_INFO_NULL,
 };
