@@ -49,27 +49,40 @@ static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_va
   jit_emit_at(emit, emit->level);
   kir_value_t *index = kir_mul(b, block, jit_emit_i64(emit, reduce->leaf_count));
   index = kir_add(b, index, jit_emit_i64(emit, leaf));
-  index = kir_mul(b, index, jit_emit_i64(emit, reduce->outer_count * reduce->element_bytes));
+  index = kir_mul(b, index, jit_emit_i64(emit, jit_columns_acc_bytes(columns->kernel)));
   return kir_inbounds_gep(b, byte, memory, index);
+}
+
+/* Sets the mask of accesses to accumulators, and returns the one that was set: none if the arrays
+ * are padded. A row loads what the row before it stored, and processors do not forward what was
+ * stored under a mask. */
+static kir_value_t *unmask(jit_emit_t *emit, const columns_t *columns) {
+  kir_value_t *mask = emit->lane.mask;
+  if (jit_columns_pads(columns->kernel)) emit->lane.mask = NULL;
+  return mask;
 }
 
 /* Loads the accumulators of one reduction at the current columns. */
 static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                      kir_value_t *block, kir_value_t **out_accs) {
+  kir_value_t *mask = unmask(emit, columns);
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
     out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]),
                                 columns->reduce->unit, (jit_guard_t){0}, emit->level);
   }
+  emit->lane.mask = mask;
 }
 
 static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                       kir_value_t *block, kir_value_t **accs) {
+  kir_value_t *mask = unmask(emit, columns);
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
     jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->unit,
                    accs[k], false);
   }
+  emit->lane.mask = mask;
 }
 
 /* --- phase 0 ---------------------------------------------------------------------------------- */

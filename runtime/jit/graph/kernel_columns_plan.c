@@ -58,6 +58,14 @@ static void choose_groups(jit_kernel_t *kernel) {
   kernel->reduce->groups = most < nest->sizes[var] ? most : nest->sizes[var];
 }
 
+bool jit_columns_pads(const jit_kernel_t *kernel) { return kernel->loops.nest.rank == 1; }
+
+int64_t jit_columns_acc_bytes(const jit_kernel_t *kernel) {
+  int64_t count = kernel->reduce->outer_count;
+  if (jit_columns_pads(kernel)) count = hr_round_up(count, kernel->loops.lanes);
+  return count * kernel->reduce->element_bytes;
+}
+
 /* Chooses columns per unit so that accumulators stay in the first-level cache. Rows are divided
  * into blocks only if there are too few units for the workers; phase 1 then combines the partial
  * accumulators. */
@@ -106,7 +114,7 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->schedule.phases[1].unit_ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
       (double)kernel->schedule.phases[1].units;
-  kernel->schedule.scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count *
-                                            reduce->outer_count * reduce->element_bytes);
+  kernel->schedule.scratch_bytes =
+      (size_t)(reduce->block_count * reduce->leaf_count * jit_columns_acc_bytes(kernel));
   return NULL;
 }

@@ -69,6 +69,10 @@ int jit_columns_fixed_rank(const jit_kernel_t *kernel);
 /* Columns: number of values of the groups' variable (1: there is none), and of blocks of them. */
 int64_t jit_columns_group_count(const jit_kernel_t *kernel);
 int64_t jit_columns_group_blocks(const jit_kernel_t *kernel);
+/* Bytes of the accumulators of one result in a block of rows. True if they are padded to whole
+ * vectors: no accumulators of other outer variables follow the last column. */
+int64_t jit_columns_acc_bytes(const jit_kernel_t *kernel);
+bool jit_columns_pads(const jit_kernel_t *kernel);
 
 hr_status_t jit_rows_plan(jit_kernel_t *kernel);
 hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code);
