@@ -17,21 +17,31 @@ hr_status_t tf_lower_zeros_like(tf_op_t *op) {
   return tf_list_put(op, 0, &list);
 }
 
-/* Inputs: element_shape, num_elements.
- * A scalar element_shape (-1) means that nothing is known of it. */
+/* Reads element type, element shape (input 0) and size (input 1) of a new list. *out_rank: -1 for
+ * the scalar element shape -1, which means that nothing is known of it. */
+static hr_status_t read_list_type(tf_op_t *op, tf_value_t *list, tf_sizes_t *out_size,
+                                  int *out_rank, hr_ints_t *out_dims) {
+  hlo_value_t *shape;
+  *list = (tf_value_t){.kind = TF_VALUE_LIST};
+  HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list->list_dtype));
+  HR_TRY(tf_sizes_in(op, 1, out_size));
+  list->list_size = out_size->dims[0];
+  HR_TRY(tf_const(op, 0, &shape));
+  HR_TRY(tf_const_ints(op, 0, out_dims));
+  *out_rank = shape->rank ? (int)out_dims->count : -1;
+  return NULL;
+}
+
+/* TensorListReserve. Inputs: element_shape, num_elements. */
 hr_status_t tf_lower_list_reserve(tf_op_t *op) {
-  tf_value_t list = {.kind = TF_VALUE_LIST};
+  tf_value_t list;
   hr_ints_t dims;
   tf_sizes_t length;
-  hlo_value_t *shape;
-  HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list.list_dtype));
-  HR_TRY(tf_sizes_in(op, 1, &length));
-  list.list_size = length.dims[0];
+  int rank;
+  HR_TRY(read_list_type(op, &list, &length, &rank, &dims));
   list.count = length.exprs[0];
-  HR_TRY(tf_const(op, 0, &shape));
-  HR_TRY(tf_const_ints(op, 0, &dims));
   list.list_unbounded = tf_lists_resize(op);
-  tf_list_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
+  tf_list_zeros(op, &list, rank, dims.data);
   return tf_list_put(op, 0, &list);
 }
 
@@ -123,19 +133,15 @@ hr_status_t tf_lower_list_set(tf_op_t *op) {
  * XLA's shapes are static; without it each push makes the list larger. `count` says how many
  * elements are in use. */
 hr_status_t tf_lower_list_empty(tf_op_t *op) {
-  tf_value_t list = {.kind = TF_VALUE_LIST};
+  tf_value_t list;
   hr_ints_t dims;
   tf_sizes_t most;
-  hlo_value_t *shape;
-  HR_TRY(tf_attr_dtype(op->arena, op->node, "element_dtype", &list.list_dtype));
-  HR_TRY(tf_sizes_in(op, 1, &most));
-  list.list_size = most.dims[0];
-  HR_TRY(tf_const(op, 0, &shape));
-  HR_TRY(tf_const_ints(op, 0, &dims));
+  int rank;
+  HR_TRY(read_list_type(op, &list, &most, &rank, &dims));
   list.list_unbounded = list.list_size < 0;
   if (list.list_unbounded) list.list_size = 0;
   list.count = tf_scalar_int(op->b, 0, HR_S32);
-  tf_list_zeros(op, &list, shape->rank ? (int)dims.count : -1, dims.data);
+  tf_list_zeros(op, &list, rank, dims.data);
   HR_TRY(tf_list_put(op, 0, &list));
   op->outputs[0].list_pushed = true;
   op->outputs[0].list_bound = -1;

@@ -194,31 +194,40 @@ hr_status_t tf_lower_xla_reduce(tf_op_t *op) {
   return NULL;
 }
 
-/* Inputs: operand, init, window sizes, strides, base dilations, window dilations, padding [rank,
- * 2]. XlaReduceWindow: padding is a pair before and after for each dimension. */
-hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
+/* The window of input `first` on: sizes, strides, then, if `dilates`, base and window dilations,
+ * and last the padding [rank, 2], a pair before and after for each dimension. */
+static hr_status_t read_window(tf_op_t *op, int first, bool dilates, int rank,
+                               hlo_window_t **out_window) {
   const int64_t *lists[4];
+  int list_count = dilates ? 4 : 2;
   hr_ints_t padding;
   hlo_window_t *window;
   hlo_window_dim_t *dims;
-  hlo_computation_t *reducer;
-  expr_t operands[] = {tf_in(op, 0), tf_in(op, 1)};
-  if (!operands[0] || !operands[1]) return hlo_builder_finish(op->b);
-  int rank = operands[0]->shape->rank;
-  hr_dtype_t dtypes[] = {operands[0]->shape->dtype, operands[0]->shape->dtype};
-  for (int i = 0; i < 4; i++) HR_TRY(sizes_of(op, 2 + i, rank, &lists[i]));
-  HR_TRY(tf_const_ints(op, 6, &padding));
+  for (int i = 0; i < list_count; i++) HR_TRY(sizes_of(op, first + i, rank, &lists[i]));
+  HR_TRY(tf_const_ints(op, first + list_count, &padding));
   if (padding.count != 2 * rank) return tf_error(op, "%ld paddings", (long)padding.count);
   HR_TRY(HR_NEW(op->arena, &window));
   HR_TRY(HR_NEW_ARRAY(op->arena, rank, &dims));
   for (int d = 0; d < rank; d++)
     dims[d] = (hlo_window_dim_t){.size = lists[0][d],
                                  .stride = lists[1][d],
-                                 .base_dilation = lists[2][d],
-                                 .window_dilation = lists[3][d],
+                                 .base_dilation = dilates ? lists[2][d] : 1,
+                                 .window_dilation = dilates ? lists[3][d] : 1,
                                  .pad_low = padding.data[2 * d],
                                  .pad_high = padding.data[2 * d + 1]};
   *window = (hlo_window_t){rank, dims};
+  *out_window = window;
+  return NULL;
+}
+
+/* XlaReduceWindow. Inputs: operand, init, and the window with dilations. */
+hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
+  hlo_window_t *window;
+  hlo_computation_t *reducer;
+  expr_t operands[] = {tf_in(op, 0), tf_in(op, 1)};
+  if (!operands[0] || !operands[1]) return hlo_builder_finish(op->b);
+  hr_dtype_t dtypes[] = {operands[0]->shape->dtype, operands[0]->shape->dtype};
+  HR_TRY(read_window(op, 2, true, operands[0]->shape->rank, &window));
   HR_TRY(scalar_function(op, "computation", 2, dtypes, &reducer));
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
@@ -227,30 +236,14 @@ hr_status_t tf_lower_xla_reduce_window(tf_op_t *op) {
 }
 
 /* XlaSelectAndScatter: attributes select and scatter are functions of two scalars. Inputs: operand,
- * window sizes, strides, padding [rank, 2], source, init. */
+ * the window without dilations, source, init. */
 hr_status_t tf_lower_xla_select_and_scatter(tf_op_t *op) {
-  const int64_t *lists[2];
-  hr_ints_t padding;
   hlo_window_t *window;
-  hlo_window_dim_t *dims;
   hlo_computation_t *called[2];
   expr_t operands[] = {tf_in(op, 0), tf_in(op, 4), tf_in(op, 5)};
   if (!operands[0] || !operands[1] || !operands[2]) return hlo_builder_finish(op->b);
-  int rank = operands[0]->shape->rank;
   hr_dtype_t dtypes[] = {operands[0]->shape->dtype, operands[0]->shape->dtype};
-  for (int i = 0; i < 2; i++) HR_TRY(sizes_of(op, 1 + i, rank, &lists[i]));
-  HR_TRY(tf_const_ints(op, 3, &padding));
-  if (padding.count != 2 * rank) return tf_error(op, "%ld paddings", (long)padding.count);
-  HR_TRY(HR_NEW(op->arena, &window));
-  HR_TRY(HR_NEW_ARRAY(op->arena, rank, &dims));
-  for (int d = 0; d < rank; d++)
-    dims[d] = (hlo_window_dim_t){.size = lists[0][d],
-                                 .stride = lists[1][d],
-                                 .base_dilation = 1,
-                                 .window_dilation = 1,
-                                 .pad_low = padding.data[2 * d],
-                                 .pad_high = padding.data[2 * d + 1]};
-  *window = (hlo_window_t){rank, dims};
+  HR_TRY(read_window(op, 1, false, operands[0]->shape->rank, &window));
   HR_TRY(scalar_function(op, "select", 2, dtypes, &called[0]));
   HR_TRY(scalar_function(op, "scatter", 2, dtypes, &called[1]));
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
