@@ -110,7 +110,7 @@ module @twelve {
 }
 PROGRAM
 expect_exit "12 rows over 8" 0 "$hlorun" --explain-sharding "$work/twelve.mlir"
-expect_text "12 rows over 8" "sends 14 bytes: collective-permute of f32[2,7] among 8"
+expect_text "12 rows over 8" "sends 28 bytes: collective-permute of f32[2,7] among 8"
 
 # Products, sums and pieces without elements.
 cat >"$work/empty.mlir" <<'PROGRAM'

@@ -189,6 +189,23 @@ static hr_status_t align(aligner_t *a, hr_ints_t map, hr_ints_t single) {
   return NULL;
 }
 
+/* A copy of a scatter's rule in which dimensions of the operand pass through if windows take a part
+ * of them: each part takes what lies in it. Propagation keeps them whole. */
+static hr_status_t pass_windows(hr_arena_t *arena, const spmd_rule_t *from,
+                                const spmd_rule_t **out_rule) {
+  spmd_rule_t *rule;
+  spmd_factor_t *factors;
+  HR_TRY(HR_NEW(arena, &rule));
+  HR_TRY(HR_NEW_ARRAY(arena, from->factor_count, &factors));
+  memcpy(factors, from->factors, (size_t)from->factor_count * sizeof *factors);
+  for (int f = 0; f < from->factor_count; f++)
+    if (spmd_dim_of_factor(from, 0, f) >= 0) factors[f].kind = SPMD_PASS_THROUGH;
+  *rule = *from;
+  rule->factors = factors;
+  *out_rule = rule;
+  return NULL;
+}
+
 hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule) {
   bool gathers = instr->op == HLO_GATHER;
@@ -203,6 +220,7 @@ hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
   HR_TRY(spmd_rule_create(lower->arena, instr, &a.rule));
   *out_rule = a.rule;
   if (!a.rule || a.rule->custom || lower->emit.b.status) return NULL;
+  if (!gathers) HR_TRY(pass_windows(lower->arena, a.rule, &a.rule));
   HR_TRY(align(&a,
                hlo_attr_ints(instr, gathers ? HLO_ATTR_START_INDEX_MAP
                                             : HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),

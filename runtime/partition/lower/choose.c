@@ -16,7 +16,8 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
-#define COMPARISON_WORK 64 /* cost of a sort's comparison in elementwise operations */
+#define COMPARISON_WORK \
+  32 /* cost of a sort's comparison, for each operand, in elementwise operations */
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -254,7 +255,8 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
 static double work_per_element(const hlo_instr_t *instr) {
   if (instr->op != HLO_SORT) return 1;
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
-  return COMPARISON_WORK * log2(1 + (double)instr->operands[0]->shape->dims[d]);
+  return COMPARISON_WORK * instr->operand_count *
+         log2(1 + (double)instr->operands[0]->shape->dims[d]);
 }
 
 static double local_work(const chooser_t *chooser, const trial_t *trial) {

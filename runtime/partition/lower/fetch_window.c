@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/arith.h"
 #include "partition/lower/comm_cost.h"
 
 int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offset, int64_t step) {
@@ -181,12 +182,27 @@ static bool change_places(const spmd_moves_t *moves, int64_t chunk) {
   return fabs(moves->rounds[0].sent + moves->rounds[1].sent - (double)chunk) < 1e-6;
 }
 
-/* Cost of the rounds. The first two, such as those of a halo, travel at the same time. Parts that
- * move as a whole, as in a reversal, are one permute. */
-static double moves_us(const spmd_moves_t *moves, int64_t chunk, double row_bytes) {
+/* True if all windows begin and end within so many elements of their parts' chunks that a part and
+ * both of its halos are less than the dimension, or that neighbours have the halos. Then the rounds
+ * send fewer bytes than a gather, and there are no more of them than chunks that a halo meets. */
+static bool has_near_halos(const spmd_window_t *w, int64_t chunk) {
+  int64_t before = 0, behind = 0;
+  if (!w->is_halo) return false;
+  for (int64_t j = 0; j < spmd_axes_parts(w->axes); j++) {
+    before = hr_max(before, j * chunk - hr_max(w->starts[j], 0));
+    behind = hr_max(behind, hr_min(w->starts[j] + w->width, w->past) - (j + 1) * chunk);
+  }
+  return before + chunk + behind < w->size || (before <= chunk && behind <= chunk);
+}
+
+/* Cost of the rounds. The first two, such as those of a halo, travel at the same time; so do all of
+ * near halos. Parts that move as a whole, as in a reversal, are one permute. */
+static double moves_us(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
+                       double row_bytes) {
   double cost = 0, halo = 0;
   if (change_places(moves, chunk))
     return spmd_step_us(SPMD_PERMUTE, moves->rounds[1].sent * row_bytes, 2);
+  if (has_near_halos(w, chunk)) return spmd_block_us(moves->sent * row_bytes);
   for (int r = 1; r < moves->count; r++) {
     double sent = moves->rounds[r].sent * row_bytes;
     halo += r <= 2 ? sent : 0;
@@ -200,12 +216,12 @@ static double gather_us(const spmd_window_t *w, int64_t chunk, double row_bytes)
   return spmd_step_us(SPMD_ALL_GATHER, (double)chunk * row_bytes, parts);
 }
 
-/* True if a gather costs less than the rounds; never for windows that wrap around, and for chunks
- * with copies, which a resharding gathers better. */
+/* True if a gather costs less than the rounds; never for near halos, for windows that wrap around,
+ * and for chunks with copies, which a resharding gathers better. */
 static bool gathers(const spmd_window_t *w, const spmd_moves_t *moves, int64_t chunk,
                     double row_bytes) {
-  return !w->wrap && w->copies <= 1 &&
-         gather_us(w, chunk, row_bytes) < moves_us(moves, chunk, row_bytes);
+  return !w->wrap && w->copies <= 1 && !has_near_halos(w, chunk) &&
+         gather_us(w, chunk, row_bytes) < moves_us(w, moves, chunk, row_bytes);
 }
 
 double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,
@@ -225,7 +241,7 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
   }
   if (dense.starts && chunk &&
       !spmd_emit_failed(&lower->emit, plan_moves(lower, &dense, chunk, row_bytes, &moves)))
-    cost = moves_us(&moves, chunk, row_bytes);
+    cost = moves_us(&dense, &moves, chunk, row_bytes);
   hr_arena_rewind(lower->arena, mark);
   return cost;
 }

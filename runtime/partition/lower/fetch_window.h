@@ -20,6 +20,7 @@ typedef struct spmd_window {
   int64_t dilation;    /* distance of elements; 1: dense */
   hlo_instr_t *fill;   /* scalar for places without an element; NULL: undefined contents */
   bool wrap;           /* the elements repeat with period `size` */
+  bool is_halo;        /* windows lie around their parts: several rounds may travel together */
   int64_t copies;      /* partitions, consecutive along the axes, that have one chunk; 0 means 1 */
 } spmd_window_t;
 

@@ -3,7 +3,8 @@
  *
  *   dynamic-slice, gather   elements of other partitions are the identity of a sum: partial results
  *   dynamic-update-slice    an update for another partition lands in a margin
- *   scatter                 indices of other partitions are out of bounds, so dropped; if updates
+ *   scatter                 indices of other partitions are out of bounds, so dropped; windows of
+ *                           several elements that cross a border write into a margin; if updates
  *                           are cut, only the first partition starts from the operand */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
@@ -134,10 +135,9 @@ hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t 
 
 typedef struct indexing { /* of a gather or scatter: from indices to places */
   const spmd_choice_t *choice;
-  int indices;     /* tensor of the indices */
-  hr_ints_t map;   /* operand dimension of each index component */
-  hr_ints_t fixed; /* dimensions that are indexed one element at a time */
-  int64_t vector;  /* dimension of the components */
+  int indices;    /* tensor of the indices */
+  hr_ints_t map;  /* operand dimension of each index component */
+  int64_t vector; /* dimension of the components */
 } indexing_t;
 
 /* Column c of the indices; there is only one where they have no dimension for it. */
@@ -230,23 +230,84 @@ static hlo_instr_t *drop_padding(spmd_lower_t *lower, const indexing_t *of, hlo_
   return x;
 }
 
-/* Indices outside of the whole stay outside of every part: they are clamped to -1 and the size, so
- * that subtracting the part's start cannot wrap around. */
+/* Elements of operand dimension d under the windows of a scatter's updates. */
+static int64_t window_size(const hlo_instr_t *instr, int64_t d) {
+  hr_ints_t inserted = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  hr_ints_t batching = hlo_attr_ints(instr, HLO_ATTR_INPUT_BATCHING_DIMS);
+  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  int64_t number = 0;
+  if (lists(inserted, d) || lists(batching, d)) return 1;
+  for (int64_t i = 0; i < d; i++) number += !lists(inserted, i) && !lists(batching, i);
+  return instr->operands[(instr->operand_count - 1) / 2 + 1]->shape->dims[window.data[number]];
+}
+
+/* True if dimension d of the operands is cut, and windows take only a part of it. */
+static bool crosses_parts(const spmd_choice_t *choice, int64_t d) {
+  const hlo_instr_t *instr = choice->instr;
+  bool mapped = lists(hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS), d);
+  bool inserted = lists(hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS), d);
+  if (!mapped || !is_cut(choice, 0, (int)d)) return false;
+  return inserted || window_size(instr, d) != instr->operands[0]->shape->dims[d];
+}
+
+/* Makes indices along dimension d relative to the part and its margin. Example: windows of 2, parts
+ * of 3; index 2 is place 3 of part 0, whose margin has place 0, and place 0 of part 1. Indices out
+ * of bounds would be places in the margin at either end, so they become -1. */
+static hlo_instr_t *place_in_part(spmd_lower_t *lower, const spmd_choice_t *choice, int64_t d,
+                                  hlo_instr_t *x) {
+  spmd_emit_t *emit = &lower->emit;
+  int64_t whole = choice->instr->operands[0]->shape->dims[d], size = window_size(choice->instr, d);
+  hlo_instr_t *at = minus(lower, x, spmd_part_start(lower, choice, 0, (int)d, whole));
+  if (size == 1 || !at) return at;
+  hlo_instr_t *margin = spmd_emit_fill_like(emit, spmd_emit_index(emit, size - 1), at);
+  at = hlo_build_binary(&emit->b, HLO_ADD, at, margin);
+  return hlo_build_select(&emit->b, within(lower, x, whole - size + 1), at,
+                          spmd_emit_fill_like(emit, spmd_emit_index(emit, -1), at));
+}
+
+/* Indices outside of the whole stay outside of every part: they are clamped to -1 and the first
+ * invalid one, so that subtracting the part's start cannot wrap around. */
 static hlo_instr_t *scatter_indices(spmd_lower_t *lower, const indexing_t *of) {
-  const hlo_shape_t *whole = of->choice->instr->operands[0]->shape;
+  const hlo_instr_t *instr = of->choice->instr;
   hlo_instr_t *x = spmd_chosen_operand(lower, of->choice, of->indices), *parts[HLO_MAX_RANK];
   for (int64_t c = 0; c < of->map.count; c++) {
-    int64_t d = of->map.data[c];
-    bool indexed = is_cut(of->choice, 0, (int)d) && lists(of->fixed, d);
-    parts[c] = clamp_index(lower, component(lower, of, x, c), -1, whole->dims[d]);
-    if (indexed)
-      parts[c] =
-          minus(lower, parts[c], spmd_part_start(lower, of->choice, 0, (int)d, whole->dims[d]));
+    int64_t d = of->map.data[c], last = instr->operands[0]->shape->dims[d] - window_size(instr, d);
+    parts[c] = clamp_index(lower, component(lower, of, x, c), -1, last + 1);
+    if (crosses_parts(of->choice, d)) parts[c] = place_in_part(lower, of->choice, d, parts[c]);
   }
   return drop_padding(lower, of, of->map.count ? join(lower, of, parts) : x);
 }
 
-/* If each part has its own updates, only the first part starts from the operand. */
+/* Adds (`cut`: removes) the margins of windows that may cross borders. */
+static hlo_instr_t *with_margins(spmd_lower_t *lower, const spmd_choice_t *choice, bool cut,
+                                 hlo_instr_t *x) {
+  for (int d = 0; d < choice->instr->operands[0]->shape->rank && x; d++) {
+    int64_t margin = crosses_parts(choice, d) ? window_size(choice->instr, d) - 1 : 0;
+    if (!margin) continue;
+    x = cut ? spmd_emit_slice(&lower->emit, x, d, margin, x->shape->dims[d] - 2 * margin)
+            : spmd_emit_pad(&lower->emit, x, d, margin, margin, 0, NULL);
+  }
+  return x;
+}
+
+/* Operand k of a scatter. If each part has its own updates, only the first part starts from the
+ * operand. */
+static hlo_instr_t *scatter_into(spmd_lower_t *lower, const spmd_choice_t *choice, int k) {
+  spmd_emit_t *emit = &lower->emit;
+  hlo_opcode_t op = spmd_reducer_of(choice->instr);
+  hlo_instr_t *x = spmd_chosen_operand(lower, choice, k);
+  if (x && choice->reduced.count && !spmd_is_idempotent(op)) {
+    hlo_instr_t *first =
+        hlo_build_compare(&emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, choice->reduced),
+                          spmd_emit_index(emit, 0));
+    hlo_instr_t *identity = spmd_emit_identity(emit, op, x->shape->dtype);
+    x = hlo_build_select(&emit->b, spmd_emit_fill_like(emit, first, x), x,
+                         spmd_emit_fill_like(emit, identity, x));
+  }
+  return with_margins(lower, choice, false, x);
+}
+
+/* There are n operands, then the indices, then n updates. */
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
   spmd_emit_t *emit = &lower->emit;
@@ -254,22 +315,17 @@ hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice
   indexing_t of = {.choice = choice,
                    .indices = n,
                    .map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
-                   .fixed = hlo_attr_ints(instr, HLO_ATTR_INSERTED_WINDOW_DIMS),
                    .vector = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
-  hlo_opcode_t op = spmd_reducer_of(instr);
   hlo_instr_t **operands;
   if (spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
     return NULL;
   for (int k = 0; k < instr->operand_count; k++)
-    operands[k] = spmd_chosen_operand(lower, choice, k);
+    operands[k] = k < n ? scatter_into(lower, choice, k) : spmd_chosen_operand(lower, choice, k);
   operands[n] = scatter_indices(lower, &of);
-  if (choice->reduced.count && !spmd_is_idempotent(op) && operands[0]) {
-    hlo_instr_t *first =
-        hlo_build_compare(&emit->b, HLO_DIRECTION_EQ, spmd_emit_coordinate(emit, choice->reduced),
-                          spmd_emit_index(emit, 0));
-    hlo_instr_t *identity = spmd_emit_identity(emit, op, operands[0]->shape->dtype);
-    operands[0] = hlo_build_select(&emit->b, spmd_emit_fill_like(emit, first, operands[0]),
-                                   operands[0], spmd_emit_fill_like(emit, identity, operands[0]));
-  }
-  return spmd_emit_like(emit, instr, operands, n == 1 ? spmd_chosen_shape(lower, choice, 0) : NULL);
+  if (!operands[0]) return NULL;
+  hlo_instr_t *x = spmd_emit_like(emit, instr, operands, n == 1 ? operands[0]->shape : NULL);
+  if (!x || n == 1) return with_margins(lower, choice, true, x);
+  for (int k = 0; k < n; k++)
+    operands[k] = with_margins(lower, choice, true, hlo_build_element(&emit->b, x, k));
+  return hlo_build_tuple(&emit->b, n, operands);
 }

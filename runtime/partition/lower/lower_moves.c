@@ -43,6 +43,7 @@ bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
     window.size = slice->operands[0]->shape->dims[d];
     reads.offset += window.first;
   }
+  window.is_halo = instr->op != HLO_REVERSE;
   spmd_window_over(lower, &window, &reads, chunk);
   *out_window = window;
   return true;

@@ -30,8 +30,12 @@ static bool is_trivial(const hlo_window_dim_t *dim) {
 static spmd_window_t covered(spmd_lower_t *lower, const spmd_choice_t *choice, int k, int d,
                              const hlo_window_dim_t *dim, int64_t chunk, hlo_instr_t *fill) {
   int64_t size = choice->instr->operands[k]->shape->dims[d];
-  spmd_window_t window = {
-      .d = d, .axes = choice->tensors[k]->dims[d].axes, .size = size, .past = size, .fill = fill};
+  spmd_window_t window = {.d = d,
+                          .axes = choice->tensors[k]->dims[d].axes,
+                          .size = size,
+                          .past = size,
+                          .fill = fill,
+                          .is_halo = true};
   spmd_reads_t reads = spmd_reads_of_window(dim);
   spmd_window_over(lower, &window, &reads, chunk);
   return window;

@@ -207,7 +207,8 @@ static double cost_of(const spmd_ranges_t *ranges, const spmd_moves_t *moves) {
   return moves->sent + waits * ranges->round_elements;
 }
 
-/* Tries all groupings and keeps the cheapest; among equals the first one with the fewest rounds. */
+/* Tries all groupings and keeps the cheapest, which has at most as many rounds as the first one
+ * that is possible; among equals the first one with the fewest rounds. */
 hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
                              spmd_moves_t *out_moves) {
   transfers_t all;
@@ -215,7 +216,8 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
   bool possible, found = false;
   HR_TRY(find_transfers(arena, ranges, &all));
   for (grouping_t grouping = by_distance; grouping < grouping_count; grouping++) {
-    HR_TRY(group(arena, ranges, &all, grouping, MAX_ROUNDS, &possible, &other));
+    int most_rounds = found ? out_moves->count : MAX_ROUNDS;
+    HR_TRY(group(arena, ranges, &all, grouping, most_rounds, &possible, &other));
     if (!possible) continue;
     double cost = cost_of(ranges, &other), least = found ? cost_of(ranges, out_moves) : cost;
     bool fewer = found && other.count < out_moves->count;

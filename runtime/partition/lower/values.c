@@ -177,8 +177,8 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
 }
 
-/* Parts of a recipe are computed, never moved. A broadcast of an array is a recipe if the array is
- * whole. */
+/* Parts of a recipe are computed, never moved. An operation on whole arrays is a recipe, too: any
+ * part of the result is computed from parts of them that are there. */
 bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
@@ -187,8 +187,7 @@ bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (!hlo_shape_elements(instr->shape)) return false; /* no rule by which to recompute it */
   for (int k = 0; k < instr->operand_count; k++) {
     const spmd_local_t *operand = spmd_operand(lower, instr, k);
-    bool whole = instr->op == HLO_BROADCAST && operand->forms &&
-                 spmd_sharding_is_replicated(operand->forms->sharding);
+    bool whole = operand->forms && spmd_sharding_is_replicated(operand->forms->sharding);
     if (!whole && !operand->recipe) return false;
   }
   return true;
