@@ -157,19 +157,6 @@ static void take_rows(jit_emit_t *emit, const columns_t *columns, int sets,
   }
 }
 
-/* Processes several rows per pass over the accumulators, which saves loads and stores of them. */
-static void emit_rows(jit_emit_t *emit, void *context, int copy) {
-  columns_t *columns = context;
-  kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
-  jit_reduce_t *reduce = columns->reduce;
-  (void)copy;
-  for (int i = 0; i < reduce->reduction_count; i++)
-    load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
-  take_rows(emit, columns, 1, &accs);
-  for (int i = 0; i < reduce->reduction_count; i++)
-    store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
-}
-
 /* Range of block `number` of a variable: [*out_from, *out_to). */
 static void block_range(jit_emit_t *emit, kir_value_t *number, int64_t block, int64_t size,
                         kir_value_t **out_from, kir_value_t **out_to) {
@@ -218,13 +205,13 @@ static void emit_column_loop(jit_emit_t *emit, columns_t *columns,
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* Nested loops over the reduced dimensions, around `body`; the outermost covers the unit's block of
- * rows. */
-static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w,
+/* Nested loops over the reduced dimensions [w, end), around `body`; the outermost of all covers the
+ * unit's block of rows. */
+static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w, int end,
                            void (*body)(jit_emit_t *, columns_t *)) {
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
-  if (w == kernel->loops.within.rank - (reduce->unroll ? 1 : 0)) {
+  if (w == end) {
     body(emit, columns);
     return;
   }
@@ -233,16 +220,11 @@ static void emit_row_loops(jit_emit_t *emit, columns_t *columns, int w,
   int64_t size = kernel->loops.within.sizes[w];
   block_range(emit, columns->block, w ? size : reduce->block, size, &from, &to);
   jit_loop_begin(emit, kernel->loops.nest.rank + w, from, &loop);
-  emit_row_loops(emit, columns, w + 1, body);
+  emit_row_loops(emit, columns, w + 1, end, body);
   jit_loop_end(emit, &loop, to, 1);
 }
 
-/* All columns of the unit, for the current rows. */
-static void emit_columns_of_rows(jit_emit_t *emit, columns_t *columns) {
-  emit_column_loop(emit, columns, emit_rows);
-}
-
-/* --- phase 0 with accumulators in registers --------------------------------------------------- */
+/* --- accumulators in registers ---------------------------------------------------------------- */
 
 /* Do the rows of a unit stay in the first-level cache, or is a row one vector? All rows are then
  * taken for one vector of columns before the next. */
@@ -285,6 +267,36 @@ static void emit_carried_rows(jit_emit_t *emit, columns_t *columns) {
   move_carried(emit, columns->reduce, accs, true);
 }
 
+/* Processes several rows per pass over the accumulators, which saves loads and stores of them: rows
+ * that are unrolled, or a loop over the rows of a chunk. */
+static void emit_rows(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  kir_value_t *accs[JIT_COLUMNS_UNROLL][JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  jit_reduce_t *reduce = columns->reduce;
+  (void)copy;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[0][i]);
+  if (reduce->chunk) {
+    int last = columns->kernel->loops.within.rank - 1;
+    move_carried(emit, reduce, accs, true);
+    emit_row_loops(emit, columns, last, last + 1, emit_carried_rows);
+    move_carried(emit, reduce, accs, false);
+    emit->carry.count = 0;
+    jit_emit_at(emit, emit->level);
+  } else {
+    take_rows(emit, columns, 1, accs);
+  }
+  for (int i = 0; i < reduce->reduction_count; i++)
+    store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[0][i]);
+}
+
+/* All columns of the unit, for the current rows. */
+static void emit_columns_of_rows(jit_emit_t *emit, columns_t *columns) {
+  emit_column_loop(emit, columns, emit_rows);
+}
+
+/* --- phase 0 with all rows in registers ------------------------------------------------------- */
+
 /* All rows of the current columns. */
 static void emit_column(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
@@ -295,7 +307,8 @@ static void emit_column(jit_emit_t *emit, void *context, int copy) {
     for (int i = 0; i < reduce->reduction_count; i++)
       start_accs(emit, &reduce->reductions[i], accs[set][i]);
   move_carried(emit, reduce, accs, true);
-  emit_row_loops(emit, columns, 0, emit_carried_rows);
+  emit_row_loops(emit, columns, 0, columns->kernel->loops.within.rank - (reduce->unroll ? 1 : 0),
+                 emit_carried_rows);
   move_carried(emit, reduce, accs, false);
   emit->carry.count = 0;
   jit_emit_at(emit, emit->level);
@@ -393,7 +406,10 @@ static void emit_phase(jit_emit_t *emit, columns_t *columns, int phase) {
     emit_column_loop(emit, columns, emit_column);
   } else if (phase == 0) {
     emit_column_loop(emit, columns, emit_identities);
-    emit_row_loops(emit, columns, 0, emit_columns_of_rows);
+    emit_row_loops(emit, columns, 0,
+                   columns->kernel->loops.within.rank -
+                       (columns->reduce->unroll || columns->reduce->chunk ? 1 : 0),
+                   emit_columns_of_rows);
   } else {
     combine_blocks(emit, columns);
     emit_column_loop(emit, columns, emit_results);

@@ -8,22 +8,31 @@
 /* Most columns of a short run, which is joined with adjacent groups. */
 #define GROUP_COLUMNS_MAX 256
 #define UNITS_TARGET 16
-#define BLOCK_MIN 8192 /* least elements of a block of rows */
+#define BLOCK_MIN 8192    /* least elements of a block of rows */
+#define UNROLLED_NODES 40 /* most nodes of a row that is unrolled */
+#define CHUNK_ROWS 16     /* rows of a chunk */
+#define CHUNK_SUMS 16     /* most accumulators of a column, which are in registers */
+/* Most elements of a chunk, so that the lines of all arrays are in the first-level cache. */
+#define CHUNK_ELEMENTS 1024
 
-/* Splits the last reduced loop in two; the inner loop is unrolled inside the loop over columns. */
+/* Splits the last reduced loop in two; the inner loop is inside the loop over columns, unrolled if
+ * rows have few nodes. Else it takes the rows of a chunk, if these are short. */
 static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->loops.within;
   int last = within->rank - 1;
-  if (last < 0 || kernel->graph->node_count > 40) return;
-  int64_t many = within->sizes[last] % JIT_COLUMNS_UNROLL == 0 ? JIT_COLUMNS_UNROLL
-                 : within->sizes[last] % 2 == 0                ? 2
-                                                               : 1;
+  bool unrolls = kernel->graph->node_count <= UNROLLED_NODES;
+  int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1];
+  bool has_chunks =
+      columns * CHUNK_ROWS <= CHUNK_ELEMENTS && kernel->reduce->leaf_count <= CHUNK_SUMS;
+  if (last < 0 || !(unrolls || has_chunks)) return;
+  int64_t many = unrolls ? JIT_COLUMNS_UNROLL : CHUNK_ROWS;
+  while (within->sizes[last] % many) many /= 2;
   if (many == 1) return;
   within->sizes[last] /= many;
   within->sizes[last + 1] = many;
   within->dims[last + 1] = within->dims[last];
   within->rank++;
-  kernel->reduce->unroll = (int)many;
+  *(unrolls ? &kernel->reduce->unroll : &kernel->reduce->chunk) = (int)many;
 }
 
 int jit_columns_fixed_rank(const jit_kernel_t *kernel) {
@@ -100,10 +109,11 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
       return hr_error(HR_UNSUPPORTED, "full after columns");
   jit_nest_t within = kernel->loops.within;
   split_rows(kernel);
-  int unroll = kernel->reduce->unroll;
+  int unroll = kernel->reduce->unroll, chunk = kernel->reduce->chunk;
   if (within.rank != kernel->loops.within.rank) HR_TRY(jit_reduce_build(kernel));
   jit_reduce_t *reduce = kernel->reduce;
   reduce->unroll = unroll;
+  reduce->chunk = chunk;
   kernel->loops.lanes = jit_kernel_lanes(kernel);
   choose_groups(kernel);
   choose_blocks(kernel);

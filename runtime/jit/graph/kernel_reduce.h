@@ -37,6 +37,8 @@ typedef struct jit_reduce {
   int64_t groups;     /* columns: values of the next outer kept loop per unit, inside the loops over
                          rows; 0: a unit fixes that loop's variable */
   int unroll;         /* columns: trip count of the last reduced loop, fully unrolled; 0: none */
+  int chunk;          /* columns: trip count of the last reduced loop, which is inside the loop over
+                         columns, with accumulators in registers; 0: none */
   int saved_count;    /* nodes saved between passes in the worker's memory */
   size_t saved_bytes; /* bytes of each saved node, rounded up to HR_ALIGNMENT */
   size_t row_bytes;   /* rows: bytes of the worker's memory for a row of a group */
