@@ -72,8 +72,8 @@ hr_status_t spmd_rule_dynamic_slice(spmd_lower_t *lower, const hlo_instr_t *inst
 /* Example: 3 rows from row 5, parts of 2. Part 2 has rows 4 and 5, so its local start is 5 - 4 = 1
  * and it holds one of the three rows; part 3 holds the other two, with local start -1. */
 hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                             int d, hlo_instr_t *start) {
-  int64_t size = choice->instr->shape->dims[d], whole = choice->instr->operands[0]->shape->dims[d];
+                             int d, hlo_instr_t *start, int64_t size) {
+  int64_t whole = choice->instr->operands[0]->shape->dims[d];
   spmd_emit_t *emit = &lower->emit;
   if (!x) return NULL;
   int64_t chunk = x->shape->dims[d];
@@ -95,7 +95,7 @@ hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *
       if (instr->shape->dims[d] == instr->operands[0]->shape->dims[d]) continue;
       if (is_cut(choice, 0, d) != cut) continue;
       hlo_instr_t *start = spmd_chosen_operand(lower, choice, 1 + d);
-      x = cut ? spmd_slice_held(lower, choice, x, d, start)
+      x = cut ? spmd_slice_held(lower, choice, x, d, start, instr->shape->dims[d])
               : spmd_emit_dynamic_slice(&lower->emit, x, d, start, instr->shape->dims[d]);
     }
   return x;

@@ -72,10 +72,16 @@ static bool is_cut(const spmd_choice_t *choice, int d) {
   return choice->tensors[0]->dims[d].axes.count > 0;
 }
 
+/* True if the result of a slice is whole along d, to which each part contributes what it has. */
+static bool is_held(const spmd_choice_t *choice, int d) {
+  int factor = choice->rule->tensors[0].dims[d].factors[0];
+  return is_cut(choice, d) && choice->rule->factors[factor].kind == SPMD_REDUCTION;
+}
+
 /* Does the slice cut off what the pad puts on along d, where parts would have to fetch it? */
 static bool cuts_pad(const spmd_choice_t *choice, int d) {
   const hlo_padding_dim_t *dim = &hlo_attr_padding(choice->instr->operands[0])->dims[d];
-  return (dim->low || dim->high) && is_cut(choice, d) && choice->instr->shape->dims[d] > 1;
+  return (dim->low || dim->high) && is_cut(choice, d) && !is_held(choice, d);
 }
 
 /* The pad that a slice cuts from, if both together are windows of what is padded: without holes,
@@ -87,7 +93,7 @@ static const hlo_instr_t *sliced_pad(const spmd_lower_t *lower, const spmd_choic
   const hlo_padding_t *padding = hlo_attr_padding(pad);
   for (int d = 0; d < padding->rank; d++) {
     const hlo_padding_dim_t *dim = &padding->dims[d];
-    if (dim->interior || (is_cut(choice, d) && slice->shape->dims[d] == 1)) return NULL;
+    if (dim->interior || is_held(choice, d)) return NULL;
     changed += dim->low || dim->high || !takes_all(slice, d);
     cut += cuts_pad(choice, d);
   }
@@ -139,11 +145,10 @@ hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) 
       x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
       continue;
     }
-    if (choice->instr->shape->dims[d] == 1) {
-      x = spmd_slice_held(lower, choice, x, d, spmd_emit_index(&lower->emit, dim->start));
-      continue;
-    }
-    x = window_along(lower, choice, x, d, NULL);
+    x = is_held(choice, d)
+            ? spmd_slice_held(lower, choice, x, d, spmd_emit_index(&lower->emit, dim->start),
+                              (choice->instr->shape->dims[d] - 1) * dim->stride + 1)
+            : window_along(lower, choice, x, d, NULL);
     if (x) x = spmd_emit_strided(&lower->emit, x, d, 0, x->shape->dims[d], dim->stride);
   }
   return x;

@@ -60,10 +60,10 @@ hlo_instr_t *spmd_lower_rng(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_indexed.c */
 hlo_instr_t *spmd_lower_dynamic_slice(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t *choice);
-/* The part of a slice from `start` on of x, whose dimension d is cut: zeros (the identity of a sum)
- * for elements that other partitions hold. */
+/* The part of a slice of `size` elements from `start` on of x, whose dimension d is cut: zeros (the
+ * identity of a sum) for elements that other partitions hold. */
 hlo_instr_t *spmd_slice_held(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                             int d, hlo_instr_t *start);
+                             int d, hlo_instr_t *start, int64_t size);
 hlo_instr_t *spmd_lower_gather(spmd_lower_t *lower, const spmd_choice_t *choice);
 hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_scatter(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);

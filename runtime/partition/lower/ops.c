@@ -82,7 +82,13 @@ static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *inst
   return NULL;
 }
 
-/* A sliced single element is a sum to which one partition contributes. */
+/* A slice that is wanted whole along a dimension is a sum, to which each part contributes what it
+ * has of it. So is a single element. */
+static bool is_sum_along(spmd_lower_t *lower, const hlo_instr_t *slice, int d) {
+  const spmd_sharding_t *wanted = spmd_wanted_result(lower, slice, 0);
+  return slice->shape->dims[d] == 1 || (wanted && !wanted->dims[d].axes.count);
+}
+
 static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
@@ -92,10 +98,10 @@ static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
     int64_t size = shape->dims[d], left = instr->shape->dims[d];
     spmd_factor_kind_t kind = SPMD_PERMUTATION;
     if (size == left) kind = SPMD_PASS_THROUGH;
-    if (size != left && left == 1) kind = SPMD_REDUCTION;
+    if (size != left && is_sum_along(lower, instr, d)) kind = SPMD_REDUCTION;
     int factor = spmd_rule_factor(&maker, size, kind);
     HR_TRY(spmd_rule_place(&maker, 0, d, factor));
-    if (kind == SPMD_REDUCTION) factor = spmd_rule_factor(&maker, 1, SPMD_NEED_REPLICATION);
+    if (kind == SPMD_REDUCTION) factor = spmd_rule_factor(&maker, left, SPMD_NEED_REPLICATION);
     HR_TRY(spmd_rule_place(&maker, 1, d, factor));
   }
   *out_rule = maker.rule;
