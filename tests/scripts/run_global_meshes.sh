@@ -18,7 +18,7 @@ done <<'CASES'
 @mesh, [{"c"}, {}]|mesh @mesh has no axis "c", want one of ["a"=2, "b"=2]
 @other, [{"a"}, {}]|there is no mesh @other
 @mesh, [{"a"}, {"a"}]|axis "a" is used twice
-@mesh, [{"a"}]|a sharding of 1 dimensions for a value of rank 2
+@mesh, [{"a"}]|a sharding of 1 dimension for a value of rank 2
 @mesh, [{"a":(1)3}, {}]|sub-axis (1)3 of axis "a", want a part of at least 2 that divides 2
 @mesh, [{"a":(1)2}, {}]|sub-axis (1)2 of axis "a", want a part of at least 2 that divides 2
 @mesh, [{"a"}, {}p1]|priority 1 of a closed dimension without axes
@@ -124,5 +124,14 @@ for engine in compiled reference; do
 done
 sed 's/<@a, \[{"y"}, {"x"}\]>/<@c, [{"u"}, {}]>/' "$work/manual.mlir" >"$work/sizes.mlir"
 expect_exit "meshes of two sizes" 3 "$hlorun" -n 6 --random-inputs "$work/sizes.mlir"
-expect_text "meshes of two sizes" 'meshes of 6 (@b) and 4 devices (@c) in one program'
+expect_text "meshes of two sizes" 'meshes of 6 (@b) and 4 (@c) devices in one program'
+# GSPMD strings: grids of tiles have sizes for names; a list of shardings is not for one array.
+strings() {
+  printf 'module @m {\n  func.func @main(%%x: tensor<8x6xf32> {mhlo.sharding = "%s"}, %%y: tensor<8x6xf32> {mhlo.sharding = "%s"}) -> tensor<8x6xf32> {\n    %%0 = stablehlo.add %%x, %%y : tensor<8x6xf32>\n    return %%0 : tensor<8x6xf32>\n  }\n}\n' "$1" "$2" >"$work/bad.mlir"
+  expect_exit "$1 and $2" 3 "$hlorun" -n 8 --random-inputs "$work/bad.mlir"
+}
+strings '{devices=[8,1]<=[8]}' '{devices=[2,2]<=[4]}'
+expect_text "grids of two sizes" 'meshes of 8 (8 x 1) and 4 (2 x 2) devices in one program'
+strings '{devices=[8,1]<=[8]}' '{{replicated}, {replicated}}'
+expect_text "two shardings" 'bad.mlir:2:3: error: a list of 2 shardings for one array'
 finish

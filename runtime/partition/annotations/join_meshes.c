@@ -308,6 +308,32 @@ static hr_status_t misfit(const spmd_mesh_source_t *source, int64_t device_count
   return st;
 }
 
+/* "6 (@b)"; a grid of tiles has no name: "6 (3 x 2)". */
+static void print_devices(hr_strbuf_t *text, const spmd_mesh_source_t *source) {
+  hr_strbuf_printf(text, "%ld (", (long)source->device_count);
+  if (source->name.size)
+    hr_strbuf_printf(text, "@%.*s", HR_STR_ARGS(source->name));
+  else
+    print_source(text, source);
+  hr_strbuf_add_char(text, ')');
+}
+
+static hr_status_t two_sizes(const spmd_mesh_source_t *one, const spmd_mesh_source_t *other) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  print_devices(&text, one);
+  hr_strbuf_add_str(&text, " and ");
+  print_devices(&text, other);
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st)
+    st = hr_error(HR_UNSUPPORTED,
+                  "meshes of %s devices in one program, want one set of devices: a reordered or "
+                  "reshaped mesh has the same number",
+                  text.data);
+  hr_strbuf_deinit(&text);
+  return st;
+}
+
 /* Checks that all meshes have the same number of devices; meshes of one device are maximal. */
 static hr_status_t check_devices(const spmd_meshes_t *meshes,
                                  const spmd_mesh_source_t **out_largest) {
@@ -315,12 +341,7 @@ static hr_status_t check_devices(const spmd_meshes_t *meshes,
   for (size_t i = 0; i < meshes->sources.count; i++) {
     const spmd_mesh_source_t *source = &meshes->sources.data[i];
     if (source->device_count < 2) continue;
-    if (largest && largest->device_count != source->device_count)
-      return hr_error(HR_UNSUPPORTED,
-                      "meshes of %ld (@%.*s) and %ld devices (@%.*s) in one program, want one set "
-                      "of devices: a reordered or reshaped mesh has the same number",
-                      (long)largest->device_count, HR_STR_ARGS(largest->name),
-                      (long)source->device_count, HR_STR_ARGS(source->name));
+    if (largest && largest->device_count != source->device_count) return two_sizes(largest, source);
     largest = source;
   }
   *out_largest = largest;

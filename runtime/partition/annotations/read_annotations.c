@@ -301,7 +301,10 @@ static hr_status_t read_gspmd(spmd_reader_t *reader, const hlo_instr_t *instr) {
   hr_ints_t open;
   read_feeding_device(reader, instr, all);
   if (instr->op == HLO_CALL) return NULL; /* a manual part: its sharding lists the manual axes */
-  if (!all || (all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count)) return NULL;
+  bool is_other = all && all->kind == HLO_TILE_KIND_TUPLE && all->element_count != count;
+  if (is_other && all->element_count && hlo_shape_is_array(instr->shape))
+    return hr_error(HR_INVALID, "a list of %d shardings for one array", all->element_count);
+  if (!all || is_other) return NULL;
   HR_TRY(open_dims_of(reader, instr, &open));
   for (int leaf = 0; leaf < count; leaf++) {
     const hlo_shape_t *shape = annotated_shape(instr, leaf);

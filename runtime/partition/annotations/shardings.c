@@ -210,7 +210,8 @@ hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int 
     HR_TRY(spmd_scan_more(&scan, "]", &more));
   }
   if (found == count) return NULL;
-  return hr_error(HR_INVALID, "%d shardings for %d values", found, count);
+  return hr_error(HR_INVALID, "%d sharding%s for %d value%s", found, found == 1 ? "" : "s", count,
+                  count == 1 ? "" : "s");
 }
 
 /* The next mesh that a text of shardings names, "<@mesh," or "<mesh<[...]>,"; NULL: none is left.
@@ -291,9 +292,7 @@ static hr_status_t named_axes(const spmd_meshes_t *meshes, const spmd_mesh_sourc
 static hr_status_t read_named(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                               const hlo_sharding_t *from, spmd_sharding_t *to, spmd_dim_t *dims,
                               spmd_axes_t *out_manual) {
-  if (from->dim_count != to->rank)
-    return hr_error(HR_INVALID, "a sharding of %d dimensions for a value of rank %d",
-                    from->dim_count, to->rank);
+  if (from->dim_count != to->rank) return spmd_wrong_rank(from->dim_count, to->rank);
   for (int d = 0; d < from->dim_count; d++) {
     HR_TRY(named_axes(meshes, source, from->dims[d].axes, &dims[d].axes));
     dims[d].open = from->dims[d].open;
@@ -312,8 +311,7 @@ static hr_status_t read_tiles(const spmd_meshes_t *meshes, const spmd_mesh_sourc
                               spmd_axes_t *out_manual) {
   int extra = (int)from->last_tile_kinds.count + from->replicate_last_dim;
   if (source->axis_count - extra != to->rank)
-    return hr_error(HR_INVALID, "a sharding of %d dimensions for a value of rank %d",
-                    source->axis_count - extra, to->rank);
+    return spmd_wrong_rank(source->axis_count - extra, to->rank);
   for (int t = 0; t < source->axis_count; t++) {
     spmd_axes_t image, *list = NULL;
     int k = t - to->rank;

@@ -182,14 +182,17 @@ static int list_axes(const spmd_sharding_t *sharding, spmd_axis_t *items, int ca
 /* Most references that can be disjoint: an axis of int64 size has at most 62 prime factors. */
 #define MAX_REFERENCES (SPMD_MAX_AXES * 62)
 
+hr_status_t spmd_wrong_rank(int found, int rank) {
+  return hr_error(HR_INVALID, "a sharding of %d dimension%s for a value of rank %d", found,
+                  found == 1 ? "" : "s", rank);
+}
+
 /* Each reference by itself, then against those before it. */
 hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape_t *shape) {
   spmd_axis_t items[MAX_REFERENCES + 1];
   int rank = hlo_shape_is_array(shape) ? shape->rank : 0;
   if (sharding->device >= 0) return NULL;
-  if (sharding->rank != rank)
-    return hr_error(HR_INVALID, "a sharding of %d dimensions for a value of rank %d",
-                    sharding->rank, rank);
+  if (sharding->rank != rank) return spmd_wrong_rank(sharding->rank, rank);
   int count = list_axes(sharding, items, MAX_REFERENCES + 1);
   for (int i = 0; i < count; i++) {
     HR_TRY(check_axis(sharding, items[i]));

@@ -69,6 +69,8 @@ hr_status_t spmd_sharding_used_axes(hr_arena_t *arena, const spmd_sharding_t *sh
 /* Checks a sharding against a shape: same rank; axes known and used once; sizes of sub-axes divide
  * their axis. Errors: INVALID with what was found and wanted. */
 hr_status_t spmd_sharding_check(const spmd_sharding_t *sharding, const hlo_shape_t *shape);
+/* The error for a sharding of `found` dimensions where the value has `rank`. */
+hr_status_t spmd_wrong_rank(int found, int rank);
 
 /* Converts a sharding to the named form of the IR (ir/sharding.h). */
 hr_status_t spmd_sharding_to_hlo(hr_arena_t *arena, const spmd_sharding_t *sharding,
