@@ -15,13 +15,16 @@ typedef struct SIMD_NAME(block) {
 } SIMD_NAME(block_t);
 
 /* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. PANELS panels are packed at once,
- * as neighbours share cache lines of A. */
+ * as neighbours share cache lines of A. These stretches of columns are too short for hardware
+ * prefetchers: those AHEAD columns on are prefetched. */
 SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
                                                 int64_t depth, SIMD_REAL *to) {
-  enum { PANELS = 16 };
+  enum { PANELS = 16, AHEAD = 16, LINE = 64 / (int)sizeof(SIMD_REAL) };
   for (int64_t i = 0; i < rows; i += PANELS * BLOCK_ROWS)
-    for (int64_t p = 0; p < depth; p++)
-      for (int64_t at = i; at < i + PANELS * BLOCK_ROWS && at < rows; at += BLOCK_ROWS) {
+    for (int64_t p = 0; p < depth; p++) {
+      int64_t end = hr_min(i + PANELS * BLOCK_ROWS, rows);
+      for (int64_t at = i; at < end; at += LINE) __builtin_prefetch(a + at + (p + AHEAD) * col);
+      for (int64_t at = i; at < end; at += BLOCK_ROWS) {
         const SIMD_REAL *from = a + at + p * col;
         SIMD_REAL *panel = to + at / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
         if (at + BLOCK_ROWS <= rows)
@@ -29,6 +32,7 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
         else
           memcpy(panel, from, (size_t)(rows - at) * sizeof *panel);
       }
+    }
 }
 
 /* Copies a row, and prefetches the second row after it: rows come from memory, and are too short
