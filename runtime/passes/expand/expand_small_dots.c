@@ -12,6 +12,11 @@
 
 #define MAX_DOT_TERMS 8
 #define MAX_DOT_ELEMENTS 32 /* elements of the result */
+/* The same of a batch, as the kernel's loops begin anew for each matrix; and most terms of all
+ * elements. */
+#define MAX_BATCH_ELEMENTS 512
+#define MAX_BATCH_PRODUCTS 2048
+#define LEAST_BATCH 4 /* least matrices of a batch */
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
 
@@ -35,6 +40,16 @@ static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) {
   return hlo_attr_ints(instr, key);
 }
 
+/* Are so few elements of so many terms faster as elementwise code? */
+static bool has_few_elements(const hlo_instr_t *dot, int64_t terms) {
+  hr_ints_t batch = ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
+  int64_t matrices = 1, count = hlo_shape_elements(dot->shape);
+  for (int64_t i = 0; i < batch.count; i++)
+    matrices *= dot->operands[0]->shape->dims[batch.data[i]];
+  if (count < 1 || matrices < LEAST_BATCH) return count > 0 && count <= MAX_DOT_ELEMENTS;
+  return count <= MAX_BATCH_ELEMENTS && count * terms <= MAX_BATCH_PRODUCTS;
+}
+
 /* Is it a dot of f32 or f64 with one contracting dimension of few terms? */
 static bool is_tiny_dot(const hlo_instr_t *instr) {
   hr_dtype_t dtype = instr->shape->dtype;
@@ -42,9 +57,8 @@ static bool is_tiny_dot(const hlo_instr_t *instr) {
   hr_ints_t over = ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
   if ((dtype != HR_F32 && dtype != HR_F64) || lhs->dtype != dtype || rhs->dtype != dtype)
     return false;
-  return over.count == 1 && lhs->dims[over.data[0]] <= MAX_DOT_TERMS &&
-         lhs->dims[over.data[0]] > 0 && hlo_shape_elements(instr->shape) <= MAX_DOT_ELEMENTS &&
-         hlo_shape_elements(instr->shape) > 0;
+  int64_t terms = over.count == 1 ? lhs->dims[over.data[0]] : 0;
+  return terms > 0 && terms <= MAX_DOT_TERMS && has_few_elements(instr, terms);
 }
 
 /* The factor of one term from one side, broadcast to the result's shape. */
