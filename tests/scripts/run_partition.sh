@@ -15,6 +15,11 @@ else
   fail "no program sends more bytes than XLA's" "$work/out"
 fi
 
+# Prefix sums gather the totals of the parts: 7 of 3 numbers.
+expect_exit "prefix sums" 0 "$hlorun" --explain-sharding --stop-after partition -n 8 \
+  "$source_dir/tests/corpora/auto_spmd/cumsum_sharded/prog.mlir"
+expect_text "prefix sums" "1 collective, by which a process sends 84 bytes"
+
 # A weight that a loop does not change is gathered before the loop, once.
 cat >"$work/loop.mlir" <<'PROGRAM'
 module @loop {

@@ -285,6 +285,9 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   int64_t own = spmd_local_size(sharding, out, hlo_shape_leaf(instr->shape, r)->dims[out]);
   double row = spmd_local_bytes(trial->tensors[r], operand) / (double)chunk;
   spmd_window_t window;
+  double scan = spmd_scan_us(chooser->lower, instr, d, chunk,
+                             spmd_axes_parts(trial->tensors[r]->dims[d].axes), row);
+  if (scan >= 0) return scan;
   if (instr->op == HLO_CONCATENATE)
     return spmd_concatenate_us(chooser->lower, instr, d, trial->tensors[r]->dims[d].axes, own, row);
   if (!spmd_window_along(chooser->lower, instr, r, trial->tensors[r], d, own, &window)) return half;

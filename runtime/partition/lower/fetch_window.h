@@ -61,6 +61,10 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
 /* The same for a concatenation along d whose result has parts of `chunk` elements. */
 double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
                            int64_t chunk, double row_bytes);
+/* The same for a cumulative reduction along d whose parts have `chunk` elements; negative: another
+ * operation. lower_window.c */
+double spmd_scan_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, int64_t chunk,
+                    int64_t parts, double row_bytes);
 
 /* x with `width` elements in dimension d: those from starts[part] on. */
 hlo_instr_t *spmd_emit_window(spmd_lower_t *lower, const spmd_window_t *window);

@@ -148,6 +148,21 @@ void spmd_reshard_now(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (value && !value->recipe) spmd_use(lower, value, value->preferred);
 }
 
+static bool keeps_elements(const hlo_instr_t *instr) {
+  return hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_TRANSPOSE;
+}
+
+/* True if the array, or what elementwise operations and transpositions that are its only users make
+ * of it, has several users. */
+static bool is_shared(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  const hlo_instr_t *user = lower->users[instr->id];
+  while (lower->uses[instr->id] == 1 && user && keeps_elements(user)) {
+    instr = user;
+    user = lower->users[instr->id];
+  }
+  return lower->uses[instr->id] > 1;
+}
+
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   if (marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL)
@@ -156,7 +171,7 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
   if (!hlo_shape_is_array(instr->shape)) return NULL;
   spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
-  bool is_shared = marker == SPMD_CONSTRAINT && lower->uses[instr->id] > 1;
-  if (is_shared || marker == SPMD_RESULT) spmd_reshard_now(lower, instr);
+  bool is_wanted = marker == SPMD_CONSTRAINT && is_shared(lower, instr);
+  if (is_wanted || marker == SPMD_RESULT) spmd_reshard_now(lower, instr);
   return NULL;
 }

@@ -6,8 +6,9 @@
  * Not cut: such spatial dimensions of a reversed kernel. */
 #include <string.h>
 
-#include "partition/lower/lower_ops.h"
+#include "partition/lower/comm_cost.h"
 #include "partition/lower/fetch_window.h"
+#include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
 /* Along dimension d of the tensor as it is chosen. */
@@ -93,9 +94,9 @@ bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
 }
 
 /* True if result i reduces all elements up to i (`backward`: from i on). */
-static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward) {
-  const hlo_window_dim_t *dim = &hlo_attr_window(choice->instr)->dims[d];
-  int64_t size = choice->instr->operands[0]->shape->dims[d];
+static bool is_cumulative(const hlo_instr_t *instr, int d, bool *out_backward) {
+  const hlo_window_dim_t *dim = &hlo_attr_window(instr)->dims[d];
+  int64_t size = instr->operands[0]->shape->dims[d];
   *out_backward = dim->pad_high == size - 1 && dim->pad_low == 0;
   bool forward = dim->pad_low == size - 1 && dim->pad_high == 0;
   return size > 1 && (forward || *out_backward) && dim->size == size && dim->stride == 1 &&
@@ -103,8 +104,7 @@ static bool is_cumulative(const spmd_choice_t *choice, int d, bool *out_backward
 }
 
 /* True if the function is one op and the initial value its identity: parts may be scanned apart. */
-static bool can_scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_opcode_t *out_op) {
-  const hlo_instr_t *instr = choice->instr;
+static bool can_scan(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_opcode_t *out_op) {
   if (instr->operand_count != 2 || !pass_body_is_binary(instr->called[0], out_op)) return false;
   const spmd_local_t *init = spmd_operand(lower, instr, 1);
   return init->recipe && pass_is_neutral(*out_op, init->recipe);
@@ -156,10 +156,27 @@ static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_i
   return hlo_build_binary(&emit->b, op, local, carry);
 }
 
+/* True if d is the only dimension that the windows change, and they are cumulative. */
+static bool is_scan(spmd_lower_t *lower, const hlo_instr_t *instr, int d, bool *out_backward,
+                    hlo_opcode_t *out_op) {
+  const hlo_window_t *window = hlo_attr_window(instr);
+  for (int i = 0; i < window->rank; i++)
+    if (i != d && !is_trivial(&window->dims[i])) return false;
+  return is_cumulative(instr, d, out_backward) && can_scan(lower, instr, out_op);
+}
+
 /* True if scans of this array have more totals to gather together than a part has elements. */
-static bool has_many_scans(const spmd_lower_t *lower, const spmd_choice_t *choice, int d) {
-  const hlo_instr_t *x = choice->instr->operands[0];
-  return lower->scans[x->id] > spmd_local_size(choice->tensors[0], d, x->shape->dims[d]);
+static bool has_many_scans(const spmd_lower_t *lower, const hlo_instr_t *instr, int64_t chunk) {
+  return lower->scans[instr->operands[0]->id] > chunk;
+}
+
+double spmd_scan_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, int64_t chunk,
+                    int64_t parts, double row_bytes) {
+  bool backward;
+  hlo_opcode_t op;
+  if (instr->op != HLO_REDUCE_WINDOW || !is_scan(lower, instr, d, &backward, &op)) return -1;
+  double rows = has_many_scans(lower, instr, chunk) ? (double)chunk : 1;
+  return spmd_step_us(SPMD_ALL_GATHER, rows * row_bytes, (double)parts);
 }
 
 /* Scans the gathered array, which all of its scans share, and keeps this partition's part. */
@@ -189,10 +206,8 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
   memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
   for (int d = 0; d < window->rank; d++) {
     if (!is_cut(choice, 0, d) || is_trivial(&dims[d])) continue;
-    bool alone = true;
-    for (int i = 0; i < window->rank; i++) alone &= i == d || is_trivial(&dims[i]);
-    if (alone && is_cumulative(choice, d, &backward) && can_scan(lower, choice, &op))
-      return has_many_scans(lower, choice, d)
+    if (is_scan(lower, instr, d, &backward, &op))
+      return has_many_scans(lower, instr, chunk_of(choice, 0, d, instr->shape->dims[d]))
                  ? scan_gathered(lower, choice, d, operands[1])
                  : scan(lower, choice, operands[0], operands[1], d, backward, op);
     fetched[d] = true;
