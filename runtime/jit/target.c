@@ -104,7 +104,8 @@ static void narrow(jit_target_t *target, int vector_bytes) {
   target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
-  target->interleave_count = target->vector_bytes == 32 && jit_target_wants_llvm() ? 4 : 1;
+  bool has_registers = target->has_masks || (target->vector_bytes == 32 && jit_target_wants_llvm());
+  target->interleave_count = has_registers ? 4 : 1;
 }
 
 #else

@@ -8,9 +8,9 @@
 typedef struct jit_target {
   int vector_bytes;     /* width of vectors: 64, 32 or 16 */
   int vector_count;     /* number of vector registers: 16 or 32 */
-  int interleave_count; /* vectors for which elementary functions are computed together, as a chain
-                           of dependent instructions leaves the processor idle: 1, or 4 where LLVM
-                           orders them for 16 registers */
+  int interleave_count; /* most vectors that are computed together, as a chain of dependent
+                           instructions leaves the processor idle: 1, or 4 with 32 registers, or
+                           where LLVM orders them for 16 registers */
   bool has_fma;         /* a * b + c, rounded once, is one instruction */
   bool has_masks;       /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;

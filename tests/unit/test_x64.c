@@ -156,6 +156,59 @@ static void test_many_integers(void) {
   for (int i = 0; i < MANY; i++) CU_ASSERT_EQUAL(out[i], in[i] + in[MANY - 1 - i]);
   jit_object_unload(test.object);
 }
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* x - y with the halves of its lanes exchanged, so that parts of the result lie in each other's
+ * registers. */
+static kir_value_t *write_wide_function(x64_kernel_t *test, kir_type_t *type,
+                                        kir_type_t **out_type) {
+  jit_code_t inner;
+  kir_type_t *i32 = kir_int_type(test->code.module, 32);
+  kir_value_t *order[64];
+  *out_type = kir_function_type(type, (kir_type_t *[]){type, type}, 2);
+  kir_value_t *function = jit_inner_function(&test->code, "wide", *out_type, &inner);
+  kir_value_t *x = kir_param(function, 0), *y = kir_param(function, 1);
+  for (unsigned i = 0; i < type->lanes; i++)
+    order[i] = kir_const_int(i32, (i + type->lanes / 2) % type->lanes);
+  kir_value_t *mask = kir_const_vector(order, type->lanes);
+  kir_ret(inner.builder,
+          kir_shuffle(inner.builder, kir_sub(inner.builder, x, y), kir_poison(type), mask));
+  return function;
+}
+
+/* f(x, y) and f(y, x) + x: x lives across a call, and arguments change places. */
+static void try_wide_call(unsigned lanes) {
+  int32_t in[128], out[128];
+  kir_type_t *signature;
+  x64_kernel_t test;
+  x64_kernel_begin(&test);
+  kir_builder_t *b = test.code.builder;
+  kir_type_t *type = kir_vector_type(kir_int_type(test.code.module, 32), lanes);
+  kir_value_t *function = write_wide_function(&test, type, &signature);
+  kir_value_t *x = x64_kernel_load(&test, type, 0), *y = x64_kernel_load(&test, type, 1);
+  x64_kernel_store(&test, kir_call(b, signature, function, (kir_value_t *[]){x, y}, 2), 0);
+  kir_value_t *other = kir_call(b, signature, function, (kir_value_t *[]){y, x}, 2);
+  x64_kernel_store(&test, kir_add(b, other, x), 1);
+  x64_kernel_fn run = x64_kernel_finish(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (int i = 0; i < 128; i++) in[i] = i * i * 7;
+  run(out, in, 0);
+  for (unsigned i = 0; i < lanes; i++) {
+    unsigned k = (i + lanes / 2) % lanes;
+    CU_ASSERT_EQUAL(out[i], in[k] - in[lanes + k]);
+    CU_ASSERT_EQUAL(out[lanes + i], in[lanes + k] - in[k] + in[i]);
+  }
+  jit_object_unload(test.object);
+}
+
+/* Up to four vectors of AVX-512, and of AVX2. */
+static void test_wide_calls(void) {
+  if (!x64_kernel_can_run()) return;
+  for (unsigned lanes = 4; lanes <= (unsigned)jit_target_host()->vector_bytes; lanes *= 2)
+    try_wide_call(lanes);
+}
+
 /* --- what is not known here ------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
@@ -174,6 +227,7 @@ CU_TestInfo suite_x64[] = {
     {"floats in a circle", test_circle_of_floats},
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
+    {"calls with vectors of several registers", test_wide_calls},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };

@@ -112,31 +112,30 @@ static kir_value_t *concatenate(jit_code_t *code, kir_value_t *low, kir_value_t 
   return kir_shuffle(code->builder, low, high, kir_const_vector(order, lanes));
 }
 
-/* Splits a power of two of lanes into halves until they fit the registers of vectors that are
- * computed together. */
+/* Splits a power of two of lanes into halves until they fit `vectors` registers. */
 static kir_value_t *emit_by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
-                                   kir_value_t **args, int count) {
+                                   kir_value_t **args, int count, int vectors) {
   kir_type_t *type = kir_type_of(args[0]);
   unsigned lanes = type->lanes;
-  int most_bits = 8 * code->target->vector_bytes * code->target->interleave_count;
+  int most_bits = 8 * code->target->vector_bytes * vectors;
   if ((int)lanes * jit_element_bits(type) <= most_bits) return emit(code, context, args);
   kir_value_t *halves[2], *in[OPERANDS_MAX];
   for (unsigned h = 0; h < 2; h++) {
     for (int k = 0; k < count; k++) in[k] = take_lanes(code, args[k], h * lanes / 2, lanes / 2);
-    halves[h] = emit_by_halves(code, emit, context, in, count);
+    halves[h] = emit_by_halves(code, emit, context, in, count, vectors);
   }
   return concatenate(code, halves[0], halves[1]);
 }
 
 /* Pads other counts to a power of two with unspecified lanes, which are removed again. */
 kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
-                            kir_value_t **args, int count) {
+                            kir_value_t **args, int count, int vectors) {
   kir_type_t *type = kir_type_of(args[0]);
   if (!kir_is_vector(type)) return emit(code, context, args);
   unsigned lanes = type->lanes, power = power_of_two_ceil(lanes);
   kir_value_t *in[OPERANDS_MAX];
   for (int k = 0; k < count; k++)
     in[k] = power == lanes ? args[k] : take_lanes(code, args[k], 0, power);
-  kir_value_t *made = emit_by_halves(code, emit, context, in, count);
+  kir_value_t *made = emit_by_halves(code, emit, context, in, count, vectors);
   return power == lanes ? made : take_lanes(code, made, 0, lanes);
 }

@@ -51,10 +51,10 @@ kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
 kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
                                 jit_code_t *out_inner);
 
-/* Applies an elementwise computation to `count` operands of one type. `emit` is called for vectors
- * whose operands and result fit the target's registers, as often as needed. */
+/* Applies an elementwise computation to `count` operands of one type. `emit` is called for values
+ * of at most `vectors` of the target's registers, as often as needed. */
 typedef kir_value_t *(*jit_lanes_fn)(jit_code_t *code, const void *context, kir_value_t **args);
 kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
-                            kir_value_t **args, int count);
+                            kir_value_t **args, int count, int vectors);
 
 #endif

@@ -161,7 +161,10 @@ static kir_value_t *call(jit_code_t *code, const void *context, kir_value_t **ar
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   int count = hlo_op_table[op->op].operands;
   kir_value_t *result =
-      is_called(op, args) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
+      is_called(op, args)
+          ? jit_by_vectors(code, call, op, args, count,
+                           jit_math_vectors(code->target, op->op, op->from == HR_F64))
+          : compute(code, op, args);
   /* The narrowest types lack some zeros and infinities. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);

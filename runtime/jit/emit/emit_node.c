@@ -50,6 +50,7 @@ static kir_value_t *fill_surplus(jit_emit_t *emit, kir_value_t *value) {
 
 static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *args[3];
+  int order[3];
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
   kir_value_t *chosen = fold_select(emit, node, in_lanes);
   if (chosen) return chosen;
@@ -59,8 +60,11 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
   op.shared = emit->op_counts[node->op] > INLINE_USES_MAX;
   if (node->slp.pack) return jit_emit_pack(emit, node, &op);
-  for (int k = 0; k < node->arg_count; k++)
+  jit_node_order(node, order);
+  for (int i = 0; i < node->arg_count; i++) {
+    int k = order[i];
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
+  }
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);

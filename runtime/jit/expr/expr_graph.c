@@ -20,6 +20,9 @@
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
 
+#define REGISTERS 16 /* most registers that are counted */
+#define SHORT_OPS 3  /* ops that are computed right before their use */
+
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
   const hlo_instr_t *instr;
@@ -88,6 +91,45 @@ static bool same_node(const jit_node_t *a, const jit_node_t *b) {
          a->instr == b->instr && a->guard == b->guard && !memcmp(a->args, b->args, sizeof a->args);
 }
 
+/* Is it a constant, or made by at most `depth` short ops from values that others read, too, and
+ * that are kept in any case? */
+static bool is_short(const jit_node_t *node, int depth) {
+  bool is_made = node->kind == JIT_OP && depth > 0 && jit_node_cost(node) <= 1;
+  for (int k = 0; k < node->arg_count && is_made; k++)
+    is_made = node->args[k]->uses > 1 || is_short(node->args[k], depth - 1);
+  return is_made || node->kind == JIT_CONSTANT;
+}
+
+/* Those that need most registers come first, so that least results wait meanwhile. The order of
+ * small ones is left as it is. */
+void jit_node_order(const jit_node_t *node, int order[3]) {
+  int needed[3];
+  for (int k = 0; k < node->arg_count; k++) {
+    int at = k;
+    bool is_small = node->args[k]->registers < REGISTERS / 2 || is_short(node->args[k], SHORT_OPS);
+    needed[k] = is_small ? 0 : node->args[k]->registers;
+    for (; at > 0 && needed[order[at - 1]] < needed[k]; at--) order[at] = order[at - 1];
+    order[at] = k;
+  }
+}
+
+/* An op of many instructions has intermediate values of its own, and a function leaves no register
+ * to other values. Arguments that need all registers keep their order: they mostly share operands.
+ */
+static void count_registers(jit_node_t *node) {
+  int order[3];
+  double own = node->kind == JIT_OP ? jit_node_cost(node) : node->kind != JIT_CONSTANT;
+  node->registers = own < REGISTERS ? (int)own : REGISTERS;
+  jit_node_order(node, order);
+  for (int k = 0, waiting = 0; k < node->arg_count; k++) {
+    const jit_node_t *arg = node->args[order[k]];
+    if (k && arg == node->args[order[k - 1]]) continue;
+    if (arg->registers + waiting > node->registers) node->registers = arg->registers + waiting;
+    waiting += arg->kind != JIT_CONSTANT;
+  }
+  if (node->registers > REGISTERS) node->registers = REGISTERS;
+}
+
 static void add_vars(jit_node_t *node) {
   if (node->expr) node->vars |= node->expr->vars;
   if (node->guard) node->vars |= node->guard->vars;
@@ -113,9 +155,11 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
     return &error_node;
   }
   add_vars(&node);
+  count_registers(&node);
   node.reduce.slot = -1;
   node.next = *slot;
   node.next_made = NULL;
+  for (int k = 0; k < node.arg_count; k++) node.args[k]->uses++;
   *made = node;
   graph->node_count++;
   *graph->last_made = made;

@@ -53,6 +53,8 @@ struct jit_node {
   jit_node_t *args[3];
   /* Derived when the node is made. */
   uint32_t vars; /* bit set of the loop variables that the value depends on */
+  int uses;      /* nodes that have it as an argument */
+  int registers; /* least number of registers that its computation needs (Ershov number) */
   uint32_t hash;
   jit_node_t *next;      /* next node of the same hash bucket */
   jit_node_t *next_made; /* next node in order of creation: operands precede users */
@@ -60,6 +62,10 @@ struct jit_node {
   bool is_expensive; /* the node with its operands is worth saving between passes */
   bool
       is_computed; /* an arithmetic op reads or makes the value: more than moves (narrow_moves.c) */
+  struct {
+    int pending_reads;
+    bool is_computed;
+  } count;               /* kernel_interleave.c */
   struct jit_band *band; /* loads of neighbouring columns, read together (emit_transpose.c) */
   struct {
     int end_pass;   /* pass after the last one that reads the value; 0: none */
@@ -81,6 +87,9 @@ struct jit_node {
   jit_emitted_t tile;   /* transposed tile in memory (kernel_tile.c) */
   jit_emitted_guard_t condition;
 };
+
+/* Places of the node's arguments in the order in which code computes them. */
+void jit_node_order(const jit_node_t *node, int order[3]);
 
 /* Attributes of an op on elements, as element.h encodes them: `detail` of a JIT_OP. */
 int64_t jit_op_detail(const hlo_instr_t *instr);

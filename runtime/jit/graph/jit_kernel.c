@@ -31,8 +31,6 @@
 #define SHORT_LINE 4        /* innermost loops below this many vectors are short */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
-#define FUNCTION_COST 4    /* least cost of an op that is a chain of many instructions */
-#define SHORT_REMAINDER 32 /* vectors in a loop whose remainder takes little of its time */
 /* Least size of an array that is read from memory, not from a cache. */
 #define MEMORY_BYTES (16 << 20)
 
@@ -90,24 +88,6 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
     if (work[bytes] > work_to_exceed) size_bytes = bytes;
   }
   return kernel->target->vector_bytes / size_bytes;
-}
-
-static bool has_functions(const jit_graph_t *graph) {
-  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
-    if (node->kind == JIT_OP && hr_dtype_is_float(node->dtype) && jit_math_supports(node->op) &&
-        jit_node_cost(node) >= FUNCTION_COST)
-      return true;
-  return false;
-}
-
-int jit_kernel_interleaved_lanes(const jit_kernel_t *kernel, int lanes, int64_t size) {
-  if (lanes == 1 || !has_functions(kernel->graph)) return lanes;
-  for (int count = kernel->target->interleave_count; count > 1; count /= 2) {
-    int wide = lanes * count;
-    bool has_short_remainder = size % wide == 0 || size >= SHORT_REMAINDER * (int64_t)wide;
-    if (wide <= JIT_MAX_LANES && has_short_remainder) return wide;
-  }
-  return lanes;
 }
 
 /* Arrays of at least MEMORY_BYTES do not stay in the caches. */

@@ -257,8 +257,9 @@ hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 /* Lanes of a vector of the type in which most work is done. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);
-/* Lanes of as many vectors as the target interleaves, if the graph has elementary functions and a
- * loop of `size` iterations leaves no long remainder; else fewer, at least `lanes`. */
+/* Lanes of as many vectors as are computed together: several, at most the target's
+ * interleave_count, if the graph has long chains of ops, its values fit the registers, and a loop
+ * of `size` iterations leaves no long remainder; else `lanes`. */
 int jit_kernel_interleaved_lanes(const jit_kernel_t *kernel, int lanes, int64_t size);
 /* Does every op of the graph have code? */
 bool jit_kernel_supports(const jit_kernel_t *kernel);

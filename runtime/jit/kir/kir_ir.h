@@ -83,8 +83,8 @@ struct kir_value {
   kir_type_t *type;
   kir_op_t op;
   unsigned id; /* in its function, from 1 on; 0: a constant or a function */
-  int detail;  /* ICMP, FCMP: predicate; GEP: bytes of an element; a constant: its id in the module
-                */
+  int detail;  /* ICMP, FCMP: predicate; GEP: bytes of an element; a constant: its id in the
+                  module; RESULT: number of the part */
   int arg_count;
   kir_value_t **args;       /* the last argument of a CALL is the callee */
   kir_block_t **blocks;     /* PHI: predecessor of each argument; branches: successors */

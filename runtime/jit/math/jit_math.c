@@ -11,14 +11,15 @@ typedef struct math_op {
   kir_value_t *(*emit_1)(jit_code_t *code, kir_value_t *x);
   kir_value_t *(*emit_2)(jit_code_t *code, kir_value_t *x, kir_value_t *y);
   double cost_f32, cost_f64;
+  int vectors_f32, vectors_f64;
   math_form_t form;
 } math_op_t;
 
 static const math_op_t math_ops[HLO_OPCODE_COUNT] = {
-#define MATH_1(op, name, f32, f64, form) \
-  [HLO_##op] = {#name, jit_emit_##name, NULL, f32, f64, form},
-#define MATH_2(op, name, f32, f64, form) \
-  [HLO_##op] = {#name, NULL, jit_emit_##name, f32, f64, form},
+#define MATH_1(op, name, f32, f64, vectors_f32, vectors_f64, form) \
+  [HLO_##op] = {#name, jit_emit_##name, NULL, f32, f64, vectors_f32, vectors_f64, form},
+#define MATH_2(op, name, f32, f64, vectors_f32, vectors_f64, form) \
+  [HLO_##op] = {#name, NULL, jit_emit_##name, f32, f64, vectors_f32, vectors_f64, form},
 #include "jit/math/math_ops.def"
 #undef MATH_1
 #undef MATH_2
@@ -28,6 +29,11 @@ bool jit_math_supports(hlo_opcode_t op) { return math_ops[op].name != NULL; }
 
 double jit_math_cost(hlo_opcode_t op, bool is_f64) {
   return is_f64 ? math_ops[op].cost_f64 : math_ops[op].cost_f32;
+}
+
+int jit_math_vectors(const jit_target_t *target, hlo_opcode_t op, bool is_f64) {
+  int vectors = is_f64 ? math_ops[op].vectors_f64 : math_ops[op].vectors_f32;
+  return vectors < target->interleave_count ? vectors : target->interleave_count;
 }
 
 static kir_value_t *emit_body(jit_code_t *code, const math_op_t *op, kir_value_t *x,
@@ -63,5 +69,7 @@ kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, ki
   const math_op_t *row = &math_ops[op];
   hr_assert(row->name);
   if (!jit_math_is_called(op, y)) return emit_body(code, row, x, y);
-  return jit_by_vectors(code, emit_call, row, (kir_value_t *[]){x, y}, row->emit_2 ? 2 : 1);
+  int vectors = jit_math_vectors(code->target, op, jit_element_bits(kir_type_of(x)) == 64);
+  return jit_by_vectors(code, emit_call, row, (kir_value_t *[]){x, y}, row->emit_2 ? 2 : 1,
+                        vectors);
 }

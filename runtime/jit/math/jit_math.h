@@ -36,4 +36,7 @@ kir_value_t *jit_math_minmax_number(jit_code_t *code, kir_value_t *x, kir_value_
  * recomputing and saving, and between one worker and all. */
 double jit_math_cost(hlo_opcode_t op, bool is_f64);
 
+/* Most vectors for which `op` is computed together, at least 1 (jit_target_t.interleave_count). */
+int jit_math_vectors(const jit_target_t *target, hlo_opcode_t op, bool is_f64);
+
 #endif

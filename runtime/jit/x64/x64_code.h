@@ -128,8 +128,8 @@ static inline bool x64_preserves_vectors(const kir_function_t *function) {
  * vector registers from x64_isa_t.scratch_vector on. */
 #define X64_SCRATCH_MASK 7
 
-#define X64_SLOT_BYTES 64   /* size of a spilled value */
-#define X64_ARGUMENTS_MAX 8 /* arguments of a call, including its target */
+#define X64_SLOT_BYTES 64    /* size of a spilled value */
+#define X64_ARGUMENTS_MAX 16 /* registers of a call's arguments, including its target */
 
 hr_status_t x64_prepare(x64_code_t *code);
 hr_status_t x64_remove_masks(x64_code_t *code);

@@ -64,6 +64,22 @@ static void move_parameters(x64_code_t *code) {
   if (!code->unsupported) x64_move_parallel(code, moves, count);
 }
 
+/* The parts of a result are in zmm0 upward. */
+static void take_results(x64_code_t *code, kir_value_t *call) {
+  parallel_move_t moves[X64_ARGUMENTS_MAX];
+  int count = 0;
+  moves[count++] = (parallel_move_t){x64_node(code, call)->interval, NULL, 0};
+  for (kir_value_t *part = call->next; part && part->op == KIR_RESULT; part = part->next)
+    moves[count++] = (parallel_move_t){x64_node(code, part)->interval, NULL, part->detail};
+  x64_move_parallel(code, moves, count);
+}
+
+/* A register that no value of the function has, as interval `number` after those. */
+static int spare_interval(x64_code_t *code, int number, x64_class_t kind, int reg) {
+  code->intervals[code->interval_count + number] = (live_interval_t){.kind = kind, .reg = reg};
+  return code->interval_count + number;
+}
+
 /* A called pointer is moved to r11, which holds no argument. */
 static void select_call(x64_code_t *code, kir_value_t *instr) {
   parallel_move_t moves[X64_ARGUMENTS_MAX];
@@ -75,10 +91,8 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
     int reg = instr->args[k] == callee && k == instr->arg_count - 1
                   ? X86_R11
                   : next_argument(code, &assigned, instr->args[k]->type);
-    live_interval_t *interval = &code->intervals[code->interval_count + count];
-    *interval = (live_interval_t){.kind = x64_class_of(instr->args[k]->type), .reg = reg};
-    moves[count] = (parallel_move_t){code->interval_count + count, instr->args[k], 0};
-    count++;
+    int to = spare_interval(code, count, x64_class_of(instr->args[k]->type), reg);
+    moves[count++] = (parallel_move_t){to, instr->args[k], 0};
   }
   x64_save_live(code, instr);
   x64_move_parallel(code, moves, code->unsupported ? 0 : count);
@@ -87,8 +101,10 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
     x86_call(&code->x, code->functions[callee->function->index].symbol);
   else
     x86_call_register(&code->x, X86_R11);
-  if (kir_has_result(instr))
-    x64_define(code, instr, x64_class_of(instr->type) == X64_GPR ? X86_AX : 0);
+  if (kir_has_result(instr) && x64_class_of(instr->type) == X64_GPR)
+    x64_define(code, instr, X86_AX);
+  else if (kir_has_result(instr))
+    take_results(code, instr);
   x64_restore_live(code, instr);
 }
 
@@ -184,11 +200,18 @@ static void select_branch(x64_code_t *code, kir_value_t *branch) {
   jump_to(code, here, no, no->index == next);
 }
 
+static void move_results(x64_code_t *code, kir_value_t *instr) {
+  parallel_move_t moves[X64_ARGUMENTS_MAX];
+  for (int k = 0; k < instr->arg_count; k++)
+    moves[k] = (parallel_move_t){spare_interval(code, k, X64_VECTOR, k), instr->args[k], 0};
+  x64_move_parallel(code, moves, instr->arg_count);
+}
+
 static void select_return(x64_code_t *code, kir_value_t *instr) {
   x64_class_t kind = instr->arg_count ? x64_class_of(instr->args[0]->type) : X64_GPR;
   if (kind == X64_MASK) x64_unsupported(code, "bits as a result");
   if (kind == X64_VECTOR)
-    x64_move_vector(code, 0, x64_vector(code, instr->args[0], SCRATCH));
+    move_results(code, instr);
   else if (instr->arg_count)
     x86_mov(&code->x, X86_AX, x64_gpr(code, instr->args[0], X86_AX));
   write_epilogue(code, !x64_preserves_vectors(code->function));
@@ -197,6 +220,7 @@ static void select_return(x64_code_t *code, kir_value_t *instr) {
 static void select_one(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
     case KIR_PHI:
+    case KIR_RESULT: /* select_call */
       return;
     case KIR_RET:
       select_return(code, instr);

@@ -12,25 +12,11 @@
  * The last part is padded to a power of two of lanes; the padding lanes are unspecified. Its memory
  * accesses are masked, so that nothing outside the array is touched. An instruction that cannot be
  * split sets code->unsupported, and LLVM compiles the module. */
+#include "jit/x64/x64_legalize.h"
+
 #include <string.h>
 
-#include "jit/x64/x64_code.h"
-
 #define SOURCES_MAX 64
-
-/* The parts of a split value. */
-typedef struct parts {
-  kir_value_t **of; /* NULL: the value is not split */
-  unsigned lanes;   /* lanes of each part; the last part may have fewer */
-} parts_t;
-
-typedef struct split {
-  x64_code_t *code;
-  kir_module_t *module;
-  kir_builder_t *builder; /* positioned before the instruction being split */
-  kir_replacements_t replacements;
-  parts_t *parts; /* parts by id of the original values */
-} split_t;
 
 /* --- legal sizes ----------------------------------------------------------------------------- */
 
@@ -46,7 +32,7 @@ static bool is_no_power_of_two(const kir_type_t *type) {
 }
 
 /* Scalars are always legal. */
-static bool is_illegal(const kir_type_t *type) {
+bool x64_is_illegal(const kir_type_t *type) {
   return is_vector(type) && (type->lanes > lanes_max(type) || is_no_power_of_two(type));
 }
 
@@ -59,17 +45,12 @@ static unsigned power_of_two_ceil(unsigned count) {
 static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 
 /* Lanes per part: a register's, but no more than the vector needs. */
-static unsigned legal_lanes(const kir_type_t *type) {
+unsigned x64_legal_lanes(const kir_type_t *type) {
   return min(lanes_max(type), power_of_two_ceil(type->lanes));
 }
 
-/* Lanes of the part that begins at `first`. */
-static unsigned part_lanes(unsigned lanes, unsigned at_once, unsigned first) {
+unsigned x64_part_lanes(unsigned lanes, unsigned at_once, unsigned first) {
   return min(at_once, power_of_two_ceil(lanes - first));
-}
-
-static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
-  return is_vector(type) ? kir_vector_type(type->element, lanes) : type;
 }
 
 /* Values made by legalisation are legal: their ids are beyond the table. */
@@ -126,36 +107,31 @@ static kir_value_t *sub_lanes(split_t *s, kir_value_t *value, unsigned first, un
   return subvector(s, value, kir_poison(value->type), first, lanes);
 }
 
-/* Lanes [first, first + lanes) of a value, split or not. Requires: `lanes` is a power of two and
- * divides `first`. Lanes beyond the value's last one are unspecified. Narrower parts are joined
- * pairwise, so that only log2 shuffles are nested. */
-static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
+/* Narrower parts are joined pairwise, so that only log2 shuffles are nested. */
+kir_value_t *x64_lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   const parts_t parts = value_parts(s, value);
   if (!is_vector(value->type)) return value;
   if (first >= value->type->lanes) return kir_poison(kir_vector_type(value->type->element, lanes));
   if (!parts.of) return sub_lanes(s, value, first, lanes);
   kir_value_t *part = parts.of[first / parts.lanes];
   if (part->type->lanes >= lanes) return sub_lanes(s, part, first % parts.lanes, lanes);
-  kir_value_t *low = lanes_of(s, value, first, lanes / 2),
-              *high = lanes_of(s, value, first + lanes / 2, lanes / 2);
+  kir_value_t *low = x64_lanes_of(s, value, first, lanes / 2),
+              *high = x64_lanes_of(s, value, first + lanes / 2, lanes / 2);
   return subvector(s, low, high, 0, lanes);
 }
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* Allocates and registers the list of a value's parts. */
-static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
+kir_value_t **x64_new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
   unsigned count = (value->type->lanes + lanes - 1) / lanes;
   parts_t *parts = &s->parts[value->id];
   *parts = (parts_t){kir_alloc(s->module, count * sizeof *parts->of), lanes};
   return parts->of;
 }
 
-/* Unlinks the instruction. A result of legal type is joined from its parts, since its users may not
- * be split. */
-static void replace(split_t *s, kir_value_t *instr) {
-  if (kir_has_result(instr) && !is_illegal(instr->type))
-    s->replacements.of[instr->id] = lanes_of(s, instr, 0, instr->type->lanes);
+void x64_replace_by_parts(split_t *s, kir_value_t *instr) {
+  if (kir_has_result(instr) && !x64_is_illegal(instr->type))
+    s->replacements.of[instr->id] = x64_lanes_of(s, instr, 0, instr->type->lanes);
   kir_unlink(instr);
 }
 
@@ -220,7 +196,7 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
   for (int k = -1; k < instr->arg_count; k++) {
     const kir_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
     if (is_vector(type)) {
-      at_once = min(at_once, legal_lanes(type));
+      at_once = min(at_once, x64_legal_lanes(type));
       *out_lanes = type->lanes;
     }
     parts_t parts = k < 0 ? (parts_t){0} : value_parts(s, instr->args[k]);
@@ -234,12 +210,12 @@ static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigne
 static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes,
                                unsigned all) {
   kir_value_t *args[8];
-  kir_type_t *type = part_type(instr->type, lanes);
+  kir_type_t *type = x64_part_type(instr->type, lanes);
   int pointer = pointer_index(instr->op);
   const kir_type_t *moved = kir_has_result(instr) ? instr->type : instr->args[0]->type;
   for (int k = 0; k < instr->arg_count; k++)
     args[k] = k == pointer ? pointer_at(s, instr->args[k], (uint64_t)first * moved->bits / 8)
-                           : lanes_of(s, instr->args[k], first, lanes);
+                           : x64_lanes_of(s, instr->args[k], first, lanes);
   bool is_beyond = first + lanes > all;
   if (is_beyond && is_masked(instr->op)) mask_first_lanes(s, instr->op, args, lanes, all - first);
   kir_value_t *made =
@@ -258,40 +234,40 @@ static void split_lanes(split_t *s, kir_value_t *instr) {
   if (instr->arg_count > 8 || all > 1024) s->code->unsupported = "vectors of odd sizes";
   if (s->code->unsupported) return;
   for (unsigned first = 0; first < all; first += at_once)
-    parts[first / at_once] = build_part(s, instr, first, part_lanes(all, at_once, first), all);
+    parts[first / at_once] = build_part(s, instr, first, x64_part_lanes(all, at_once, first), all);
   if (kir_has_result(instr)) {
-    kir_value_t **made = new_parts(s, instr, at_once);
+    kir_value_t **made = x64_new_parts(s, instr, at_once);
     if (s->module->status) return;
     memcpy(made, parts, (all + at_once - 1) / at_once * sizeof *parts);
   }
-  replace(s, instr);
+  x64_replace_by_parts(s, instr);
 }
 
 /* Splits a bitcast: equal bits in lanes of another width. A part of the result has the bits of the
  * operand's lanes from first * bits / from bits on. */
 static void split_bits(split_t *s, kir_value_t *instr) {
   const kir_type_t *from = instr->args[0]->type, *type = instr->type;
-  unsigned at_once = legal_lanes(type);
+  unsigned at_once = x64_legal_lanes(type);
   if (kir_is_i1(from) || kir_is_i1(type)) s->code->unsupported = "masks as integers";
   if (s->code->unsupported) return;
-  kir_value_t **parts = new_parts(s, instr, at_once);
+  kir_value_t **parts = x64_new_parts(s, instr, at_once);
   for (unsigned first = 0; first < type->lanes && !s->module->status; first += at_once) {
-    unsigned lanes = part_lanes(type->lanes, at_once, first);
-    kir_value_t *part = lanes_of(s, instr->args[0], first * type->bits / from->bits,
-                                 lanes * type->bits / from->bits);
-    parts[first / at_once] = kir_bitcast(s->builder, part, part_type(instr->type, lanes));
+    unsigned lanes = x64_part_lanes(type->lanes, at_once, first);
+    kir_value_t *part = x64_lanes_of(s, instr->args[0], first * type->bits / from->bits,
+                                     lanes * type->bits / from->bits);
+    parts[first / at_once] = kir_bitcast(s->builder, part, x64_part_type(instr->type, lanes));
   }
-  replace(s, instr);
+  x64_replace_by_parts(s, instr);
 }
 
 /* Creates a phi for each part. fill_phi adds the arguments when all values are split, since they
  * may be defined in later blocks. */
 static void split_phi(split_t *s, kir_value_t *phi) {
-  unsigned all = phi->type->lanes, at_once = legal_lanes(phi->type);
-  kir_value_t **parts = new_parts(s, phi, at_once);
+  unsigned all = phi->type->lanes, at_once = x64_legal_lanes(phi->type);
+  kir_value_t **parts = x64_new_parts(s, phi, at_once);
   for (unsigned first = 0; first < all && !s->module->status; first += at_once)
     parts[first / at_once] =
-        kir_phi(s->builder, part_type(phi->type, part_lanes(all, at_once, first)));
+        kir_phi(s->builder, x64_part_type(phi->type, x64_part_lanes(all, at_once, first)));
 }
 
 /* Second pass: adds the parts of each argument, extracted at the end of the predecessor. */
@@ -302,7 +278,7 @@ static void fill_phi(split_t *s, kir_value_t *phi) {
     kir_position_before(s->builder, phi->blocks[a]->last);
     for (unsigned first = 0; first < phi->type->lanes; first += parts.lanes) {
       kir_value_t *part = parts.of[first / parts.lanes];
-      kir_value_t *value = lanes_of(s, phi->args[a], first, part->type->lanes);
+      kir_value_t *value = x64_lanes_of(s, phi->args[a], first, part->type->lanes);
       kir_add_incoming(part, &value, &phi->blocks[a], 1);
     }
   }
@@ -330,7 +306,7 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   if (i == sources->count) {
     sources->keys[i] = key;
     sources->values[i] =
-        lanes_of(s, instr->args[arg], at / sources->lanes * sources->lanes, sources->lanes);
+        x64_lanes_of(s, instr->args[arg], at / sources->lanes * sources->lanes, sources->lanes);
     sources->count++;
   }
   return i;
@@ -358,7 +334,7 @@ static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const un
 
 static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first,
                                  unsigned lanes) {
-  sources_t sources = {.lanes = legal_lanes(instr->args[0]->type)};
+  sources_t sources = {.lanes = x64_legal_lanes(instr->args[0]->type)};
   unsigned from[64] = {0};
   uint64_t at[64] = {0};
   for (unsigned i = 0; i < lanes && first + i < instr->type->lanes; i++) {
@@ -371,24 +347,24 @@ static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned 
 }
 
 static void split_shuffle(split_t *s, kir_value_t *instr) {
-  unsigned all = instr->type->lanes, at_once = legal_lanes(instr->type);
+  unsigned all = instr->type->lanes, at_once = x64_legal_lanes(instr->type);
   kir_value_t *parts[1024];
   for (unsigned first = 0; first < all && !s->code->unsupported; first += at_once)
-    parts[first / at_once] = shuffle_part(s, instr, first, part_lanes(all, at_once, first));
-  kir_value_t **made = new_parts(s, instr, at_once);
+    parts[first / at_once] = shuffle_part(s, instr, first, x64_part_lanes(all, at_once, first));
+  kir_value_t **made = x64_new_parts(s, instr, at_once);
   if (s->code->unsupported || s->module->status) return;
   memcpy(made, parts, (all + at_once - 1) / at_once * sizeof *parts);
-  replace(s, instr);
+  x64_replace_by_parts(s, instr);
 }
 
 /* --- one lane --------------------------------------------------------------------------------- */
 
 static void split_insertion(split_t *s, kir_value_t *instr) {
-  unsigned all = instr->type->lanes, at_once = legal_lanes(instr->type),
+  unsigned all = instr->type->lanes, at_once = x64_legal_lanes(instr->type),
            lane = (unsigned)instr->args[2]->lanes[0];
-  kir_value_t **parts = new_parts(s, instr, at_once);
+  kir_value_t **parts = x64_new_parts(s, instr, at_once);
   for (unsigned first = 0; first < all && !s->module->status; first += at_once) {
-    kir_value_t *part = lanes_of(s, instr->args[0], first, part_lanes(all, at_once, first));
+    kir_value_t *part = x64_lanes_of(s, instr->args[0], first, x64_part_lanes(all, at_once, first));
     kir_value_t *at = kir_splat_constant(instr->args[2]->type, lane % at_once);
     if (lane / at_once == first / at_once) part = kir_insert(s->builder, part, instr->args[1], at);
     parts[first / at_once] = part;
@@ -399,19 +375,20 @@ static void split_insertion(split_t *s, kir_value_t *instr) {
 /* An extraction reads one part, at the lane within it. */
 static void split_extraction(split_t *s, kir_value_t *instr) {
   kir_value_t *vector = instr->args[0];
-  unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = legal_lanes(vector->type);
+  unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = x64_legal_lanes(vector->type);
   unsigned first = lane / at_once * at_once;
-  instr->args[0] = lanes_of(s, vector, first, part_lanes(vector->type->lanes, at_once, first));
+  instr->args[0] =
+      x64_lanes_of(s, vector, first, x64_part_lanes(vector->type->lanes, at_once, first));
   instr->args[1] = kir_splat_constant(instr->args[1]->type, lane % at_once);
 }
 
 /* An or of all lanes: combines the parts first. */
 static void split_reduce_or(split_t *s, kir_value_t *instr) {
   const kir_value_t *vector = instr->args[0];
-  unsigned at_once = legal_lanes(vector->type);
+  unsigned at_once = x64_legal_lanes(vector->type);
   kir_value_t *sum = NULL;
   for (unsigned first = 0; first < vector->type->lanes; first += at_once) {
-    kir_value_t *part = lanes_of(s, instr->args[0], first, at_once);
+    kir_value_t *part = x64_lanes_of(s, instr->args[0], first, at_once);
     sum = sum ? kir_or(s->builder, sum, part) : part;
   }
   instr->args[0] = sum;
@@ -428,9 +405,9 @@ static bool reads_parts(const split_t *s, const kir_value_t *instr) {
 
 /* A shuffle's mask operand does not count as a use. */
 static bool is_illegal_use(const kir_value_t *instr) {
-  if (is_illegal(instr->type)) return true;
+  if (x64_is_illegal(instr->type)) return true;
   for (int k = 0; k < instr->arg_count; k++)
-    if (is_illegal(instr->args[k]->type) && !(instr->op == KIR_SHUFFLE && k == 2)) return true;
+    if (x64_is_illegal(instr->args[k]->type) && !(instr->op == KIR_SHUFFLE && k == 2)) return true;
   return false;
 }
 
@@ -466,8 +443,10 @@ static void split_instr(split_t *s, kir_value_t *instr) {
       split_reduce_or(s, instr);
       return;
     case KIR_CALL:
+      x64_split_call(s, instr);
+      return;
     case KIR_RET:
-      s->code->unsupported = "wide arguments";
+      x64_split_return(s, instr);
       return;
     default:
       split_lanes(s, instr);
@@ -487,6 +466,8 @@ static void split_instrs(split_t *s, split_fn do_one) {
 }
 
 static bool any_illegal(const x64_code_t *code) {
+  for (int k = 0; k < code->function->param_count; k++)
+    if (x64_is_illegal(code->function->params[k].type)) return true;
   for (int b = 0; b < code->cfg.block_count; b++)
     for (const kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
       if (is_illegal_use(instr)) return true;
@@ -501,6 +482,7 @@ hr_status_t x64_legalize(x64_code_t *code) {
   HR_TRY(kir_replacements_init(&s.replacements, &code->cfg));
   HR_TRY(HR_NEW_ARRAY(code->arena, s.replacements.count + 1, &s.parts));
   s.builder = kir_builder_create(s.module);
+  x64_split_parameters(&s);
   split_instrs(&s, split_instr);
   split_instrs(&s, fill_phi);
   kir_replace_uses(&s.replacements, &code->cfg);

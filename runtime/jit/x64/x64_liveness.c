@@ -195,10 +195,14 @@ static void mark_call(x64_code_t *code, const kir_value_t *call) {
   }
 }
 
+/* The registers of a result of several parts are written by the return. */
 static void mark_calls(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
-    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next) {
       if (instr->op == KIR_CALL) mark_call(code, instr);
+      if (instr->op == KIR_RET && instr->arg_count > 1)
+        code->clobbered[X64_VECTOR] |= (1u << instr->arg_count) - 1;
+    }
 }
 
 hr_status_t x64_find_liveness(x64_code_t *code) {

@@ -5,7 +5,8 @@
  * a memory operand, comparisons in the flags or a mask, loads as the last operand of one vector
  * instruction, shifts in a rotation. A load is folded only if nothing writes memory between it
  * and its user. A folded address must be usable by all of its users, else it is unfolded again.
- * Finally every instruction gets its position, in steps of two: reads at 2i, writes at 2i + 1. */
+ * Finally every instruction gets its position, in steps of two: reads at 2i, writes at 2i + 1. All
+ * parts of a call's result are written at once. */
 #include "jit/x64/x64_code.h"
 
 /* --- folding into users ----------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static void number_block(x64_code_t *code, const kir_block_t *block, int *positi
     node->interval = X86_NONE;
     if (node->is_folded) continue;
     if (kir_has_result(instr)) node->interval = code->interval_count++;
-    if (instr->op != KIR_PHI) *position += 2;
+    if (instr->op != KIR_PHI && instr->op != KIR_RESULT) *position += 2;
     node->position = *position - 2;
   }
   range->to = *position;
@@ -222,7 +223,7 @@ hr_status_t x64_prepare(x64_code_t *code) {
 }
 
 void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each, void *context) {
-  if (instr->op == KIR_PHI) return;
+  if (instr->op == KIR_PHI || instr->op == KIR_RESULT) return;
   for (int k = 0; k < instr->arg_count; k++) {
     kir_value_t *read = instr->args[k];
     if (x64_node(code, read)->is_folded && read->op == KIR_ADD) read = x64_number_of_indices(read);

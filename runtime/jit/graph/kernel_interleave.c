@@ -1,0 +1,106 @@
+/* How many vectors an iteration computes side by side. Chains of dependent instructions, as
+ * elementary functions and random numbers are, leave the processor idle; the chains of several
+ * vectors fill it, as long as their values fit the registers. */
+#include "jit/graph/jit_kernel.h"
+#include "jit/math/jit_math.h"
+
+#define SHORT_REMAINDER 32 /* vectors in a loop whose remainder takes little of its time */
+#define RESERVED 8         /* registers for constants and for parts of functions */
+#define MASKS 8            /* conditions: as many as registers, and a few that are spilled */
+#define LONG_CHAIN 48      /* ops of an element that are a long chain even without functions */
+
+typedef struct live {
+  double vectors, masks;
+} live_t;
+
+/* What a value occupies with a vector of `lanes` lanes; constants and what is the same for all
+ * elements do not count. */
+static live_t size_of(const jit_kernel_t *kernel, const jit_node_t *node, int lanes) {
+  if (!node->vars || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX) return (live_t){0};
+  if (node->dtype == HR_PRED) return (live_t){.masks = 1};
+  double bytes = (double)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);
+  return (live_t){.vectors = bytes * lanes / kernel->target->vector_bytes};
+}
+
+static void add(live_t *sum, live_t size, int sign) {
+  sum->vectors += sign * size.vectors;
+  sum->masks += sign * size.masks;
+}
+
+typedef struct count {
+  const jit_kernel_t *kernel;
+  int lanes;
+  live_t live, most;
+} count_t;
+
+/* Computes the node's operands and the node, in the order of the emitter. */
+static void compute(count_t *c, jit_node_t *node) {
+  int order[3];
+  if (node->count.is_computed) return;
+  node->count.is_computed = true;
+  jit_node_order(node, order);
+  for (int k = 0; k < node->arg_count; k++) compute(c, node->args[order[k]]);
+  add(&c->live, size_of(c->kernel, node, c->lanes), 1);
+  if (c->live.vectors > c->most.vectors) c->most.vectors = c->live.vectors;
+  if (c->live.masks > c->most.masks) c->most.masks = c->live.masks;
+  for (int k = 0; k < node->arg_count; k++)
+    if (--node->args[k]->count.pending_reads == 0)
+      add(&c->live, size_of(c->kernel, node->args[k], c->lanes), -1);
+}
+
+/* The most that is live at once. */
+static live_t most_live(const jit_kernel_t *kernel, int lanes) {
+  count_t c = {.kernel = kernel, .lanes = lanes};
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    node->count.pending_reads = 0;
+    node->count.is_computed = false;
+  }
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    for (int k = 0; k < node->arg_count; k++) node->args[k]->count.pending_reads++;
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (!node->count.pending_reads) compute(&c, node);
+  return c.most;
+}
+
+/* Most vectors that a float op computes together. *out_parts: vectors of `lanes` lanes of its type.
+ */
+static int vectors_of(const jit_kernel_t *kernel, const jit_node_t *node, int lanes,
+                      int *out_parts) {
+  hr_dtype_t compute = hr_dtype_table[node->dtype].compute;
+  bool is_function =
+      node->kind == JIT_OP && hr_dtype_is_float(node->dtype) && jit_math_supports(node->op);
+  *out_parts = 1;
+  if (!is_function) return 1;
+  int bytes = lanes * (int)hr_dtype_bytes(compute);
+  if (bytes > kernel->target->vector_bytes) *out_parts = bytes / kernel->target->vector_bytes;
+  return jit_math_vectors(kernel->target, node->op, compute == HR_F64);
+}
+
+/* Vectors of the kernel's lanes that are worth computing together. */
+static int wanted(const jit_kernel_t *kernel, int lanes) {
+  int most = 1, ops = 0, parts;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    int vectors = vectors_of(kernel, node, lanes, &parts);
+    if (hr_dtype_is_complex(node->dtype)) return 1;
+    if (vectors / parts > most) most = vectors / parts;
+    ops += node->kind == JIT_OP && node->vars;
+  }
+  return ops >= LONG_CHAIN ? kernel->target->interleave_count : most;
+}
+
+static bool fits(const jit_kernel_t *kernel, live_t live, int count) {
+  return live.vectors * count <= kernel->target->vector_count - RESERVED &&
+         live.masks * count <= MASKS;
+}
+
+int jit_kernel_interleaved_lanes(const jit_kernel_t *kernel, int lanes, int64_t size) {
+  if (lanes == 1 || kernel->target->interleave_count == 1) return lanes;
+  int count = wanted(kernel, lanes);
+  live_t live = most_live(kernel, lanes);
+  for (; count > 1; count /= 2) {
+    int wide = lanes * count;
+    bool has_short_remainder = size % wide == 0 || size >= SHORT_REMAINDER * (int64_t)wide;
+    if (wide <= JIT_MAX_LANES && has_short_remainder && fits(kernel, live, count)) return wide;
+  }
+  return lanes;
+}
