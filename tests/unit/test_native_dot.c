@@ -157,6 +157,28 @@ static void thin_with_large(void) {
   native_env_deinit(&env);
 }
 
+/* Up to 4 rows or columns: sums of pairs, of lanes that are rows of the result, and of columns that
+ * do not fill vectors. Every side in either order; one worker and several. */
+static void few_sums(void) {
+  static const int64_t few[] = {1, 2, 3, 4, 5}, many[] = {7, 40, 67, 130, 300};
+  static const int64_t terms[] = {3, 16, 40, 129, 700};
+  native_env_t env;
+  uint64_t seed = 9;
+  for (int workers = 1; workers <= 3; workers += 2) {
+    native_env_init(&env, workers);
+    for (int s = 0; s < 400; s++) {
+      int declined = 0;
+      int64_t size[] = {terms[s / 5 % 5], few[s % 5], many[s / 25 % 5]};
+      if (s & 1) size[1] = many[s / 25 % 5], size[2] = few[s % 5];
+      const hlo_instr_t *dot =
+          make_dot(&env, &seed, &types[s % 7 == 3], &(dot_form_t){0, 1, 1, 1}, size, s % 4 > 0);
+      CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+      CU_ASSERT_EQUAL(declined, 0);
+    }
+    native_env_deinit(&env);
+  }
+}
+
 /* Few rows or columns with a matrix that is widened in registers: dense rows and dense columns
  * of it, a vector on either side, batches, ends that do not fill a vector. */
 static void thin_of_few_bits(void) {
@@ -280,6 +302,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"many workers", many_workers},
                                   {"plain shapes", plain_shapes},
                                   {"thin with large", thin_with_large},
+                                  {"few sums", few_sums},
                                   {"thin, of few bits", thin_of_few_bits},
                                   {"small, of complex numbers", small_of_complex},
                                   {"runs of complex numbers", runs_of_complex},

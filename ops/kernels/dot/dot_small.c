@@ -7,6 +7,7 @@
  *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each pair
  *   padded    b is small, and its columns are dense or do not fill vectors: a copy in whole vectors
  *   tiny      at most 4 terms and columns, with any strides
+ *   turned    columns of a are dense, b has few columns: the transpose of `columns`
  *
  * A product with a vector on the other side is the transpose of one of these: C' = B' A'. Not
  * handled, and left to the next strategy: operands without a dense dimension. */
@@ -27,7 +28,7 @@
 #endif
 
 /* One product c[m][n] = a[m][k] b[k][n] for the loops; all strides are in elements. c_col is used
- * by `pairs` only: elsewhere the columns of c are dense. */
+ * by `pairs` and `turned` only: elsewhere the columns of c are dense. */
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
@@ -44,6 +45,8 @@ typedef struct dot_small_job {
 #define PADDED_REALS 2048   /* most elements of b in whole vectors */
 #define PADDED_COLUMNS 64
 #define PADDED_ROWS 16 /* rows of c that are computed together */
+#define TURNED_ROWS 4  /* most rows of sums that are columns of c */
+#define TURNED_COLUMNS 64
 #define TILES_FILE "ops/kernels/dot/dot_small_tiles.h"
 #include "ops/kernels/simd/simd_foreach_real.h"
 
@@ -56,10 +59,11 @@ typedef enum dot_loop {
   LOOP_PAIRS,
   LOOP_PADDED,
   LOOP_TINY,
+  LOOP_TURNED,
   LOOPS
 } dot_loop_t;
 #define LOOPS_OF_TYPE(name) \
-  { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny }
+  { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny, name##_turned }
 #define LOOPS_OF(width) \
   { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
@@ -196,6 +200,10 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define PADDED_ELEMENTS 32 /* most elements of b per row, if its columns are dense */
 
 #define FEW_PAIRS 8           /* most rows or columns; with more, blocks are as fast */
+#define HEAD_COLUMNS 4        /* most rows or columns if sums have few terms */
+#define HEAD_TERMS 16         /* least terms of these */
+#define TURNED_LEAST 16       /* least rows of a product whose rows are lanes */
+#define TURNED_DEPTH 512      /* its terms that are summed at a time */
 #define PAIR_BYTES (1 << 20)  /* size of the side that is read once, in bytes */
 #define LARGE_BYTES (8 << 20) /* size in bytes above which a right matrix comes from memory */
 #define WIDE_ROWS 4           /* most rows of a for wide strips of b */
@@ -244,10 +252,11 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t many = p->m + p->n - few;
   bool large = p->k >= DOT_PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES &&
                few <= FEW_PAIRS;
+  bool is_head = few > 1 && few <= HEAD_COLUMNS && p->k >= HEAD_TERMS && many > few;
   bool transposed = p->b.row_step != 1;
   tiny &= few < FEW_PAIRS;
-  if (p->a.col_step != 1 || !(tiny || large)) return false;
-  if (transposed && (!large || p->n > few || p->batch > 1)) return false;
+  if (p->a.col_step != 1 || !(tiny || large || is_head)) return false;
+  if (transposed && (!(large || is_head) || p->n > few || p->batch > 1)) return false;
   plan->transposed = transposed;
   plan->units = p->m;
   plan->job.c_col = 1;
@@ -256,6 +265,16 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
     plan->job.b_col = p->k;
   }
   if (p->n > p->m) exchange_sides(p, plan);
+  return true;
+}
+
+/* Chooses the transpose of the columns loop if b has at most TURNED_ROWS columns and those of a are
+ * dense: lanes are rows of the product. Sums have TURNED_DEPTH terms at a time. */
+static bool plan_turned(const dot_problem_t *p, dot_small_t *plan) {
+  if (p->n < 2 || p->n > TURNED_ROWS || p->a.row_step != 1 || p->m < TURNED_LEAST) return false;
+  exchange_sides(p, plan);
+  plan->units = p->m;
+  plan->job.depth = TURNED_DEPTH;
   return true;
 }
 
@@ -299,6 +318,8 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     plan->job.b_row = a->col_step;
     plan->job.a_row = 0;
     plan->job.a_col = b->row_step;
+  } else if (plan_turned(p, plan)) {
+    *out_loop = LOOP_TURNED;
   } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
     *out_loop = LOOP_PAIRS;
   } else if (suits_padding(p, tiny)) {
@@ -366,7 +387,10 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->split =
       target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = hr_round_up(hr_max(1, share), loop == LOOP_COLUMNS ? COLUMN_UNIT : GROUP_UNIT);
+  int64_t unit = loop == LOOP_COLUMNS  ? COLUMN_UNIT
+                 : loop == LOOP_TURNED ? TURNED_COLUMNS
+                                       : GROUP_UNIT;
+  plan->unit_grain = hr_round_up(hr_max(1, share), unit);
   out->plan = plan;
   return NULL;
 }

@@ -7,7 +7,8 @@
  *       k        [ b row p:  v0 | v1 | ... ]      each element of b is loaded once per ROWS rows,
  *       a  ROWS  [ sums in ROWS * V registers ]   each element of a is broadcast to V vectors
  *
- *   narrow, single   the remaining columns: 16 bytes of them, then one by one
+ *   narrow, single   the remaining columns, without masks: 16 bytes of them, then one by one
+ *   turned           panels of few rows that are columns of c
  *   row_group        dot products of dense rows with one vector: two accumulators per row
  *   pair_group       PAIR_ROWS x PAIR_COLUMNS dot products at once
  *   padded           panels of a copy of b, in whole vectors
@@ -20,6 +21,7 @@ typedef SIMD_REAL SIMD_NAME(part)
 typedef SIMD_REAL SIMD_NAME(few) __attribute__((vector_size(16)));
 #define FEW (16 / (int)sizeof(SIMD_REAL))
 
+#if SIMD_SUMS < 16
 /* FEW columns, `rows` rows, a constant at each call. */
 SIMD_INLINE void SIMD_NAME(narrow)(int rows, const dot_small_job_t *job, const SIMD_REAL *a,
                                    const SIMD_REAL *b, SIMD_REAL *c) {
@@ -64,50 +66,55 @@ SIMD_TARGET static void SIMD_NAME(rest)(int64_t rows, int64_t columns, const dot
         SIMD_NAME(single)(1, job, x, b + j, to);
   }
 }
+#endif
 
-SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_mode_t mode,
+SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_last_t last, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                        const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *c) {
   SIMD_NAME(tile)
-  (rows, vecs, LAST_WHOLE, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL),
-   c);
+  (rows, vecs, last, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL), c);
 }
 
-/* All rows for `vecs` vectors of columns. ROWS is the largest block of rows that leaves registers
- * for VECS vectors of sums; blocks of 4, 2 and 1 rows do the rest. The mode says whether c is set
- * or added to (passes over k after the first). */
-#define PANEL(VECS, ROWS)                                                                       \
-  SIMD_TARGET static void SIMD_NAME(panel##VECS)(const dot_small_job_t *job, gemm_mode_t mode,  \
-                                                 const SIMD_REAL *a, const SIMD_REAL *b,        \
-                                                 SIMD_REAL *c) {                                \
-    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                         \
-    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row, 0}; \
-    int64_t left = job->m;                                                                      \
-    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)          \
-      SIMD_NAME(whole_sums)(ROWS, VECS, mode, &at, a, b, job->prefetch_rows, c);                \
-    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)          \
-      SIMD_NAME(whole_sums)(4, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
-    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)          \
-      SIMD_NAME(whole_sums)(2, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                 \
-      SIMD_NAME(whole_sums)(1, VECS, mode, &at, a, b, job->prefetch_rows, c);                   \
+/* All rows for VECS vectors of columns. ROWS is the largest block of rows that leaves registers for
+ * the sums; blocks of 4, 3, 2 and 1 rows do the rest. The mode says whether c is set or added to
+ * (passes over k after the first). last: columns of the last vector, if it is not whole. */
+#define PANEL(NAME, VECS, ROWS, LAST)                                                              \
+  SIMD_TARGET static void SIMD_NAME(panel##NAME)(const dot_small_job_t *job, gemm_mode_t mode,     \
+                                                 int64_t last, const SIMD_REAL *a,                 \
+                                                 const SIMD_REAL *b, SIMD_REAL *c) {               \
+    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                            \
+    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row, last}; \
+    int64_t left = job->m;                                                                         \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)             \
+      SIMD_NAME(whole_sums)(ROWS, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);             \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)             \
+      SIMD_NAME(whole_sums)(4, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
+    for (; left == 3 && ROWS > 3; left -= 3, a += 3 * job->a_row, c += 3 * job->c_row)             \
+      SIMD_NAME(whole_sums)(3, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)             \
+      SIMD_NAME(whole_sums)(2, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                    \
+      SIMD_NAME(whole_sums)(1, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
   }
 #if SIMD_SUMS == 16
-PANEL(16, 1)
-PANEL(8, 2)
-PANEL(6, 4)
-PANEL(4, 4)
-PANEL(2, 8)
+PANEL(16, 16, 1, LAST_WHOLE)
+PANEL(8, 8, 2, LAST_WHOLE)
+PANEL(6, 6, 4, LAST_WHOLE)
+PANEL(4, 4, 4, LAST_WHOLE)
+PANEL(2, 2, 8, LAST_WHOLE)
+PANEL(1_masked, 1, 8, LAST_MASKED)
+PANEL(2_masked, 2, 8, LAST_MASKED)
+PANEL(3_masked, 3, 8, LAST_MASKED)
 #else
-PANEL(8, 1)
-PANEL(4, 2)
-PANEL(2, 4)
+PANEL(8, 8, 1, LAST_WHOLE)
+PANEL(4, 4, 2, LAST_WHOLE)
+PANEL(2, 2, 4, LAST_WHOLE)
 #endif
-PANEL(1, 8)
+PANEL(1, 1, 8, LAST_WHOLE)
 
-/* Whole vectors of columns. Few rows: wide strips, so that long stretches of b are read; many:
- * narrow ones, which reuse every element of b more often. Returns the number of remaining
- * columns. */
+/* Whole vectors of columns, and those before the remaining columns. Few rows: wide strips, so that
+ * long stretches of b are read; many: narrow ones, which reuse every element of b more often.
+ * Returns the number of remaining columns: with masks none. */
 SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mode_t mode,
                                              int64_t left) {
   const SIMD_REAL *a = job->a, *b = job->b;
@@ -115,13 +122,23 @@ SIMD_TARGET static int64_t SIMD_NAME(panels)(const dot_small_job_t *job, gemm_mo
 #define PANELS(VECS, MAX_ROWS)                                     \
   for (; left >= VECS * LANES && job->m <= MAX_ROWS;               \
        left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
-    SIMD_NAME(panel##VECS)(job, mode, a, b, c);
+    SIMD_NAME(panel##VECS)(job, mode, 0, a, b, c);
 #if SIMD_SUMS == 16
   PANELS(16, 1)
   PANELS(6, 4)
 #endif
   PANELS(8, SIMD_SUMS / 8)
   PANELS(4, SIMD_SUMS / 4)
+#if SIMD_SUMS == 16
+  for (; left > 3 * LANES; left -= 2 * LANES, b += 2 * LANES, c += 2 * LANES)
+    SIMD_NAME(panel2)(job, mode, 0, a, b, c);
+  if (left % LANES) {
+    (left < LANES       ? SIMD_NAME(panel1_masked)
+     : left < 2 * LANES ? SIMD_NAME(panel2_masked)
+                        : SIMD_NAME(panel3_masked))(job, mode, left % LANES, a, b, c);
+    return 0;
+  }
+#endif
   PANELS(2, INT64_MAX)
   PANELS(1, INT64_MAX)
 #undef PANELS
@@ -142,8 +159,29 @@ SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t b
     some.c = c;
     left = SIMD_NAME(panels)(&some, p ? GEMM_ADD : GEMM_SET, end - begin);
   }
+#if SIMD_SUMS < 16
   int64_t done = end - begin - left;
   if (left) SIMD_NAME(rest)(job->m, left, job, a, b + done, c + done);
+#else
+  (void)left;
+#endif
+}
+
+/* Columns [begin, end), as rows of at most TURNED_ROWS sums that are written to columns of c. */
+SIMD_TARGET static void SIMD_NAME(turned)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  SIMD_REAL results[TURNED_ROWS * TURNED_COLUMNS];
+  for (int64_t i = begin; i < end; i += TURNED_COLUMNS) {
+    int64_t count = hr_min(TURNED_COLUMNS, end - i);
+    dot_small_job_t some = *job;
+    some.b = (const SIMD_REAL *)job->b + i;
+    some.c = results;
+    some.c_row = TURNED_COLUMNS;
+    SIMD_NAME(columns)(&some, 0, count);
+    for (int64_t j = 0; j < count; j++)
+      for (int64_t r = 0; r < job->m; r++)
+        ((SIMD_REAL *)job->c)[(i + j) * job->c_col + r * job->c_row] =
+            results[r * TURNED_COLUMNS + j];
+  }
 }
 
 /* Adds the lanes of x by halves until 16 bytes are left, so that no long dependency chain
@@ -216,11 +254,61 @@ SIMD_TARGET static void SIMD_NAME(rows)(const dot_small_job_t *job, int64_t begi
   for (; left > 0; left--, row += job->a_row, c += job->c_row) SIMD_NAME(row_group)(1, job, row, c);
 }
 
+/* Sums of the lanes of FEW vectors, as a vector of 16 bytes: halves of pairs of vectors are
+ * interleaved and added, until the lanes of all of them are side by side. */
+SIMD_INLINE SIMD_NAME(few) SIMD_NAME(sums_of)(const SIMD_NAME(acc) x[FEW]) {
+  typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
+  SIMD_NAME(acc) pairs[FEW / 2];
+  mask_t low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / FEW * FEW + i % FEW / 2 + i % 2 * LANES;
+    high[i] = low[i] + FEW / 2;
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < FEW / 2; i++)
+    pairs[i] =
+        SIMD_SHUFFLE_2(x[2 * i], x[2 * i + 1], low) + SIMD_SHUFFLE_2(x[2 * i], x[2 * i + 1], high);
+  if (FEW == 2) return SIMD_NAME(fold)(pairs[0]);
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) {
+    low[i] = i / FEW * FEW + i % 2 + i % FEW / 2 * LANES;
+    high[i] = low[i] + 2;
+  }
+  return SIMD_NAME(fold)(SIMD_SHUFFLE_2(pairs[0], pairs[FEW / 2 - 1], low) +
+                         SIMD_SHUFFLE_2(pairs[0], pairs[FEW / 2 - 1], high));
+}
+
+/* Adds the terms from `p` on that do not fill a vector: under a mask, if there are masks. Returns
+ * the number of terms that are added. */
+SIMD_INLINE int64_t SIMD_NAME(pair_rest)(int columns, const dot_small_job_t *job,
+                                         const SIMD_REAL *a, const SIMD_REAL *b, int64_t p,
+                                         SIMD_NAME(acc) sums[PAIR_COLUMNS][PAIR_ROWS]) {
+#if SIMD_BYTES == 64
+  const SIMD_NAME(target_t) at = {.last = job->k - p};
+  SIMD_NAME(acc) line[PAIR_COLUMNS];
+  if (p == job->k) return p;
+#pragma GCC unroll 4
+  for (int j = 0; j < columns; j++)
+    line[j] = SIMD_NAME(load_last)(LAST_MASKED, &at, b + j * job->b_col + p);
+#pragma GCC unroll 4
+  for (int r = 0; r < PAIR_ROWS; r++) {
+    SIMD_NAME(acc) x = SIMD_NAME(load_last)(LAST_MASKED, &at, a + r * job->a_row + p);
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; j++) sums[j][r] += x * line[j];
+  }
+  return job->k;
+#else
+  (void)columns, (void)job, (void)a, (void)b, (void)sums;
+  return p;
+#endif
+}
+
 /* PAIR_ROWS rows with `columns` columns, a constant at each call: each loaded vector is used in
  * several sums. */
 SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, const SIMD_REAL *a,
                                        const SIMD_REAL *b, SIMD_REAL *c) {
-  SIMD_NAME(acc) sums[PAIR_ROWS][PAIR_COLUMNS] = {0};
+  SIMD_NAME(acc) sums[PAIR_COLUMNS][PAIR_ROWS] = {0};
   int64_t p = 0;
   for (; p + LANES <= job->k; p += LANES) {
     SIMD_NAME(acc) line[PAIR_COLUMNS];
@@ -230,23 +318,23 @@ SIMD_INLINE void SIMD_NAME(pair_group)(int columns, const dot_small_job_t *job, 
     for (int r = 0; r < PAIR_ROWS; r++)
 #pragma GCC unroll 4
       for (int j = 0; j < columns; j++)
-        sums[r][j] += *(const SIMD_NAME(vec) *)(a + r * job->a_row + p) * line[j];
+        sums[j][r] += *(const SIMD_NAME(vec) *)(a + r * job->a_row + p) * line[j];
 #pragma GCC unroll 4
     for (int r = 0; r < PAIR_ROWS; r++)
       __builtin_prefetch((const char *)(a + r * job->a_row + p) + PREFETCH_PAIRS);
   }
+  p = SIMD_NAME(pair_rest)(columns, job, a, b, p, sums);
 #pragma GCC unroll 4
-  for (int r = 0; r < PAIR_ROWS; r++)
+  for (int j = 0; j < columns; j++)
 #pragma GCC unroll 4
-    for (int j = 0; j < columns; j++) {
-      SIMD_NAME(few) ends = SIMD_NAME(fold)(sums[r][j]);
-      int64_t q = p;
-      for (; q + FEW <= job->k; q += FEW)
-        ends += *(const SIMD_NAME(part) *)(a + r * job->a_row + q) *
-                *(const SIMD_NAME(part) *)(b + j * job->b_col + q);
-      SIMD_REAL total = SIMD_NAME(sum)(ends);
-      for (; q < job->k; q++) total += a[r * job->a_row + q] * b[j * job->b_col + q];
-      c[r * job->c_row + j * job->c_col] = total;
+    for (int i = 0; i < PAIR_ROWS; i += FEW) {
+      SIMD_NAME(few) total = SIMD_NAME(sums_of)(&sums[j][i]);
+#pragma GCC unroll 4
+      for (int r = i; r < i + FEW; r++) {
+        for (int64_t q = p; q < job->k; q++)
+          total[r - i] += a[r * job->a_row + q] * b[j * job->b_col + q];
+        c[r * job->c_row + j * job->c_col] = total[r - i];
+      }
     }
 }
 

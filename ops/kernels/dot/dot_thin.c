@@ -158,6 +158,8 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
 #define SHARE_PRODUCTS 30000 /* least products of a worker's share */
 #define SHARE_COLUMNS 64     /* shares are multiples of this */
 #define LEAST_COLUMNS 16     /* least columns of a loop by rows: a vector */
+#define SUMS_COLUMNS 128     /* most columns whose sums dot_small keeps in registers, */
+#define SUMS_ROWS 4          /* of so many rows */
 
 /* THIN_TYPES: the type is not widened in registers. */
 static thin_type_t thin_type_of(hr_dtype_t dtype) {
@@ -194,8 +196,8 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be dense.
  * Left to dot_small: tiny products, sums of fewer columns than a vector has, f32 matrices that stay
- * in the caches, and those of long dense columns. Constant matrices of bf16 and s8 with 4 or more
- * rows of a are packed once by dot_low_precision. */
+ * in the caches, those of few sums, and those of long dense columns. Constant matrices of bf16 and
+ * s8 with 4 or more rows of a are packed once by dot_low_precision. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;
@@ -208,6 +210,7 @@ static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   bool by_rows = job->b_col_bytes == job->b_bytes;
   if (dot_is_tiny(p, DOT_TINY_PRODUCTS) || (by_rows && plan->columns < LEAST_COLUMNS)) return false;
   if (plan->many->dtype != HR_F32) return !p->constant_b || job->m < 4;
+  if (by_rows && plan->columns <= SUMS_COLUMNS && job->m <= SUMS_ROWS) return false;
   int64_t matrices = by_rows ? 1 : p->batch;
   return (by_rows || (job->m > 1 && p->k < DOT_PAIR_TERMS)) &&
          matrices * p->k * plan->columns * 4 >= MIN_BYTES && !(p->constant_b && dot_packs_once(p));
