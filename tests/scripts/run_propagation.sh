@@ -123,4 +123,33 @@ module @invariant {
 PROGRAM
 expect_exit "an array that a loop leaves as it is" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/invariant.mlir"
 expect_text "an array that a loop leaves as it is" 'f32[1,8,8] <@mesh, [{}, {"m"}, {}]> forward by while'
+# A loop's result and the values in its body are used by themselves: the reshape is the only user of the result, so that
+# its sharding comes before that of the initial value.
+cat >"$work/uses.mlir" <<'PROGRAM'
+module @uses {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"m", "d"}]>}) -> tensor<8x16xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %back = stablehlo.reverse %x, dims = [0] : tensor<16x8xf32>
+    %sum = stablehlo.add %x, %back : tensor<16x8xf32>
+    %last:2 = stablehlo.while(%i = %zero, %c = %sum) : tensor<i32>, tensor<16x8xf32>
+    cond {
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %tanh = stablehlo.tanh %c : tensor<16x8xf32>
+      %new = stablehlo.multiply %tanh, %c : tensor<16x8xf32>
+      stablehlo.return %next, %new : tensor<i32>, tensor<16x8xf32>
+    }
+    %y = stablehlo.reshape %last#1 : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %z = sdy.sharding_constraint %y <@mesh, [{}, {"m", "d"}]> : tensor<8x16xf32>
+    return %z : tensor<8x16xf32>
+  }
+}
+PROGRAM
+expect_exit "the only user of a loop's result" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/uses.mlir"
+expect_text "the only user of a loop's result" 'f32[16,8] <@mesh, [{}, {"d"}]> backward by reshape'
 finish

@@ -351,14 +351,30 @@ static hr_status_t find_uses(prop_graph_t *graph) {
   return NULL;
 }
 
+/* True if operand t of the op has no other use. Of a loop's state, the result and the parameters
+ * are used by themselves; a value with two uses is seen at the second. */
+static bool is_used_once(const prop_graph_t *graph, const prop_op_t *op, int t) {
+  const prop_node_t *node = &graph->nodes.data[op->tensors[t]];
+  int count = 0;
+  if (node->use_count < 2) return true;
+  if (node->instr->op != HLO_WHILE || !op->uses) return false;
+  for (int i = 0; i < node->op_count && count < 2; i++) {
+    const prop_op_t *user = &graph->ops.data[node->ops[i]];
+    for (int k = 0; k < user->rule->operand_count; k++)
+      count += user->tensors[k] == op->tensors[t] &&
+               (!user->uses || (user->uses[k].definer == op->uses[t].definer &&
+                                user->uses[k].leaf == op->uses[t].leaf));
+  }
+  return count < 2;
+}
+
 /* Finds the ops of round 1: those whose operands have no other users. */
 static void find_single_uses(prop_graph_t *graph) {
   for (size_t i = 0; i < graph->ops.count; i++) {
     prop_op_t *op = &graph->ops.data[i];
     op->has_single_uses = true;
     for (int t = 0; t < op->rule->operand_count; t++)
-      if (op->tensors[t] >= 0 && graph->nodes.data[op->tensors[t]].use_count > 1)
-        op->has_single_uses = false;
+      if (op->tensors[t] >= 0 && !is_used_once(graph, op, t)) op->has_single_uses = false;
   }
 }
 
