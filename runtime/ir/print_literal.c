@@ -208,6 +208,8 @@ void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) 
 
 /* Arrays --------------------------------------------------------------------------------------- */
 
+#define EMPTY_ROWS_MAX 4096 /* most rows of an array without elements whose braces are written */
+
 typedef struct printer {
   hr_strbuf_t *text;
   const hlo_value_t *value;
@@ -255,12 +257,26 @@ static void print_part(printer_t *p, int depth, int64_t index) {
   hr_strbuf_add_str(p->text, " }");
 }
 
+/* True if braces alone would make a long text: f32[1000000000000,0] has a pair for each row. */
+static bool has_many_empty_rows(const hlo_value_t *value) {
+  int64_t rows = 1;
+  for (int d = 0; d < value->rank && value->dims[d]; d++)
+    if (__builtin_mul_overflow(rows, value->dims[d], &rows)) return true;
+  return !value->count && rows > EMPTY_ROWS_MAX;
+}
+
+/* Many rows without elements are written as the number 0, which readers take for any array. */
 static void print_array(hr_strbuf_t *text, const hlo_value_t *value, hr_text_sink_t *sink) {
+  static const double zero[2] = {0}; /* of any type */
   printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype), sink};
-  if (value->rank)
-    print_part(&p, 0, 0);
-  else
+  if (has_many_empty_rows(value)) {
+    p.next = (const char *)zero;
     print_element(&p);
+  } else if (value->rank) {
+    print_part(&p, 0, 0);
+  } else {
+    print_element(&p);
+  }
 }
 
 static void print_elements(hr_strbuf_t *text, const hlo_value_t *tuple,

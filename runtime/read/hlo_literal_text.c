@@ -297,16 +297,20 @@ static hr_status_t read_scalar_for_array(literal_t *p, hlo_value_t **out_value) 
     hlo_value_release(value);
     return st;
   }
-  hr_log(HR_LOG_READ, HR_LOG_WARN,
-         "%s:%u:%u: one number for %s sets the first element, the others are 0, as XLA reads it",
-         pos.source->path ? pos.source->path : "text", pos.line, pos.column,
-         hlo_shape_text(shape, text));
+  if (value->count)
+    hr_log(HR_LOG_READ, HR_LOG_WARN,
+           "%s:%u:%u: one number for %s sets the first element, the others are 0, as XLA reads it",
+           pos.source->path ? pos.source->path : "text", pos.line, pos.column,
+           hlo_shape_text(shape, text));
   *out_value = value;
   return NULL;
 }
 
 /* Whether a scalar stands where an array is wanted. */
-static bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '.'; }
+static bool begins_number(hr_dtype_t dtype, char c) {
+  if (hr_dtype_is_complex(dtype)) return c == '(';
+  return (c >= '0' && c <= '9') || c == '-' || c == '.';
+}
 
 /* An element takes at least a byte of text: a shape with more elements than remaining bytes cannot
  * be filled and gets no memory. Reading goes on to find out whether the literal is elided, or where
@@ -318,7 +322,7 @@ static hr_status_t read_array_literal(read_hlo_t *r, const hlo_shape_t *shape,
   int64_t count = 0;
   hlo_value_t *value = NULL;
   bool is_constant = r->scope != NULL; /* values of a command line are written in full */
-  if (shape->rank && is_constant && begins_number(peek_byte(&p)))
+  if (shape->rank && is_constant && begins_number(shape->dtype, peek_byte(&p)))
     return read_scalar_for_array(&p, out_value);
   hr_status_t too_large = hlo_dims_count(shape->rank, shape->dims, shape->dtype, &count);
   if (!too_large && (uint64_t)count <= p.end - p.at) {

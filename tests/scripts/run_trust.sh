@@ -25,6 +25,14 @@ for shape in 4294967296,4294967296,0 100000,100,0; do
   if [ "$(wc -c <"$work/out")" -lt 4000 ]; then pass; else fail "[$shape] prints $(wc -c <"$work/out") bytes"; fi
 done
 
+# So are constants without elements, and what is written reads back.
+for constant in 'u32[1000000000000000,0,3] constant(4)' 'pred[999999,0] constant(1)' 'c64[7,88888,0,2] constant((1, 2))'; do
+  printf '%s\n' "HloModule none" "ENTRY main {" "  ROOT x = $constant" "}" >none.hlo
+  quickly "$constant" 0 "$hlorun" convert --to hlo none.hlo && cp "$work/out" once.hlo
+  quickly "$constant, read back" 0 "$hlorun" convert --to hlo once.hlo
+  if cmp -s "$work/out" once.hlo; then pass; else fail "$constant does not read back" "$work/out"; fi
+done
+
 # Memory that processes share is mapped by all of them: it fits a limit of addresses, as batch systems set it.
 write_sum sum 1000000 0.125
 quickly "8 processes with 4 GB of addresses" 0 "$hlorun" -n 8 --input 0=3 sum.hlo
