@@ -1,5 +1,5 @@
-/* The transforms of fft_lanes for one type and vector width: T, BYTES of a vector, INTEGER of T's
- * size, CODE the name of the result. A `cell` holds one complex element of LANES lines. All
+/* The transforms of fft_lanes for one type and vector width: T, BYTES of a vector, CODE the name of
+ * the result. A `cell` holds one complex element of LANES lines. All
  * transforms run forward; inverse ones swap real and imaginary parts before and after.
  *
  *   load (transpose lines to lanes)  ->  passes between two buffers  ->  store (transpose back) */
@@ -7,7 +7,6 @@
 
 typedef T vector_t __attribute__((vector_size(BYTES), may_alias));
 typedef T unaligned_t __attribute__((vector_size(BYTES), may_alias, aligned(sizeof(T))));
-typedef INTEGER lane_order_t __attribute__((vector_size(BYTES)));
 
 typedef struct cell { /* one complex element of LANES lines */
   vector_t re, im;
@@ -294,26 +293,7 @@ static void cells_to_reals(cell_t *cells, int64_t length) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Transposes LANES x LANES reals in registers, one bit of the row and lane numbers per round.
- * The loops are unrolled completely. */
-NATIVE_INLINE void transpose_square(vector_t *rows) {
-#pragma GCC unroll 4
-  for (int bit = 1; bit < LANES; bit *= 2) {
-    lane_order_t low, high;
-#pragma GCC unroll 16
-    for (int lane = 0; lane < LANES; lane++) {
-      low[lane] = lane & bit ? LANES + lane - bit : lane;
-      high[lane] = lane & bit ? LANES + lane : lane + bit;
-    }
-#pragma GCC unroll 16
-    for (int row = 0; row < LANES; row++) {
-      if (row & bit) continue;
-      vector_t a = rows[row], b = rows[row + bit];
-      rows[row] = SIMD_SHUFFLE_2(a, b, low);
-      rows[row + bit] = SIMD_SHUFFLE_2(a, b, high);
-    }
-  }
-}
+SIMD_DEFINE_SQUARE(square, NATIVE_INLINE, vector_t)
 
 /* Transposes a square of LANES lines, `step` reals apart, to LANES vectors, and back. Vectors
  * alternate between real and imaginary parts; `swaps` exchanges the two. */
@@ -321,7 +301,7 @@ NATIVE_INLINE void load_square(const T *from, int64_t step, int swaps, vector_t 
   vector_t rows[LANES];
 #pragma GCC unroll 16
   for (int line = 0; line < LANES; line++) rows[line] = *(const unaligned_t *)(from + line * step);
-  transpose_square(rows);
+  square_transpose(rows);
 #pragma GCC unroll 16
   for (int j = 0; j < LANES; j++) to[j ^ swaps] = rows[j];
 }
@@ -330,7 +310,7 @@ NATIVE_INLINE void store_square(const vector_t *from, int swaps, T scale, int64_
   vector_t rows[LANES];
 #pragma GCC unroll 16
   for (int j = 0; j < LANES; j++) rows[j] = from[j ^ swaps] * scale;
-  transpose_square(rows);
+  square_transpose(rows);
 #pragma GCC unroll 16
   for (int line = 0; line < LANES; line++) *(unaligned_t *)(to + line * step) = rows[line];
 }
@@ -394,30 +374,18 @@ static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int s
     store_square(cells + at, swaps, scale, numbers, to + at);
 }
 
-/* Columns: adjacent complex numbers of a row are the lanes. Two vectors of pairs become one
- * cell, and back. */
+/* Columns: adjacent complex numbers of a row are the lanes. Two vectors of pairs become one cell,
+ * in an order of columns that store_pairs undoes, and back. */
 NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
-  lane_order_t evens, odds;
-#pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) {
-    evens[i] = 2 * i;
-    odds[i] = 2 * i + 1;
-  }
   vector_t a = *(const unaligned_t *)from, b = *(const unaligned_t *)(from + LANES);
-  to[swaps] = SIMD_SHUFFLE_2(a, b, evens);
-  to[1 - swaps] = SIMD_SHUFFLE_2(a, b, odds);
+  to[swaps] = square_unzip(a, b, 0);
+  to[1 - swaps] = square_unzip(a, b, 1);
 }
 
 NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) {
-  lane_order_t low, high;
-#pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) {
-    low[i] = i / 2 + i % 2 * LANES;
-    high[i] = low[i] + LANES / 2;
-  }
   vector_t a = from[swaps] * scale, b = from[1 - swaps] * scale;
-  *(unaligned_t *)to = SIMD_SHUFFLE_2(a, b, low);
-  *(unaligned_t *)(to + LANES) = SIMD_SHUFFLE_2(a, b, high);
+  *(unaligned_t *)to = square_zip(a, b, 1, 0);
+  *(unaligned_t *)(to + LANES) = square_zip(a, b, 1, 1);
 }
 
 static void load_columns(const T *from, int64_t step, int64_t length, int64_t count, int swaps,

@@ -19,10 +19,13 @@
 #include "ops/kernels/fft/fft_long.h"
 
 #define FFT_MAX_DIMS 3
-#define ROW_BYTES 65536     /* bytes of lines per call of FFTW */
-#define SPLIT_ELEMENTS 4096 /* least elements per worker */
-#define MIN_LANES 4         /* fewest lines for fft_lanes */
-#define FEW_LEFT 2          /* most remaining columns for which FFTW is faster than lanes */
+#define ROW_BYTES 65536       /* bytes of lines per call of FFTW */
+#define SPLIT_ELEMENTS 4096   /* least elements per worker */
+#define MIN_LANES 4           /* fewest lines for fft_lanes */
+#define LANES_LEAST 32        /* complex lines by fft_lanes: least length in f32, */
+#define LANES_LEAST_DOUBLE 64 /* in f64, */
+#define LANES_END 256         /* and length from which FFTW is as fast */
+#define FEW_LEFT 2            /* most remaining columns for which FFTW is faster than lanes */
 
 /* One pass along a dimension that is not the last. */
 typedef struct fft_columns {
@@ -308,10 +311,17 @@ static int64_t block_rows(const fft_native_t *plan) {
   return count > 2 ? count / 2 * 2 : 2;
 }
 
+/* True for complex lines of lengths for which lanes are faster than FFTW: shorter ones are mostly
+ * transposed, and the cells of longer ones exceed the first-level cache. */
+static bool suits_lanes(const fft_native_t *plan) {
+  int64_t least = is_double(plan) ? LANES_LEAST_DOUBLE : LANES_LEAST;
+  return plan->last_length >= least && plan->last_length < LANES_END;
+}
+
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
   bool is_odd = fft_lanes_is_odd(plan->last_length);
-  if (is_real || is_odd) /* FFTW is as fast for complex lines of other lengths */
+  if (is_real || is_odd || suits_lanes(plan))
     HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale,
                       &plan->row_lanes));
   if (plan->row_lanes) return NULL;

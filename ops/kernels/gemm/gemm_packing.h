@@ -5,6 +5,7 @@
  *   A with dense columns   [row / BLOCK_ROWS][depth][BLOCK_ROWS]
  *   A, otherwise           [row][depth]
  *   B                      [column / WIDTH][depth][WIDTH] */
+#include "ops/kernels/simd/simd_square.h"
 
 /* --- packing of A --- */
 
@@ -119,31 +120,16 @@ SIMD_TARGET static SIMD_NAME(block_t)
 
 /* --- packing of B --- */
 
-/* Transposes a square of LANES x LANES reals: log2(LANES) rounds interleave the halves of rows.
- * Prefetches the square below. */
+SIMD_DEFINE_SQUARE(SIMD_NAME(square), SIMD_INLINE, SIMD_NAME(acc))
+
+/* Transposes a square of LANES x LANES reals, and prefetches the square below. */
 SIMD_INLINE void SIMD_NAME(transpose)(const SIMD_REAL *b, int64_t col, SIMD_REAL *to) {
-  typedef __typeof__((SIMD_NAME(acc)){0} == (SIMD_NAME(acc)){0}) mask_t;
-  SIMD_NAME(acc) x[LANES], y[LANES];
-  mask_t low, high;
-#pragma GCC unroll 16
-  for (int i = 0; i < LANES; i++) {
-    low[i] = i / 2 + i % 2 * LANES;
-    high[i] = low[i] + LANES / 2;
-  }
+  SIMD_NAME(acc) x[LANES];
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) __builtin_prefetch(b + (LANES + i) * col);
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) x[i] = *(const SIMD_NAME(vec) *)(b + i * col);
-#pragma GCC unroll 4
-  for (int left = LANES; left > 1; left /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < LANES / 2; i++) {
-      y[2 * i] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], low);
-      y[2 * i + 1] = SIMD_SHUFFLE_2(x[i], x[i + LANES / 2], high);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) x[i] = y[i];
-  }
+  SIMD_NAME(square_transpose)(x);
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) *(SIMD_NAME(vec) *)(to + i * WIDTH) = x[i];
 }
