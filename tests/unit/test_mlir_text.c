@@ -95,6 +95,14 @@ static const char forms_text[] =
 
 static void test_forms(void) { check_same(forms_text); }
 
+/* Names of unknown operations may hold any bytes. */
+static void test_any_names(void) {
+  check_same(
+      "module {\n  func.func @main(%arg0: tensor<f32>) -> tensor<f32> {\n"
+      "    %0 = \"stablehlo.abs\\00\\1B\\22\"(%arg0) : (tensor<f32>) -> tensor<f32>\n"
+      "    return %0 : tensor<f32>\n  }\n}\n");
+}
+
 static void test_own_syntax(void) {
   check_same(
       "module {\n"
@@ -406,6 +414,7 @@ static void test_leaks(void) {
 }
 
 CU_TestInfo suite_mlir_text[] = {{"forms print as MLIR's", test_forms},
+                                 {"names of unknown ops", test_any_names},
                                  {"syntax of particular ops", test_own_syntax},
                                  {"floats", test_floats},
                                  {"errors name their place", test_errors},

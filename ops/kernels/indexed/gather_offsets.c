@@ -70,12 +70,11 @@ static void add_clamped(const starts_t *starts, int64_t count, int64_t *restrict
   ADD_STARTS_OF_TYPE(at[i] + CLAMP_START(start, limit) * stride)
 }
 
-/* Positions that an earlier component has made negative stay negative. */
-NATIVE_CLONES
 /* Offsets that an earlier component has made negative stay negative. */
+NATIVE_CLONES
 static void add_strict(const starts_t *starts, int64_t count, int64_t *restrict at) {
   int64_t limit = starts->limit, stride = starts->stride;
-  ADD_STARTS_OF_TYPE((start >= 0) & (start <= limit) & (at[i] >= 0) ? at[i] + start * stride : -1)
+  ADD_STARTS_OF_TYPE(((start >= 0) & (start <= limit) & (at[i] >= 0)) ? at[i] + start * stride : -1)
 }
 
 NATIVE_CLONES

@@ -31,7 +31,7 @@
 #ifdef __clang__
 #define SIMD_SHUFFLE_2(a, b, indices)                                         \
   ({                                                                          \
-    __typeof__(a) from_a_ = (a), from_b_ = (b), to_;                          \
+    __typeof__((a) + (a)) from_a_ = (a), from_b_ = (b), to_;                  \
     size_t lanes_ = sizeof to_ / sizeof to_[0];                               \
     for (size_t i_ = 0; i_ < lanes_; i_++) {                                  \
       size_t index_ = (size_t)(indices)[i_] % (2 * lanes_);                   \

@@ -340,7 +340,8 @@ static void print_inherent(op_printer_t *printer, const mlir_op_t *op) {
 
 /* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
 static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
-  hr_strbuf_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
+  mlir_print_string(printer->text, op->name);
+  hr_strbuf_add_char(printer->text, '(');
   mlir_print_uses(printer, op->operand_count, op->operands);
   hr_strbuf_add_char(printer->text, ')');
   print_successors(printer, op);
