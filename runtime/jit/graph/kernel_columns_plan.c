@@ -16,14 +16,15 @@
 #define CHUNK_ELEMENTS 1024
 
 /* Splits the last reduced loop in two; the inner loop is inside the loop over columns, unrolled if
- * rows have few nodes. Else it takes the rows of a chunk, if these are short. */
+ * rows have few nodes. Else it takes the rows of a chunk, if these are short; sums of rows of one
+ * vector are in registers in any case. */
 static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->loops.within;
   int last = within->rank - 1;
   bool unrolls = kernel->graph->node_count <= UNROLLED_NODES;
   int64_t columns = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1];
-  bool has_chunks =
-      columns * CHUNK_ROWS <= CHUNK_ELEMENTS && kernel->reduce->leaf_count <= CHUNK_SUMS;
+  bool has_chunks = columns > jit_kernel_lanes(kernel) && columns * CHUNK_ROWS <= CHUNK_ELEMENTS &&
+                    kernel->reduce->leaf_count <= CHUNK_SUMS;
   if (last < 0 || !(unrolls || has_chunks)) return;
   int64_t many = unrolls ? JIT_COLUMNS_UNROLL : CHUNK_ROWS;
   while (within->sizes[last] % many) many /= 2;

@@ -132,6 +132,21 @@ static bool can_run_over(fuse_producer_t *producer, fuse_candidate_t *candidate,
   return row_fits(space, reduce) || !broadcasts_to_rows(producer->graph, cluster, space);
 }
 
+/* Would functions of the results of short rows be computed one by one, while a loop of their own
+ * computes them in lanes? Roles are those over `space`. */
+static bool computes_singly(const fuse_graph_t *graph, const fuse_cluster_t *cluster,
+                            const fusion_space_t *space) {
+  double ns = 0;
+  if (space->full_count > FUSE_SHORT_ROW * space->outer_count) return false;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    if (graph->roles[m->instr->id] != FUSION_OUTER) return false;
+    if (fuse_is_expensive(m->instr)) ns += fuse_element_ns(m->instr);
+  }
+  double bytes = 4.0 * (double)space->outer_count;
+  return (double)space->outer_count * ns * FUSE_SCALAR_LANES >
+         FUSE_STEP_NS + fuse_write_ns(bytes) + fuse_read_ns(bytes);
+}
+
 static hr_status_t accept_space(fuse_producer_t *producer, fuse_candidate_t *candidate,
                                 const fusion_space_t *space) {
   fusion_space_t *kept;
@@ -157,6 +172,7 @@ static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *ca
   if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return NULL;
   if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MAX_TRIES) return NULL;
   if (!can_run_over(producer, candidate, reduce, &space)) return NULL;
+  if (!fuse_is_input(cluster) && computes_singly(producer->graph, cluster, &space)) return NULL;
   *out_good = true;
   return accept_space(producer, candidate, &space);
 }

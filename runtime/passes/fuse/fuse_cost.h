@@ -30,6 +30,11 @@
 /* Transposed reads of smaller arrays hit the first-level cache and cost no more than others. */
 #define FUSE_TRANSPOSE_BYTES (16 << 10)
 
+/* A function of a single number takes as long as of so many in lanes. */
+#define FUSE_SCALAR_LANES 24
+/* Rows of more elements take longer than functions of their results. */
+#define FUSE_SHORT_ROW 256
+
 /* Limits that keep one function compilable, its addresses in registers or close, and the passes n
  * log n. */
 enum {

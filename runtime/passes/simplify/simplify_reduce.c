@@ -3,6 +3,7 @@
  *   reduce over dimensions of size 1      ->   reshape
  *   reduce(transpose(x))                  ->   reduce(x) over the permuted dimensions
  *   reduce(reduce(x, dims 1), dims 2)     ->   reduce(x, both)         one op, neutral inner start
+ *   reduce(pad(x, neutral value))         ->   reduce(x), and the sum of a negated pad alike
  *   sum(convert(narrow integers))         ->   convert(sum(convert(x)))      in less wide integers
  *   reduce(x[many, kept, n], dims 0, 2)   ->   reduce(reduce(x, dims 0), dims 1)      the same
  *
@@ -136,6 +137,38 @@ static hlo_instr_t *split_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return part ? build_reduce(rewrite, instr, part, instr->shape, second_count, second) : NULL;
 }
 
+/* Are all amounts non-negative, and those of the kept dimensions 0? */
+static bool pads_reduced(const hlo_instr_t *reduce, const hlo_instr_t *pad) {
+  for (int d = 0; d < pad->shape->rank; d++) {
+    const hlo_padding_dim_t *edge = &hlo_attr_padding(pad)->dims[d];
+    bool is_kept = !edge->low && !edge->high && !edge->interior;
+    if (!is_kept && (!is_reduced(reduce, d) || edge->low < 0 || edge->high < 0)) return false;
+  }
+  return true;
+}
+
+/* May zeros of either sign be left out? A sum that starts at +0 is never -0, and integers have one
+ * zero. */
+static bool drops_zeros(const hlo_instr_t *reduce) {
+  return hr_dtype_is_integer(reduce->shape->dtype) || pass_is_number(reduce->operands[1], 0);
+}
+
+/* Leaves out padding that changes nothing. */
+static hlo_instr_t *drop_padding(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *x = instr->operands[0], *pad = x->op == HLO_NEGATE ? x->operands[0] : x;
+  hlo_opcode_t op;
+  if (pad->op != HLO_PAD || !pads_reduced(instr, pad) ||
+      !pass_body_is_binary(instr->called[0], &op) || !pass_is_neutral(op, pad->operands[1]))
+    return NULL;
+  hlo_instr_t *inner = pad->operands[0];
+  if (op == HLO_ADD ? !drops_zeros(instr) : x != pad) return NULL;
+  if (hlo_shape_elements(inner->shape) == 0) return NULL;
+  if (x != pad) inner = hlo_build_unary(&rewrite->builder, HLO_NEGATE, inner);
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  return inner ? build_reduce(rewrite, instr, inner, instr->shape, (int)dims.count, dims.data)
+               : NULL;
+}
+
 #define WRITTEN_OUT 32 /* terms up to which each sum has its own lane, so narrower types help */
 
 static int bits_of(hr_dtype_t dtype) { return hr_dtype_table[dtype].bits; }
@@ -183,6 +216,7 @@ hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *replacement = drop_unit_dims(rewrite, instr);
   if (replacement) return replacement;
   if (x->op == HLO_TRANSPOSE) return fold_transpose(rewrite, instr);
+  if (x->op == HLO_PAD || x->op == HLO_NEGATE) replacement = drop_padding(rewrite, instr);
   if (x->op == HLO_CONVERT) replacement = narrow_sum(rewrite, instr);
   if (x->op == HLO_REDUCE) replacement = merge_reduces(rewrite, instr);
   return replacement ? replacement : split_reduce(rewrite, instr);
