@@ -31,21 +31,23 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
   return true;
 }
 
-/* longest row for generated code, in bytes; the native kernel copies longer rows and prefetches the
- * next ones */
+/* longest row for generated code, in bytes and in elements; the native kernel copies longer rows
+ * and prefetches the next ones */
 #define MAX_ROW_BYTES 512
+#define MAX_ROW 128
 
 static bool gather_is_emitted(const hlo_instr_t *instr) {
   const hlo_shape_t *operand = instr->operands[0]->shape;
   hr_ints_t sizes = hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES);
-  int64_t bytes = (int64_t)hr_dtype_bytes(operand->dtype);
+  int64_t row = 1, bytes = (int64_t)hr_dtype_bytes(operand->dtype);
   bool is_whole = true;
   for (int d = operand->rank; d-- > 0 && is_whole;) {
-    bytes *= sizes.data[d];
+    row *= sizes.data[d];
     is_whole = sizes.data[d] == operand->dims[d];
     if (sizes.data[d] > operand->dims[d]) return false;
   }
-  return bytes < MAX_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
+  return row < MAX_ROW && row * bytes < MAX_ROW_BYTES &&
+         hr_dtype_is_integer(instr->operands[1]->shape->dtype);
 }
 
 /* Generated code does not reinterpret complex numbers or elements of another size. */

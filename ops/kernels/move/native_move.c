@@ -6,8 +6,8 @@
  *   concatenate                       a source per operand, at its offset in the result
  *   dynamic (update) slice            offset from the start indices, clamped at run time
  *
- * Only copies of long rows are accepted (moves_rows). Strided single elements are left to generated
- * code, unless the array is so small that compiling would cost more than it saves. */
+ * Only copies of mostly long rows are accepted (moves_rows). Strided single elements are left to
+ * generated code, unless the array is so small that compiling would cost more than it saves. */
 #include "ops/kernels/move/native_move.h"
 
 #include <string.h>
@@ -58,11 +58,14 @@ static hr_status_t new_move_plan(const op_native_target_t *target, const op_step
   return NULL;
 }
 
-/* Declines if some copy moves single elements: generated code is faster there. */
+/* Declines if a quarter or more is moved by single elements: generated code is faster there. */
 static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
-  bool all_rows = true;
-  for (int k = 0; k < plan->source_count; k++) all_rows &= moves_rows(&plan->sources[k].copy);
-  if (!all_rows) return;
+  int64_t singly = 0;
+  for (int k = 0; k < plan->source_count; k++) {
+    const loop_copy_t *copy = &plan->sources[k].copy;
+    if (!moves_rows(copy)) singly += loop_row_total(&copy->nest) * copy->nest.row_count;
+  }
+  if (4 * singly > plan->count) return;
   out->plan = plan;
   out->bytes = 2.0 * (double)plan->count * plan->element_bytes;
 }

@@ -243,11 +243,37 @@ static bool has_few_places(const fuse_producer_t *producer, const fuse_candidate
          candidate->places <= FUSE_MAX_PLACES || fusion_count(producer->instr->shape) == 1;
 }
 
+/* Elements that a reversal keeps in order, next to each other. */
+static int64_t reversed_run(const hlo_instr_t *reverse) {
+  hr_ints_t dims = hlo_attr_ints(reverse, HLO_ATTR_DIMENSIONS);
+  int64_t run = 1;
+  for (int d = reverse->shape->rank; d-- > 0;) {
+    for (int64_t i = 0; i < dims.count; i++)
+      if (dims.data[i] == d && reverse->shape->dims[d] > 1) return run;
+    run *= reverse->shape->dims[d];
+  }
+  return run;
+}
+
+/* Would narrow elements be read lane by lane, from pieces of a concatenation or in short runs in
+ * reverse? A vector has so many of them that it costs more than to write the whole and to read it
+ * again. */
+static bool scatters_narrow_lanes(const fuse_producer_t *producer,
+                                  const fuse_candidate_t *candidate) {
+  const hlo_instr_t *instr = producer->instr;
+  if (instr->op == HLO_CONCATENATE ? candidate->need != FUSION_SOURCE
+                                   : instr->op != HLO_REVERSE || reversed_run(instr) >= FUSE_LANES)
+    return false;
+  return hr_dtype_bytes(instr->shape->dtype) < FUSE_NARROW &&
+         fuse_shape_bytes(instr->shape) >= FUSE_NARROW_BYTES;
+}
+
 /* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
   candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
                      has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
+                     !scatters_narrow_lanes(producer, candidate) &&
                      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);

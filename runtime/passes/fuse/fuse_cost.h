@@ -35,6 +35,10 @@
 /* Rows of more elements take longer than functions of their results. */
 #define FUSE_SHORT_ROW 256
 
+/* Elements of fewer bytes are narrow; arrays of them of fewer bytes are not worth a step. */
+#define FUSE_NARROW 4
+#define FUSE_NARROW_BYTES 4096
+
 /* Limits that keep one function compilable, its addresses in registers or close, and the passes n
  * log n. */
 enum {
