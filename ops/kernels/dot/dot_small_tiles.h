@@ -378,51 +378,7 @@ SIMD_TARGET static void SIMD_NAME(pairs)(const dot_small_job_t *job, int64_t beg
   }
 }
 
-/* Copies b to rows of `width` columns. Surplus elements are never written to c: zeros, or elements
- * of the next rows if rows of b are dense and shorter than a vector. */
-SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64_t width,
-                                               SIMD_REAL *to) {
-  const SIMD_REAL *b = job->b;
-  int64_t p = 0;
-  for (; job->b_col == 1 && (job->k - 1 - p) * job->b_row + job->n >= LANES; p++)
-    *(SIMD_NAME(vec) *)(to + p * width) = *(const SIMD_NAME(vec) *)(b + p * job->b_row);
-  memset(to + p * width, 0, (size_t)((job->k - p) * width) * sizeof *to);
-  for (; p < job->k; p++)
-    for (int64_t j = 0; j < job->n; j++) to[p * width + j] = b[p * job->b_row + j * job->b_col];
-}
-
-/* Writes rows of results, `width` apart, to c, of which `reals` remain from here on. Vectors reach
- * into the next row, which is written later; at the end they do not. */
-SIMD_TARGET static void SIMD_NAME(write_padded)(const dot_small_job_t *job, const SIMD_REAL *from,
-                                                int64_t rows, int64_t width, int64_t reals,
-                                                SIMD_REAL *c) {
-  for (int64_t r = 0; r < rows; r++, from += width, c += job->c_row, reals -= job->c_row)
-    if (reals < width)
-      memcpy(c, from, (size_t)job->n * sizeof *c);
-    else
-      for (int64_t j = 0; j < width; j += LANES)
-        *(SIMD_NAME(vec) *)(c + j) = *(const SIMD_NAME(vec) *)(from + j);
-}
-
-/* Rows [begin, end) with a small b whose columns are dense or do not fill vectors. Rows of c are
- * dense. */
-SIMD_TARGET static void SIMD_NAME(padded)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  SIMD_REAL copy[PADDED_REALS], results[PADDED_ROWS * PADDED_COLUMNS];
-  int64_t width = hr_round_up(job->n, LANES);
-  dot_small_job_t some = *job;
-  SIMD_NAME(copy_padded)(job, width, copy);
-  some.b = copy;
-  some.b_row = width;
-  some.c = results;
-  some.c_row = width;
-  for (int64_t i = begin; i < end; i += PADDED_ROWS) {
-    some.m = hr_min(PADDED_ROWS, end - i);
-    some.a = (const SIMD_REAL *)job->a + i * job->a_row;
-    SIMD_NAME(panels)(&some, GEMM_SET, width);
-    SIMD_NAME(write_padded)
-    (job, results, some.m, width, (end - i) * job->c_row, (SIMD_REAL *)job->c + i * job->c_row);
-  }
-}
+#include "ops/kernels/dot/dot_small_padded.h"
 
 /* At most 4 columns, a constant at each call, with any strides of a and b. */
 SIMD_INLINE void SIMD_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin,

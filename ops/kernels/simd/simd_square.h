@@ -1,6 +1,6 @@
 /* Transposition of squares of reals in registers. All shuffles keep to the lanes of 16 bytes of a
- * vector, or move whole lanes: processors do several of these a cycle, but only one in two cycles
- * of shuffles of any elements of two vectors.
+ * vector, or move whole lanes: they need no vectors of indices, and processors do more of them a
+ * cycle than shuffles of any elements of two vectors.
  *
  *   within lanes, f32    rows a, b, c, d    ->   a0 b0 c0 d0 | a4 b4 c4 d4 | ...
  *                                                a1 b1 c1 d1 | ...
