@@ -65,28 +65,46 @@ static void update(const triangular_job_t *job, int64_t from, int64_t count, int
 
 /* --- leaves --- */
 
-/* The unknowns of CHUNK right-hand sides, in vectors that stay in registers. The triangle has LEAF
+/* Unknowns of CHUNK_BYTES of right-hand sides, TOGETHER of them at a time: their sums are in
+ * registers, and each solved unknown that is loaded is used in all of them. The triangle has LEAF
  * columns. */
 #define VECTOR_BYTES 64
+#define TOGETHER 4
 typedef float float_vector_t __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef double double_vector_t __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 
-#define DEFINE_SOLVE(T)                                                                          \
-  NATIVE_CLONES static void solve_##T(bool upper, bool unit, int64_t n, const T *triangle, T *x, \
-                                      int64_t x_row) {                                           \
-    enum { VECTORS = CHUNK_BYTES / VECTOR_BYTES };                                               \
-    for (int64_t solved = 0; solved < n; solved++) {                                             \
-      int64_t i = upper ? n - 1 - solved : solved, end = upper ? n : i;                          \
-      const T *t = triangle + i * LEAF;                                                          \
-      T##_vector_t *row = (T##_vector_t *)(x + i * x_row), sum[VECTORS];                         \
-      for (int v = 0; v < VECTORS; v++) sum[v] = row[v];                                         \
-      for (int64_t k = upper ? i + 1 : 0; k < end; k++) {                                        \
-        const T##_vector_t *other = (const T##_vector_t *)(x + k * x_row);                       \
-        for (int v = 0; v < VECTORS; v++) sum[v] -= t[k] * other[v];                             \
-      }                                                                                          \
-      for (int v = 0; v < VECTORS && !unit; v++) sum[v] /= t[i];                                 \
-      for (int v = 0; v < VECTORS; v++) row[v] = sum[v];                                         \
-    }                                                                                            \
+#define DEFINE_SOLVE(T)                                                                            \
+  /* Solves `count` unknowns, a constant at each call, after `solved` others. `step`: rows from an \
+   * unknown to the next; `first`: row of the one that is solved first. */                         \
+  NATIVE_INLINE void solve_##T##s(int count, bool unit, int64_t solved, int64_t first,             \
+                                  int64_t step, const T *triangle, T *x, int64_t x_row) {          \
+    enum { VECTORS = CHUNK_BYTES / VECTOR_BYTES };                                                 \
+    int64_t row = first + solved * step;                                                           \
+    const T *t = triangle + row * LEAF;                                                            \
+    T##_vector_t sums[TOGETHER][VECTORS];                                                          \
+    _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)                                        \
+        _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) sums[g][v] =                     \
+            ((T##_vector_t *)(x + (row + g * step) * x_row))[v];                                   \
+    for (int64_t q = 0, k = first; q < solved; q++, k += step)                                     \
+      _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) {                                  \
+        T##_vector_t other = ((const T##_vector_t *)(x + k * x_row))[v];                           \
+        _Pragma("GCC unroll 4") for (int g = 0; g < count; g++) sums[g][v] -=                      \
+            t[g * step * LEAF + k] * other;                                                        \
+      }                                                                                            \
+    _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)                                        \
+        _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) {                                \
+      _Pragma("GCC unroll 4") for (int h = 0; h < g; h++) sums[g][v] -=                            \
+          t[g * step * LEAF + row + h * step] * sums[h][v];                                        \
+      if (!unit) sums[g][v] /= t[g * step * LEAF + row + g * step];                                \
+      ((T##_vector_t *)(x + (row + g * step) * x_row))[v] = sums[g][v];                            \
+    }                                                                                              \
+  }                                                                                                \
+  NATIVE_CLONES static void solve_##T(bool upper, bool unit, int64_t n, const T *triangle, T *x,   \
+                                      int64_t x_row) {                                             \
+    int64_t solved = 0, first = upper ? n - 1 : 0, step = upper ? -1 : 1;                          \
+    for (; solved + TOGETHER <= n; solved += TOGETHER)                                             \
+      solve_##T##s(TOGETHER, unit, solved, first, step, triangle, x, x_row);                       \
+    for (; solved < n; solved++) solve_##T##s(1, unit, solved, first, step, triangle, x, x_row);   \
   }
 DEFINE_SOLVE(float)
 DEFINE_SOLVE(double)
