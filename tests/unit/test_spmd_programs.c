@@ -184,7 +184,8 @@ static void test_propagation(void) {
   check_propagated(back, "x", "<@mesh, [{\"m\"}, {}]>");
 }
 
-/* A constraint on what a loop carries cuts its other users, not the loop. */
+/* Other users of what a loop carries use the constraint on it instead, so that the constraint is the
+ * only user and its sharding goes back to the loop, as in Shardy. */
 static void test_loop_constraints(void) {
   static const char loop[] = MODULE
       "body {\n"
@@ -209,7 +210,7 @@ static void test_loop_constraints(void) {
       "init = (f32[8,6], s32[]) tuple(x, zero)\n"
       "loop = (f32[8,6], s32[]) while(init), condition=more, body=body\n"
       "ROOT r = f32[8,6] get-tuple-element(loop), index=0\n}\n";
-  check_propagated(loop, "loop", "<@mesh, [{\"m\"}, {}]>");
+  check_propagated(loop, "loop", "<@mesh, [{\"d\"}, {}]>");
 }
 
 /* Who uses a value after a chain of constraints takes the chain's end; who does before it, not. */
@@ -232,7 +233,7 @@ CU_TestInfo suite_spmd_programs[] = {
     {"calls and constants have one use each", test_normal_form},
     {"manual parts become calls", test_outlining},
     {"shardings go forward and back", test_propagation},
-    {"constraints do not bind loops", test_loop_constraints},
+    {"constraints reach loops", test_loop_constraints},
     {"chains of constraints have an end", test_constraint_chains},
     CU_TEST_INFO_NULL,
 };

@@ -347,20 +347,25 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
 
 /* True if an earlier operand is the same array in the same sharding. */
 static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
-  hlo_instr_t *const *operands = chooser->instr->operands;
+  int own, other;
+  const hlo_instr_t *reader =
+      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &own);
   for (int i = 0; i < k; i++)
-    if (operands[i] == operands[k] &&
+    if (spmd_reader_of(chooser->lower, chooser->instr, i, trial->tensors, &other)
+                ->operands[other] == reader->operands[own] &&
         spmd_sharding_same_layout(trial->tensors[i], trial->tensors[k]))
       return true;
   return false;
 }
 
-/* Cost of resharding operand k. A pad that is a window of a slice's operand reads that operand. */
+/* Cost of resharding operand k. */
 static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
-  const hlo_instr_t *slice = spmd_padded_slice(chooser->lower, chooser->instr, trial->tensors[0]);
-  const hlo_instr_t *user = slice && k == 0 ? slice : chooser->instr;
+  int own;
+  const hlo_instr_t *reader =
+      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &own);
   if (is_repeated(chooser, trial, k)) return 0;
-  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, user, k), trial->tensors[k]);
+  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, own),
+                       trial->tensors[k]);
 }
 
 /* True if operand k is gathered and otherwise stays as it is defined. */
@@ -393,7 +398,8 @@ static double operands_cost(const chooser_t *chooser, const trial_t *trial) {
     if (any) sum -= latency;
     any = true;
   }
-  return sum;
+  if (chooser->instr->op != HLO_CONCATENATE) return sum;
+  return fmin(sum, spmd_whole_pieces_us(chooser->lower, chooser->instr, trial->tensors[0]));
 }
 
 /* Computes the shardings and cost of the current assignment; false: dimensions cannot be cut so. */

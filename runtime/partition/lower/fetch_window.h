@@ -48,6 +48,10 @@ bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
  * of the slice's operand along the one sliced dimension; else NULL. `sharding` is the operand's. */
 const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_t *pad,
                                      const spmd_sharding_t *sharding);
+/* The instruction whose operand `*out_k` is read for operand k of instr, which has shardings[k]: a
+ * slice that a pad looks through, or a concatenation along a dimension that is cut; else instr. */
+const hlo_instr_t *spmd_reader_of(const spmd_lower_t *lower, const hlo_instr_t *instr, int k,
+                                  const spmd_sharding_t *const *shardings, int *out_k);
 /* The only dimension that a slice shortens, with stride 1; -1: another slice. */
 int spmd_run_dim(const hlo_instr_t *slice);
 /* Sends a round's blocks between the parts of the axes; x is the block of this partition. */
@@ -61,7 +65,11 @@ double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t 
 /* The same for a concatenation along d whose result has parts of `chunk` elements. */
 double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
                            int64_t chunk, double row_bytes);
-/* The same for a cumulative reduction along d whose parts have `chunk` elements; negative: another
+/* The cost of a concatenation of slices of one array that moves the array to this sharding, which
+ * has the concatenated dimension whole, and slices it then; infinite for others. */
+double spmd_whole_pieces_us(spmd_lower_t *lower, const hlo_instr_t *instr,
+                            const spmd_sharding_t *sharding);
+/* Cost of a cumulative reduction along d whose parts have `chunk` elements; negative: another
  * operation. lower_window.c */
 double spmd_scan_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, int64_t chunk,
                     int64_t parts, double row_bytes);

@@ -231,8 +231,8 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
-  if (instr->op == HLO_BROADCAST && lower->values[instr->id][0])
-    lower->values[instr->id][0]->broadcast = instr;
+  bool is_cheap = instr->op == HLO_BROADCAST || instr->op == HLO_SLICE;
+  if (is_cheap && lower->values[instr->id][0]) lower->values[instr->id][0]->again = instr;
   lower->is_tentative = false;
   if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
   return NULL;

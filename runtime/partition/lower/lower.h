@@ -23,9 +23,9 @@ typedef struct spmd_local {
   uint32_t uses;
   const hlo_instr_t *recipe; /* constant, iota, or expression of these: recomputed in any sharding;
                                 NULL: none */
-  const hlo_instr_t *broadcast; /* what repeats an array and may be computed anew from a resharded
-                                   operand; NULL: none */
-  spmd_form_t *forms;           /* the first is the defined one */
+  const hlo_instr_t *again;  /* broadcast or slice that may be computed anew from a resharded
+                                operand;  NULL: none */
+  spmd_form_t *forms;        /* the first is the defined one */
 } spmd_local_t;
 
 typedef struct spmd_lower_module {

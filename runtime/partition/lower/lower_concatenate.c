@@ -314,6 +314,39 @@ static hlo_instr_t *cut_pieces(spmd_lower_t *lower, const spmd_choice_t *choice,
   return move_pieces(lower, choice, pieces, d, &moves);
 }
 
+/* The array that all operands are slices of along d; NULL: none. */
+static spmd_local_t *common_source(spmd_lower_t *lower, const hlo_instr_t *instr, int d) {
+  const hlo_instr_t *first = instr->operands[0];
+  if (instr->operand_count < 2 || first->op != HLO_SLICE) return NULL;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    if (operand->op != HLO_SLICE || spmd_run_dim(operand) != d ||
+        operand->operands[0] != first->operands[0])
+      return NULL;
+  }
+  return spmd_operand(lower, first, 0);
+}
+
+double spmd_whole_pieces_us(spmd_lower_t *lower, const hlo_instr_t *instr,
+                            const spmd_sharding_t *sharding) {
+  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  const spmd_local_t *source = sharding->dims[d].axes.count ? NULL : common_source(lower, instr, d);
+  return source ? spmd_use_cost(lower, source, sharding) : INFINITY;
+}
+
+/* Moves the common array of all operands if that costs less than to move each; several collectives
+ * are combined. */
+static void bring_source(spmd_lower_t *lower, const spmd_choice_t *choice, int d) {
+  const hlo_instr_t *instr = choice->instr;
+  const spmd_sharding_t *sharding = choice->tensors[0];
+  double together = spmd_whole_pieces_us(lower, instr, sharding);
+  double apart = (1 - instr->operand_count) * spmd_step_us(SPMD_ALL_GATHER, 0, 2);
+  if (together == INFINITY) return;
+  for (int k = 0; k < instr->operand_count; k++)
+    apart += spmd_use_cost(lower, spmd_operand(lower, instr, k), sharding);
+  if (together < apart) spmd_use(lower, common_source(lower, instr, d), sharding);
+}
+
 /* concat(x[5:], x[:5]) is a roll: one window of x that runs around its end. */
 hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *choice) {
   const hlo_instr_t *instr = choice->instr;
@@ -329,6 +362,7 @@ hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *ch
       return piece_window(lower, choice, &pieces[0], d, true);
     return cut_pieces(lower, choice, pieces, d);
   }
+  bring_source(lower, choice, d);
   for (int k = 0; k < instr->operand_count; k++)
     operands[k] = spmd_chosen_operand(lower, choice, k);
   return spmd_emit_concat(&lower->emit, instr->operand_count, operands, d);

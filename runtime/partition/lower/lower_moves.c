@@ -29,6 +29,25 @@ const hlo_instr_t *spmd_padded_slice(const spmd_lower_t *lower, const hlo_instr_
   return sharding->dims[d].axes.count ? slice : NULL;
 }
 
+/* Operand k of a concatenation if it is a slice along the concatenated dimension, and `sharding`
+ * cuts that; else NULL. */
+static const hlo_instr_t *cut_piece(const hlo_instr_t *instr, int k,
+                                    const spmd_sharding_t *sharding) {
+  int d = (int)hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
+  const hlo_instr_t *operand = instr->operands[k];
+  bool is_piece = operand->op == HLO_SLICE && spmd_run_dim(operand) == d;
+  return is_piece && sharding->dims[d].axes.count ? operand : NULL;
+}
+
+const hlo_instr_t *spmd_reader_of(const spmd_lower_t *lower, const hlo_instr_t *instr, int k,
+                                  const spmd_sharding_t *const *shardings, int *out_k) {
+  const hlo_instr_t *slice = NULL;
+  if (instr->op == HLO_CONCATENATE) slice = cut_piece(instr, k, shardings[k]);
+  if (instr->op == HLO_PAD && k == 0) slice = spmd_padded_slice(lower, instr, shardings[0]);
+  *out_k = slice ? 0 : k;
+  return slice ? slice : instr;
+}
+
 bool spmd_window_along(spmd_lower_t *lower, const hlo_instr_t *instr, int r,
                        const spmd_sharding_t *sharding, int d, int64_t chunk,
                        spmd_window_t *out_window) {

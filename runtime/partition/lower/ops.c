@@ -83,10 +83,13 @@ static hr_status_t rule_concatenate(spmd_lower_t *lower, const hlo_instr_t *inst
 }
 
 /* A slice that is wanted whole along a dimension is a sum, to which each part contributes what it
- * has of it. So is a single element. */
+ * has of it. So is a single element, but not a piece of a concatenation: other pieces may need the
+ * array anyway. */
 static bool is_sum_along(spmd_lower_t *lower, const hlo_instr_t *slice, int d) {
   const spmd_sharding_t *wanted = spmd_wanted_result(lower, slice, 0);
-  return slice->shape->dims[d] == 1 || (wanted && !wanted->dims[d].axes.count);
+  const hlo_instr_t *user = lower->users[slice->id];
+  if (slice->shape->dims[d] == 1) return true;
+  return wanted && !wanted->dims[d].axes.count && user && user->op != HLO_CONCATENATE;
 }
 
 static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,

@@ -1,7 +1,7 @@
 /* Local values and their forms. The form in a wanted sharding is made once, from the form with the
  * cheapest resharding. Partial results with several users are first reduced into the preferred
  * sharding, so that they are reduced once. Values computed from scalars or positions alone are
- * recomputed instead of moved, and broadcasts if their operands cost less to move. */
+ * recomputed instead of moved, and broadcasts and slices if their operands cost less to move. */
 #include <math.h>
 #include <string.h>
 
@@ -247,25 +247,55 @@ static void reduce_once(spmd_lower_t *lower, spmd_local_t *value, const spmd_sha
     spmd_use(lower, value, value->preferred);
 }
 
-/* Cost of a broadcast that is computed anew in this sharding: that of its smaller operand. Infinite
- * for other values. */
-static double broadcast_cost(spmd_lower_t *lower, const spmd_local_t *value,
-                             const spmd_sharding_t *wanted) {
-  const spmd_sharding_t *operand;
-  if (!value->broadcast || wanted->unreduced.count) return INFINITY;
-  const spmd_local_t *from = spmd_operand(lower, value->broadcast, 0);
-  bool is_plain = from->forms && !from->forms->sharding->unreduced.count;
-  if (!is_plain || !operand_shardings(lower, value->broadcast, wanted, &operand)) return INFINITY;
-  return spmd_use_cost(lower, from, operand);
+/* The sharding of the operand that gives a slice this one; false if a sliced dimension is cut. */
+static bool sliced_sharding(const hlo_instr_t *slice, const spmd_sharding_t *sharding,
+                            const spmd_sharding_t **out_wanted) {
+  *out_wanted = sharding;
+  for (int d = 0; d < slice->shape->rank; d++)
+    if (sharding->dims[d].axes.count && slice->shape->dims[d] != slice->operands[0]->shape->dims[d])
+      return false;
+  return true;
 }
 
-/* Moves a form, or computes a broadcast anew if that costs less. */
+/* Cost of a value that is computed anew in this sharding: that of its operand. Infinite for values
+ * that are not. */
+static double again_cost(spmd_lower_t *lower, const spmd_local_t *value,
+                         const spmd_sharding_t *wanted) {
+  const spmd_sharding_t *operand;
+  if (!value->again || wanted->unreduced.count) return INFINITY;
+  const spmd_local_t *from = spmd_operand(lower, value->again, 0);
+  bool is_plain = from->forms && !from->forms->sharding->unreduced.count;
+  bool possible = is_plain && (value->again->op == HLO_SLICE
+                                   ? sliced_sharding(value->again, wanted, &operand)
+                                   : operand_shardings(lower, value->again, wanted, &operand));
+  return possible ? spmd_use_cost(lower, from, operand) : INFINITY;
+}
+
+/* Slices the operand, which has the slice's own sharding. */
+static hlo_instr_t *slice_again(spmd_lower_t *lower, const hlo_instr_t *slice,
+                                const spmd_sharding_t *sharding) {
+  hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, slice, 0), sharding);
+  for (int d = 0; d < slice->shape->rank && x; d++) {
+    const hlo_slice_dim_t *dim = &hlo_attr_slice(slice)->dims[d];
+    if (slice->shape->dims[d] == slice->operands[0]->shape->dims[d]) continue;
+    x = spmd_emit_strided(&lower->emit, x, d, dim->start, dim->limit, dim->stride);
+  }
+  return x;
+}
+
+/* Computes a value anew from its operand. */
+static hlo_instr_t *make_from_operand(spmd_lower_t *lower, const spmd_local_t *value,
+                                      const spmd_sharding_t *wanted) {
+  if (value->again->op == HLO_SLICE) return slice_again(lower, value->again, wanted);
+  const hlo_shape_t *shape = spmd_shape_in(lower, value->shape, wanted);
+  return shape ? make_again(lower, value->again, wanted, shape) : NULL;
+}
+
+/* Moves a form, or computes the value anew if that costs less. */
 static hlo_instr_t *move_form(spmd_lower_t *lower, const spmd_local_t *value,
                               const spmd_form_t *form, double cost, const spmd_sharding_t *wanted) {
-  if (cost > 0 && broadcast_cost(lower, value, wanted) < cost) {
-    const hlo_shape_t *shape = spmd_shape_in(lower, value->shape, wanted);
-    return shape ? make_again(lower, value->broadcast, wanted, shape) : NULL;
-  }
+  if (cost > 0 && again_cost(lower, value, wanted) < cost)
+    return make_from_operand(lower, value, wanted);
   if (cost > 0 && cost < spmd_reshard_cost(value->shape, form->sharding, wanted))
     return spmd_emit_recut(lower, form->instr, value->shape, form->sharding, wanted);
   return spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding, wanted,
@@ -302,7 +332,7 @@ double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value,
   double cost = 0;
   if (!value->recipe && hlo_shape_is_array(value->shape))
     cheapest_form(lower, value, wanted, &cost);
-  return cost > 0 ? fmin(cost, broadcast_cost(lower, value, wanted)) : cost;
+  return cost > 0 ? fmin(cost, again_cost(lower, value, wanted)) : cost;
 }
 
 hlo_instr_t *spmd_use_whole(spmd_lower_t *lower, spmd_local_t *value) {
