@@ -278,13 +278,15 @@ static bool plan_turned(const dot_problem_t *p, dot_small_t *plan) {
   return true;
 }
 
-/* True if rows of b are shorter than a vector; or if columns are dense, all is small, and they are
- * few compared to the rows of a. */
+/* True if rows of b are shorter than a vector, unless they can be masked and the product is tiny;
+ * or if columns are dense, all is small, and they are few compared to the rows of a. */
 static bool suits_padding(const dot_problem_t *p, bool tiny) {
   int64_t lanes = gemm_vector_bytes() / p->types.element_bytes;
   int64_t width = hr_round_up(p->n, lanes);
   if (p->m < PADDED_LEAST_ROWS || width > PADDED_COLUMNS || p->k * width > PADDED_REALS)
     return false;
+  bool has_masks = gemm_vector_bytes() == 64;
+  if (p->b.col_step == 1 && has_masks && tiny) return false;
   if (p->b.col_step == 1)
     return p->n < lanes && p->b.row_step > 0 && dot_is_tiny(p, PADDED_PRODUCTS);
   return tiny && p->k * p->n <= PADDED_ELEMENTS * p->m;
