@@ -9,6 +9,7 @@
 
 #include "ops/query/codegen_support.h"
 #include "passes/fuse/fuse_cost.h"
+#include "passes/lib/pass_match.h"
 
 static bool has_control(const hlo_instr_t *instr) {
   return instr->extra && instr->extra->control_count;
@@ -268,12 +269,33 @@ static bool scatters_narrow_lanes(const fuse_producer_t *producer,
          fuse_shape_bytes(instr->shape) >= FUSE_NARROW_BYTES;
 }
 
+/* The value that the computation's result has in place of this element of its parameter; NULL: it is
+ * no such element. */
+static const hlo_instr_t *next_value(const hlo_instr_t *element, const hlo_instr_t *root) {
+  bool is_element = element->op == HLO_GET_TUPLE_ELEMENT && root->op == HLO_TUPLE &&
+                    element->operands[0]->op == HLO_PARAMETER;
+  int64_t index = is_element ? hlo_attr_int(element, HLO_ATTR_INDEX) : root->operand_count;
+  return index < root->operand_count ? root->operands[index] : NULL;
+}
+
+/* Does the cluster compute the next value of a loop's array, of which the producer takes a small
+ * part? Only without the part can the array be overwritten while it is read. */
+static bool needs_array_whole(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  const hlo_instr_t *instr = producer->instr;
+  if (!pass_is_small_part(instr)) return false;
+  const hlo_instr_t *next =
+      next_value(instr->operands[0], producer->graph->rewrite->computation->root);
+  return next && next->op != HLO_DYNAMIC_UPDATE_SLICE &&
+         fuse_member_of(producer->graph, next, candidate->cluster);
+}
+
 /* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
   candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
                      has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
                      !scatters_narrow_lanes(producer, candidate) &&
+                     !needs_array_whole(producer, candidate) &&
                      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);

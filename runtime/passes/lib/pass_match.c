@@ -309,3 +309,12 @@ hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count,
                         hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
   return hlo_build(&rewrite->builder, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &sum);
 }
+
+#define SMALL_PART 64 /* least number of such parts in the whole */
+
+bool pass_is_small_part(const hlo_instr_t *instr) {
+  if (instr->op != HLO_DYNAMIC_SLICE || hlo_shape_is_dynamic(instr->operands[0]->shape))
+    return false;
+  return hlo_shape_elements(instr->shape) * SMALL_PART <=
+         hlo_shape_elements(instr->operands[0]->shape);
+}

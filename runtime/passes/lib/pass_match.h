@@ -36,6 +36,10 @@ bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
  * reshape. */
 bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result);
 
+/* Is it a dynamic slice of so small a part of its operand that a copy of that is nothing beside
+ * reading the whole? */
+bool pass_is_small_part(const hlo_instr_t *instr);
+
 /* A shape in the module's arena. NULL: out of memory, which the builder reports. */
 const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank,
                               const int64_t *dims);

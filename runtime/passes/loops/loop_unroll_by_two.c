@@ -7,6 +7,7 @@
  * The second iteration writes where the first one read, and no copy is left. An odd trip count gets
  * its first iteration peeled off. Only loops with a known trip count, cheap iterations and a body
  * that is called once. Exact. */
+#include "passes/lib/pass_match.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
@@ -75,9 +76,12 @@ typedef enum dependence {
 
 static dependence_t find_dependence(const hlo_instr_t *instr, int element, dependence_t *memo);
 
-/* A dynamic-update-slice is in place if its operand 0 is, whatever the update depends on. */
+/* A dynamic-update-slice is in place if its operand 0 is, whatever the update depends on; and so is
+ * what depends on a small part of the element, which is copied before. */
 static dependence_t compute_dependence(const hlo_instr_t *instr, int element, dependence_t *memo) {
   if (loop_element_read(instr) == element) return DEPENDENCE_ELEMENTWISE;
+  if (pass_is_small_part(instr) && loop_element_read(instr->operands[0]) == element)
+    return DEPENDENCE_NONE;
   bool by_element = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_DYNAMIC_UPDATE_SLICE;
   int count = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 1 : instr->operand_count;
   dependence_t strongest = DEPENDENCE_NONE;
