@@ -1,6 +1,7 @@
 /* How many vectors an iteration computes side by side. Chains of dependent instructions, as
  * elementary functions and random numbers are, leave the processor idle; the chains of several
  * vectors fill it, as long as their values fit the registers. */
+#include "jit/element/element_complex.h"
 #include "jit/graph/jit_kernel.h"
 #include "jit/math/jit_math.h"
 
@@ -62,18 +63,30 @@ static live_t most_live(const jit_kernel_t *kernel, int lanes) {
   return c.most;
 }
 
-/* Most vectors that a float op computes together. *out_parts: vectors of `lanes` lanes of its type.
- */
+static bool is_of_complex(const jit_node_t *node) {
+  return hr_dtype_is_complex(node->dtype) ||
+         (node->arg_count && hr_dtype_is_complex(node->args[0]->dtype));
+}
+
+/* Most vectors that an op computes together. *out_parts: vectors of `lanes` lanes of its type. */
 static int vectors_of(const jit_kernel_t *kernel, const jit_node_t *node, int lanes,
                       int *out_parts) {
   hr_dtype_t compute = hr_dtype_table[node->dtype].compute;
-  bool is_function =
-      node->kind == JIT_OP && hr_dtype_is_float(node->dtype) && jit_math_supports(node->op);
+  bool is_of_floats = node->kind == JIT_OP && hr_dtype_is_float(node->dtype);
+  bool is_modulus = is_of_floats && node->op == HLO_ABS && is_of_complex(node);
   *out_parts = 1;
-  if (!is_function) return 1;
+  if (!is_of_floats || !(jit_math_supports(node->op) || is_modulus)) return 1;
   int bytes = lanes * (int)hr_dtype_bytes(compute);
   if (bytes > kernel->target->vector_bytes) *out_parts = bytes / kernel->target->vector_bytes;
-  return jit_math_vectors(kernel->target, node->op, compute == HR_F64);
+  return is_modulus ? kernel->target->interleave_count
+                    : jit_math_vectors(kernel->target, node->op, compute == HR_F64);
+}
+
+/* Is it a function of complex numbers with a branch for special cases? All vectors together take it
+ * more often. */
+static bool has_branch(const jit_node_t *node) {
+  return node->kind == JIT_OP && is_of_complex(node) && node->op != HLO_ABS &&
+         jit_complex_is_function(node->op);
 }
 
 /* Vectors of the kernel's lanes that are worth computing together. */
@@ -81,9 +94,9 @@ static int wanted(const jit_kernel_t *kernel, int lanes) {
   int most = 1, ops = 0, parts;
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     int vectors = vectors_of(kernel, node, lanes, &parts);
-    if (hr_dtype_is_complex(node->dtype)) return 1;
+    if (has_branch(node)) return 1;
     if (vectors / parts > most) most = vectors / parts;
-    ops += node->kind == JIT_OP && node->vars;
+    ops += node->kind == JIT_OP && node->vars && !hr_dtype_is_complex(node->dtype);
   }
   return ops >= LONG_CHAIN ? kernel->target->interleave_count : most;
 }

@@ -72,11 +72,17 @@ static math_value_t power_of_end(jit_code_t *c, math_value_t a, math_value_t y) 
   return choose(c, is_huge, real(a, INFINITY), real(a, 0));
 }
 
-/* The special cases of C's pow. */
-static math_value_t power(jit_code_t *c, math_value_t x, math_value_t y, bool fast) {
-  math_value_t a = magnitude(c, x), limited = limit(c, y, -0x1p70, 0x1p70), half = mul_k(c, y, 0.5);
+/* |x|^y without special cases; f32 in f64. */
+static math_value_t usual_power(jit_code_t *c, math_value_t x, math_value_t y) {
+  math_value_t a = magnitude(c, x), limited = limit(c, y, -0x1p70, 0x1p70);
+  if (is_f64(x)) return exact_power(c, a, limited);
+  return math_narrow(c, fast_power(c, math_widen(c, a), math_widen(c, limited)));
+}
+
+/* With the special cases of C's pow. */
+static math_value_t power(jit_code_t *c, math_value_t x, math_value_t y) {
+  math_value_t result = usual_power(c, x, y), a = magnitude(c, x), half = mul_k(c, y, 0.5);
   math_value_t is_end = either(c, is_equal_k(c, a, 0), is_equal_k(c, a, INFINITY));
-  math_value_t result = fast ? fast_power(c, a, limited) : exact_power(c, a, limited);
   result = choose(c, is_end, power_of_end(c, a, y), result);
   math_value_t is_whole = compare(c, KIR_FCMP_OEQ, intrinsic_1(c, KIR_FTRUNC, y), y);
   math_value_t is_odd =
@@ -135,8 +141,7 @@ math_value_t jit_emit_power(jit_code_t *c, math_value_t x, math_value_t y) {
   if (is_simple_exponent(y, &exponent))
     return is_f64(x) ? simple_power(c, x, exponent)
                      : math_narrow(c, simple_power(c, math_widen(c, x), exponent));
-  if (is_f64(x)) return power(c, x, y, false);
-  return math_narrow(c, power(c, math_widen(c, x), math_widen(c, y), true));
+  return power(c, x, y);
 }
 
 /* A Newton step towards 1 / cbrt(m): w (4 - m w^3) / 3. */
