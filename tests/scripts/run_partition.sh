@@ -20,6 +20,19 @@ expect_exit "prefix sums" 0 "$hlorun" --explain-sharding --stop-after partition 
   "$source_dir/tests/corpora/auto_spmd/cumsum_sharded/prog.mlir"
 expect_text "prefix sums" "1 collective, by which a process sends 84 bytes"
 
+# Long expressions of constants, or of what is whole everywhere, are not walked by recursion.
+for type in f32 64xf32; do
+  awk -v type="$type" 'BEGIN {
+    print "module @chain {\n  sdy.mesh @mesh = <[\"d\"=8]>"
+    print "  func.func @main(%x: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"d\"}, {}]>}, %p: tensor<" type ">) -> tensor<16x64xf32> {"
+    print "    %c0 = stablehlo.broadcast_in_dim %p, dims = [" (type == "f32" ? "" : "0") "] : (tensor<" type ">) -> tensor<64xf32>"
+    for (i = 1; i <= 200000; i++) print "    %c" i " = stablehlo.tanh %c" i - 1 " : tensor<64xf32>"
+    print "    %b = stablehlo.broadcast_in_dim %c200000, dims = [1] : (tensor<64xf32>) -> tensor<16x64xf32>"
+    print "    %y = stablehlo.add %x, %b : tensor<16x64xf32>\n    return %y : tensor<16x64xf32>\n  }\n}"
+  }' >"$work/chain.mlir"
+  expect_exit "a chain of 200,000 operations on $type" 0 "$hlorun" --stop-after partition "$work/chain.mlir"
+done
+
 # A weight that a loop does not change is gathered before the loop, once.
 cat >"$work/loop.mlir" <<'PROGRAM'
 module @loop {

@@ -278,6 +278,7 @@ enum { CONSTANT_NOT, CONSTANT_SCALAR, CONSTANT_ARRAY };
 typedef struct constant_copier {
   normalizer_t *normalizer;
   uint8_t *kinds;       /* by id of the old instructions */
+  uint16_t *depths;     /* by id: operations of a constant expression, one in another */
   hlo_instr_t **copies; /* by id: the last copy */
   uint32_t *copied_for; /* by id: the use that it was made for, counted from 1 */
   uint32_t use;
@@ -288,14 +289,24 @@ static bool may_be_constant(const hlo_instr_t *instr) {
          hlo_op_is(instr->op, OP_ELEMENTWISE);
 }
 
+/* Deepest constant expression; it is copied by recursion. */
+#define MAX_CONSTANT_DEPTH 1000
+
 /* Classifies constant expressions: constants, iotas, broadcasts of scalars, and elementwise or
  * shape ops of these alone. */
-static uint8_t kind_of(const uint8_t *kinds, const hlo_instr_t *instr) {
+static uint8_t kind_of(const constant_copier_t *copier, const hlo_instr_t *instr) {
   bool known = instr->op == HLO_CONSTANT || instr->op == HLO_IOTA;
+  uint16_t *depth = &copier->depths[instr->id];
   if (!hlo_shape_is_array(instr->shape)) return CONSTANT_NOT;
   if (may_be_constant(instr)) {
     known = instr->operand_count > 0;
-    for (int k = 0; k < instr->operand_count; k++) known &= kinds[instr->operands[k]->id] > 0;
+    for (int k = 0; k < instr->operand_count; k++) {
+      uint32_t id = instr->operands[k]->id;
+      known &= copier->kinds[id] > 0;
+      if (copier->depths[id] >= *depth) *depth = (uint16_t)(copier->depths[id] + 1);
+    }
+    known &= *depth < MAX_CONSTANT_DEPTH;
+    if (!known) *depth = 0;
   }
   if (instr->op == HLO_BROADCAST) known |= instr->operands[0]->shape->rank == 0;
   if (!known) return CONSTANT_NOT;
@@ -366,12 +377,13 @@ static hr_status_t split_constants(normalizer_t *normalizer, hlo_computation_t *
   HR_TRY(find_grouped(normalizer, computation, &grouped));
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.kinds);
+  if (!st) st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.depths);
   if (!st) st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.copies);
   if (!st) st = HR_NEW_ARRAY(&normalizer->scratch, rewrite.old_count, &copier.copied_for);
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
     if (!instr) continue;
-    copier.kinds[i] = grouped[i] ? CONSTANT_NOT : kind_of(copier.kinds, instr);
+    copier.kinds[i] = grouped[i] ? CONSTANT_NOT : kind_of(&copier, instr);
     if (copier.kinds[i] != CONSTANT_ARRAY) st = copy_constants_of(&copier, &rewrite, instr);
   }
   return pass_rewrite_end(&rewrite, st);

@@ -304,7 +304,8 @@ static hr_status_t lower_other(spmd_lower_t *lower, const hlo_instr_t *instr) {
     lower_empty(lower, instr);
     return NULL;
   }
-  if (!is_filled(instr) && !spmd_is_recipe(lower, instr)) return lower_operation(lower, instr);
+  if (!is_filled(instr))
+    return spmd_define_recipe(lower, instr) ? NULL : lower_operation(lower, instr);
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (value) value->recipe = instr;
   return NULL;

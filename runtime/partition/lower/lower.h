@@ -23,6 +23,7 @@ typedef struct spmd_local {
   uint32_t uses;
   const hlo_instr_t *recipe; /* constant, iota, or expression of these: recomputed in any sharding;
                                 NULL: none */
+  int depth;                 /* recipes of recipes that a recipe is made of */
   const hlo_instr_t *again;  /* broadcast or slice that may be computed anew from a resharded
                                 operand;  NULL: none */
   spmd_form_t *forms;        /* the first is the defined one */
@@ -70,9 +71,9 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
                           const spmd_sharding_t *sharding);
 /* The value in the wanted sharding. */
 hlo_instr_t *spmd_use(spmd_lower_t *lower, spmd_local_t *value, const spmd_sharding_t *wanted);
-/* True if the instruction is computed from constants, positions or scalars alone, or repeats a
- * whole array. */
-bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr);
+/* Defines the result of an instruction that is computed from constants, positions or whole arrays
+ * alone as a recipe; false: it is no such instruction. */
+bool spmd_define_recipe(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Cost of spmd_use in microseconds. */
 double spmd_use_cost(spmd_lower_t *lower, const spmd_local_t *value, const spmd_sharding_t *wanted);
 /* Cost of moving an array from one sharding to another, in microseconds. */

@@ -99,6 +99,7 @@ void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *fro
   if (!value || !from) return;
   value->reducer = from->reducer;
   value->recipe = from->recipe;
+  value->depth = from->depth;
   bool shared = from->forms && from->forms->sharding->unreduced.count && from->uses > 1 &&
                 !value->preferred->unreduced.count;
   if (shared) add_form(lower, value, spmd_use(lower, from, value->preferred), value->preferred);
@@ -177,9 +178,13 @@ static hlo_instr_t *make_again(spmd_lower_t *lower, const hlo_instr_t *recipe,
   return spmd_emit_reshard(&lower->emit, x, recipe->shape, whole, sharding, HLO_ADD);
 }
 
+/* Most recipes that lead from one to the constants and arrays that it is made of: they are made by
+ * recursion. */
+#define MAX_DEPTH 256
+
 /* Parts of a recipe are computed, never moved. An operation on whole arrays is a recipe, too: any
  * part of the result is computed from parts of them that are there. */
-bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+static bool is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool moves = instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE || instr->op == HLO_TRANSPOSE;
   if (!moves && (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count > 3)) return false;
   if (!hlo_shape_is_array(instr->shape) || !instr->shape->rank || !instr->operand_count)
@@ -188,7 +193,19 @@ bool spmd_is_recipe(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++) {
     const spmd_local_t *operand = spmd_operand(lower, instr, k);
     bool whole = operand->forms && spmd_sharding_is_replicated(operand->forms->sharding);
-    if (!whole && !operand->recipe) return false;
+    if (operand->recipe ? operand->depth == MAX_DEPTH : !whole) return false;
+  }
+  return true;
+}
+
+bool spmd_define_recipe(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (!is_recipe(lower, instr)) return false;
+  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+  if (!value) return true;
+  value->recipe = instr;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const spmd_local_t *operand = spmd_operand(lower, instr, k);
+    if (operand->recipe && operand->depth >= value->depth) value->depth = operand->depth + 1;
   }
   return true;
 }
