@@ -280,22 +280,30 @@ static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit
   return jit_node_make(graph, &node);
 }
 
-/* A load at the linear index; the guard makes it masked. */
-static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
-                                jit_node_t *guard) {
-  jit_node_t node = {.kind = JIT_LOAD,
-                     .dtype = instr->shape->dtype,
-                     .guard = guard,
-                     .number = buffer_index(graph, (int)hlo_parameter_number(instr), NULL)};
-  node.expr = jit_index_linear(graph, instr->shape, index);
-  return jit_node_make(graph, &node);
-}
-
 static int64_t element_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
   return count;
 }
+
+/* Is the element there whatever the guard says, and the same for all that it tells apart? The load
+ * then does not depend on the guard's loop variables: such as the index of a row that is gathered
+ * into a part of a concatenation. */
+static bool is_always_there(const jit_expr_t *expr, const jit_node_t *guard, int64_t count) {
+  return !(expr->vars & guard->vars) && expr->low >= 0 && expr->high < count;
+}
+
+/* A load at the linear index; the guard makes it masked. */
+static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
+                                jit_node_t *guard) {
+  jit_node_t node = {.kind = JIT_LOAD,
+                     .dtype = instr->shape->dtype,
+                     .number = buffer_index(graph, (int)hlo_parameter_number(instr), NULL)};
+  node.expr = jit_index_linear(graph, instr->shape, index);
+  if (guard && !is_always_there(node.expr, guard, element_count(instr->shape))) node.guard = guard;
+  return jit_node_make(graph, &node);
+}
+
 
 /* The attributes on which an op's code depends, packed into an integer. */
 int64_t jit_op_detail(const hlo_instr_t *instr) {
