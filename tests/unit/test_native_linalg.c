@@ -101,22 +101,23 @@ static void solves(void) {
   }
 }
 
-/* Triangles that are halved, with right-hand sides that fill whole chunks and parts of them;
- * results of one worker and of three have the same bits. */
+/* Triangles that are halved, with right-hand sides that fill whole chunks and parts of them, and
+ * those of one right-hand side; results of one worker and of three have the same bits. */
 static void solves_by_halves(void) {
   static const char *const sizes[][3] = {{"[70,70]", "[70,67]", "[67,70]"},
                                          {"[129,129]", "[129,200]", "[200,129]"},
-                                         {"[3,40,40]", "[3,40,4]", "[3,4,40]"}};
+                                         {"[3,40,40]", "[3,40,4]", "[3,4,40]"},
+                                         {"[2,75,75]", "[2,75,1]", "[2,1,75]"}};
   static const char *const flags[] = {"false", "true"};
   char a[32], b[32], what[256];
-  for (int form = 0; form < 2 * 3 * 8; form++) {
-    int t = form % 2, s = form / 2 % 3, left = form / 6 % 2;
+  for (int form = 0; form < 2 * 4 * 8; form++) {
+    int t = form % 2, s = form / 2 % 4, left = form / 8 % 2;
     snprintf(a, sizeof a, "%s%s", types[t], sizes[s][0]);
     snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
     snprintf(what, sizeof what,
              "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=false, "
              "transpose_a=%s",
-             b, flags[left], flags[form / 12 % 2], form / 24 ? "TRANSPOSE" : "NO_TRANSPOSE");
+             b, flags[left], flags[form / 16 % 2], form / 32 ? "TRANSPOSE" : "NO_TRANSPOSE");
     check(1, a, b, what, 600);
     check(3, a, b, what, 600);
   }

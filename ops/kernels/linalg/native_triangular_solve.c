@@ -1,5 +1,5 @@
 /* triangular-solve, and trsm as JAX's custom call: triangles of at most FEW_ROWS, whose work is
- * less than the overhead of a BLAS call, by lu.h; real ones with several right-hand sides by
+ * less than the overhead of a BLAS call, by lu.h; real ones with one or several right-hand sides by
  * triangular_halves.h; others by BLAS. The matrices of a batch are distributed over the workers; a
  * single solve is divided by right-hand sides, which are independent of each other. Where the
  * library lacks a routine the kernel declines, and the reference kernel runs. */
@@ -23,7 +23,7 @@ typedef struct solve_native {
   int size; /* size of the triangle */
   int side, uplo, transpose, diagonal;
   bool is_small; /* too small for BLAS: call overhead would dominate */
-  bool by_halves;
+  bool by_halves, is_vector;
   size_t space_bytes; /* scratch bytes of a worker in triangular_halves.h */
   int workers;        /* workers that have scratch memory */
   bool split;         /* workers share right-hand sides, else the batch */
@@ -51,7 +51,7 @@ static void solve_sides_of(const solve_run_t *r, const char *a, char *x, int sid
     lu_solve_few(&triangle, sides, x, p->n);
     return;
   }
-  if (!p->by_halves) {
+  if (!p->by_halves && !p->is_vector) {
     blas_trsm(&p->routines, p->side, p->uplo, p->transpose, p->diagonal, left ? p->m : sides,
               left ? sides : p->n, a, p->size, x, p->n);
     return;
@@ -67,7 +67,10 @@ static void solve_sides_of(const solve_run_t *r, const char *a, char *x, int sid
                           .t_col = transposed ? p->size : 1,
                           .x = x,
                           .x_row = p->n};
-  triangular_solve(&job, r->spaces + (size_t)worker * p->space_bytes);
+  if (p->is_vector)
+    triangular_solve_vector(&job);
+  else
+    triangular_solve(&job, r->spaces + (size_t)worker * p->space_bytes);
 }
 
 /* Solves one matrix after the other, for batches that are distributed over the workers. */
@@ -140,8 +143,9 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   sides = plan->side == BLAS_LEFT ? n : m;
   plan->is_small =
       plan->side == BLAS_LEFT && plan->transpose == BLAS_NO_TRANSPOSE && size <= FEW_ROWS;
-  plan->by_halves = !plan->is_small && size > FEW_ROWS && sides >= FEW_SIDES &&
-                    (a->dtype == HR_F32 || a->dtype == HR_F64);
+  bool is_real = a->dtype == HR_F32 || a->dtype == HR_F64;
+  plan->by_halves = !plan->is_small && size > FEW_ROWS && sides >= FEW_SIDES && is_real;
+  plan->is_vector = !plan->is_small && sides == 1 && is_real;
   plan->workers = target->workers;
   plan->space_bytes = plan->by_halves ? triangular_space_bytes(a->dtype, size, sides) : 0;
   out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;

@@ -22,6 +22,10 @@ size_t triangular_space_bytes(hr_dtype_t dtype, int64_t size, int64_t sides);
 /* Order: that of sums depends on `size` only, so that bits are equal for any number of sides. */
 void triangular_solve(const triangular_job_t *job, void *space);
 
+/* The same for one side, whose elements are adjacent, and a triangle of which rows or columns are
+ * dense; without scratch memory. */
+void triangular_solve_vector(const triangular_job_t *job);
+
 /* The lower Cholesky factor of the lower triangle of an n x n matrix, in place; the other triangle
  * is undefined. space: triangular_space_bytes(dtype, n, n). Returns: 0, or the order of the first
  * minor that is not positive definite, like LAPACK's potrf. */
