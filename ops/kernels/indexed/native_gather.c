@@ -321,7 +321,8 @@ static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, voi
   return NULL;
 }
 
-enum { MANY_ELEMENTS = 1 << 15 };
+/* Least elements for generated code: single ones, and those of windows of several rows. */
+enum { MANY_ELEMENTS = 1 << 15, MANY_IN_ROWS = 1 << 10 };
 
 /* True for many single elements, and for many windows of several short rows: generated code
  * writes their results in order. */
@@ -329,7 +330,8 @@ static bool prefers_codegen(const native_gather_plan_t *plan, const op_step_t *s
   bool is_single = plan->window_bytes == plan->bytes;
   if (plan->run_bytes && !is_single) return false;
   return op_can_codegen(step->instr) &&
-         plan->offsets.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
+         plan->offsets.count * plan->window_bytes / plan->bytes >=
+             (is_single || are_columns(plan) ? MANY_ELEMENTS : MANY_IN_ROWS);
 }
 
 /* Indices are clamped, so every window lies within the operand. */
