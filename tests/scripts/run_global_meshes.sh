@@ -31,6 +31,20 @@ expect_exit "a bad sharding as a proto" 0 "$hlorun" convert --to pb --output "$w
 expect_exit "a bad sharding in a proto" 3 "$hlorun" -n 4 --random-inputs "$work/bad.pb"
 expect_text "a bad sharding in a proto" 'axis "a" is used twice'
 
+# Collectives of sdy: a list for each dimension, moves between two dimensions that exist.
+while IFS='|' read -r collective message; do
+  printf 'module @m {\n  sdy.mesh @mesh = <["a"=2, "b"=2]>\n  func.func @main(%%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<8x6xf32> {\n    %%0 = sdy.%s out_sharding=<@mesh, [{}, {"a"}]> : tensor<8x6xf32>\n    return %%0 : tensor<8x6xf32>\n  }\n}\n' "$collective" >"$work/bad.mlir"
+  expect_exit "$collective" 3 "$hlorun" -n 4 --random-inputs "$work/bad.mlir"
+  expect_text "$collective" "$message"
+  expect_text "$collective has a place" 'bad.mlir:4:'
+done <<'CASES'
+all_gather [{}, {"a"}, {}] %x|gathering_axes has 3 lists for a value of rank 2
+all_slice [{}] %x|slicing_axes has 1 list for a value of rank 2
+reduce_scatter [{}, {}, {"b"}] %x|reduce_scatter_axes has 3 lists for a value of rank 2
+all_to_all [{"a"}: 0->5] %x|moves axes from dimension 0 to 5 of a value of rank 2
+all_to_all [{"a"}: 1->1] %x|moves axes from dimension 1 to 1 of a value of rank 2
+CASES
+
 # border LOCAL IN: a manual computation over "a" whose body has arrays of this shape; global() is refused with a place.
 border() {
   cat >"$work/bad.mlir" <<PROGRAM

@@ -2,6 +2,7 @@
  * sharding attributes of any op as frontend attributes. Sdy's own collectives only change the
  * sharding of their operand, so they become constraints to their result's sharding. The texts are
  * unchanged: the partitioner reads them. */
+#include <ctype.h>
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -51,12 +52,52 @@ static hr_status_t build_mark(import_scope_t *scope, const char *target, const c
   return NULL;
 }
 
+/* The number that ends before (`step` -1) or begins at (`step` 1) a place of the text; -1: none. */
+static long number_at(hr_str_t text, size_t at, int step) {
+  size_t from = at, to = at;
+  long number = 0;
+  while (step < 0 && from > 0 && isdigit((unsigned char)text.data[from - 1])) from--;
+  while (step > 0 && to < text.size && isdigit((unsigned char)text.data[to])) to++;
+  for (size_t i = from; i < to && number < INT32_MAX; i++)
+    number = 10 * number + text.data[i] - '0';
+  return from == to ? -1 : number;
+}
+
+/* Moves of an all-to-all: [{"b"}: 0->2] */
+static hr_status_t check_moves(import_scope_t *scope, mlir_op_t *op, int rank) {
+  hr_str_t text = import_sdy_text(op, "params", '[', ']');
+  for (size_t i = 1; i + 2 < text.size; i++) {
+    if (memcmp(text.data + i, "->", 2) != 0) continue;
+    long from = number_at(text, i, -1), to = number_at(text, i + 2, 1);
+    if (from < 0 || to < 0 || from >= rank || to >= rank || from == to)
+      return import_error(scope, op, "moves axes from dimension %ld to %ld of a value of rank %d",
+                          from, to, rank);
+  }
+  return NULL;
+}
+
+/* An sdy collective has a list of axes for each dimension of its operand. */
+static hr_status_t check_lists(import_scope_t *scope, mlir_op_t *op, const hlo_instr_t *x) {
+  static const char *const names[] = {"gathering_axes", "slicing_axes", "reduce_scatter_axes"};
+  if (!x || !hlo_shape_is_array(x->shape)) return NULL;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    hr_str_t text = import_sdy_text(op, names[i], '[', ']');
+    int count = 0;
+    for (size_t k = 0; k < text.size; k++) count += text.data[k] == '{';
+    if (text.size && count != x->shape->rank)
+      return import_error(scope, op, "%s has %d list%s for a value of rank %d", names[i], count,
+                          count == 1 ? "" : "s", x->shape->rank);
+  }
+  return check_moves(scope, op, x->shape->rank);
+}
+
 /* sdy.sharding_constraint: custom call "Sharding" with the sharding as a frontend attribute. */
 hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   (void)row;
   const char *value;
   hlo_instr_t *mark;
+  HR_TRY(check_lists(scope, op, import_operand(op, 0)));
   hr_str_t text = import_sdy_text(op, "sharding", 0, 0);
   if (!text.size) text = import_sdy_text(op, "out_sharding", 0, 0);
   HR_TRY(hr_arena_printf(scope->importer->arena, &value, "#sdy.sharding_per_value<[<%.*s>]>",
