@@ -16,7 +16,7 @@ NATIVE_OPTIMIZE
 enum {
   RANK_RUN = 32,    /* items that are compared with each other */
   MAX_MERGE = 160,  /* most items for which merge sort is faster */
-  MANY = 1 << 15,   /* least items for which wide digits pay: fewer passes over memory */
+  MANY = 1 << 11,   /* least items for which wide digits pay: fewer passes over memory */
   COUNTS = 6 << 11, /* counters of a radix sort: six passes of 11 bits */
   SPLIT_BITS = 11,  /* bits of the topmost digit of a long line */
   SPLIT_BUCKETS = 1 << SPLIT_BITS,
