@@ -9,6 +9,7 @@
 #include "partition/lower/comm_cost.h"
 #include "partition/lower/fetch_window.h"
 #include "partition/lower/lower_ops.h"
+#include "passes/cleanup/inline_calls.h"
 #include "passes/lib/pass_match.h"
 
 /* Along dimension d of the tensor as it is chosen. */
@@ -79,17 +80,21 @@ static bool is_padded(const hlo_window_dim_t *dim) {
   return dim->pad_low > 0 || dim->pad_high > 0 || dim->base_dilation > 1;
 }
 
-/* The operation skips places without an element, but here they become initial values. So the
- * initial value must be the identity. */
+/* True if initial values in place of elements that are not there change nothing. */
+static bool has_neutral_init(const hlo_instr_t *instr) {
+  hlo_opcode_t op;
+  return instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op) &&
+         pass_is_neutral(op, instr->operands[1]);
+}
+
+/* The operation skips places without an element. Fetched windows have the initial value there,
+ * which must be the identity; else places beyond the ends are masked, but not those of dilation. */
 bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   const hlo_window_t *window = hlo_attr_window(instr);
-  hlo_opcode_t op;
-  bool neutral = instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op) &&
-                 pass_is_neutral(op, instr->operands[1]);
   for (int d = 0; d < window->rank; d++)
     for (int i = 0; i < rule->tensors[0].dims[d].count; i++)
       if (rule->tensors[0].dims[d].factors[i] == factor)
-        return neutral || !is_padded(&window->dims[d]);
+        return window->dims[d].base_dilation == 1 || has_neutral_init(instr);
   return false;
 }
 
@@ -191,6 +196,83 @@ static hlo_instr_t *scan_gathered(spmd_lower_t *lower, const spmd_choice_t *choi
   return all ? spmd_emit_reshard(&lower->emit, all, instr->shape, whole, own, HLO_ADD) : NULL;
 }
 
+/* --- windows whose places are masked --- */
+
+static bool is_any(const hlo_instr_t *call, const void *context) {
+  (void)call;
+  (void)context;
+  return true;
+}
+
+/* Makes the function (a..., is_a), (b..., is_b) -> f(a..., b...) if both are there, else the one
+ * that is; f is the function of `n` arrays of a reduce-window. */
+static hlo_computation_t *masked_body(spmd_lower_t *lower, const hlo_instr_t *instr, int n) {
+  spmd_emit_t *emit = &lower->emit;
+  const hlo_computation_t *f = instr->called[0];
+  hlo_computation_t *body;
+  hlo_instr_t **in, **args, **out;
+  if (spmd_emit_failed(emit,
+                       hlo_computation_add(emit->shared->module, HR_STR("window.spmd"), &body)) ||
+      spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, 2 * n + 2, &in)) ||
+      spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, 2 * n, &args)) ||
+      spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, n + 1, &out)))
+    return NULL;
+  hlo_builder_t b = hlo_builder_at(body, emit->b.line, emit->b.column);
+  for (int k = 0; k < 2 * n + 2; k++) {
+    int array = k % (n + 1);
+    hr_dtype_t type = array == n ? HR_PRED : f->params.data[array]->shape->dtype;
+    in[k] = hlo_build_parameter(&b, k, hlo_shape_scalar(type));
+    if (array < n) args[k < n ? k : k - 1] = in[k];
+  }
+  hlo_attr_t attr = hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1);
+  hlo_instr_t *both =
+      hlo_build(&b, HLO_CALL, f->root->shape, 2 * n, args, 1, &attr, 1, &instr->called[0]);
+  for (int k = 0; k < n; k++) {
+    hlo_instr_t *x = hlo_shape_is_tuple(f->root->shape) ? hlo_build_element(&b, both, k) : both;
+    x = hlo_build_select(&b, in[n], x, in[n + 1 + k]);
+    out[k] = hlo_build_select(&b, in[2 * n + 1], x, in[k]);
+  }
+  out[n] = hlo_build_binary(&b, HLO_OR, in[n], in[2 * n + 1]);
+  body->root = hlo_build_tuple(&b, n + 1, out);
+  if (spmd_emit_failed(emit, hlo_builder_finish(&b)) ||
+      spmd_emit_failed(emit, pass_inline(body, is_any, NULL)))
+    return NULL;
+  return body;
+}
+
+/* Reduces fetched windows by a function that skips places outside of the array. `operands`: n
+ * fetched arrays, then initial values; windows: those of the first array. */
+static hlo_instr_t *reduce_masked(spmd_lower_t *lower, const spmd_choice_t *choice,
+                                  hlo_instr_t **operands, int cut, const spmd_window_t *windows,
+                                  const hlo_attr_t *window) {
+  spmd_emit_t *emit = &lower->emit;
+  int n = choice->instr->operand_count / 2;
+  hlo_instr_t **all;
+  hlo_computation_t *body = masked_body(lower, choice->instr, n);
+  if (!body || !operands[0] || spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, 2 * n + 2, &all)))
+    return NULL;
+  const hlo_shape_t *shape = operands[0]->shape;
+  hlo_instr_t *yes = hlo_build_number(&emit->b, 1, HR_PRED);
+  hlo_instr_t *no = hlo_build_number(&emit->b, 0, HR_PRED);
+  hlo_instr_t *there = spmd_emit_fill_like(emit, yes, operands[0]);
+  for (int i = 0; i < cut; i++)
+    there = spmd_emit_mask(emit, there, windows[i].d,
+                           spmd_emit_table(emit, windows[i].axes, windows[i].starts), 0,
+                           windows[i].size, no);
+  if (!there || !shape) return NULL;
+  for (int k = 0; k < n; k++) {
+    all[k] = operands[k];
+    all[n + 1 + k] = operands[n + k];
+  }
+  all[n] = there;
+  all[2 * n + 1] = yes;
+  hlo_attr_t attrs[] = {*window, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  hlo_instr_t *x = hlo_build(&emit->b, HLO_REDUCE_WINDOW, NULL, 2 * n + 2, all, 2, attrs, 1, &body);
+  for (int k = 0; k < n && x; k++) all[k] = hlo_build_element(&emit->b, x, k);
+  if (!x || n == 1) return x ? all[0] : NULL;
+  return hlo_build_tuple(&emit->b, n, all);
+}
+
 /* A single cumulative dimension is scanned. Other dimensions fetch their windows one after another,
  * the later ones including the halos of the earlier. */
 hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *choice) {
@@ -200,7 +282,9 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
   hlo_window_dim_t dims[HLO_MAX_RANK];
   hlo_instr_t **operands;
   hlo_opcode_t op = HLO_ADD;
-  bool backward, fetched[HLO_MAX_RANK] = {false};
+  bool backward, fetched[HLO_MAX_RANK] = {false}, padded = false;
+  spmd_window_t windows[HLO_MAX_RANK];
+  int cut = 0;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &operands))) return NULL;
   for (int k = 0; k < 2 * count; k++) operands[k] = spmd_chosen_operand(lower, choice, k);
   memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
@@ -211,11 +295,11 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
                  ? scan_gathered(lower, choice, d, operands[1])
                  : scan(lower, choice, operands[0], operands[1], d, backward, op);
     fetched[d] = true;
+    padded |= is_padded(&dims[d]);
     drop_padding(&dims[d]);
   }
-  for (int k = 0; k < count; k++) {
-    spmd_window_t windows[HLO_MAX_RANK];
-    int cut = 0;
+  for (int k = count; k-- > 0;) {
+    cut = 0;
     for (int d = 0; d < window->rank; d++) {
       if (!fetched[d]) continue;
       int64_t chunk = chunk_of(choice, 2 * count, d, hlo_shape_leaf(instr->shape, 0)->dims[d]);
@@ -224,6 +308,8 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
     operands[k] = fetch_all(lower, operands[k], cut, windows);
   }
   hlo_attr_t attr = window_attr(lower, window->rank, dims);
+  if (padded && !has_neutral_init(instr))
+    return reduce_masked(lower, choice, operands, cut, windows, &attr);
   return spmd_emit_with(&lower->emit, instr, operands, NULL, &attr);
 }
 
