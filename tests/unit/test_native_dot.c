@@ -170,8 +170,8 @@ static void few_sums(void) {
       int declined = 0;
       int64_t size[] = {terms[s / 5 % 5], few[s % 5], many[s / 25 % 5]};
       if (s & 1) size[1] = many[s / 25 % 5], size[2] = few[s % 5];
-      const hlo_instr_t *dot =
-          make_dot(&env, &seed, &types[s % 7 == 3 ? 6 : 0], &(dot_form_t){0, 1, 1, 1}, size, s % 4 > 0);
+      const hlo_instr_t *dot = make_dot(&env, &seed, &types[s % 7 == 3 ? 6 : 0],
+                                        &(dot_form_t){0, 1, 1, 1}, size, s % 4 > 0);
       CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
       CU_ASSERT_EQUAL(declined, 0);
     }

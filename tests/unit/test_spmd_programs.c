@@ -184,8 +184,8 @@ static void test_propagation(void) {
   check_propagated(back, "x", "<@mesh, [{\"m\"}, {}]>");
 }
 
-/* Other users of what a loop carries use the constraint on it instead, so that the constraint is the
- * only user and its sharding goes back to the loop, as in Shardy. */
+/* Other users of what a loop carries use the constraint on it instead, so that the constraint is
+ * the only user and its sharding goes back to the loop, as in Shardy. */
 static void test_loop_constraints(void) {
   static const char loop[] = MODULE
       "body {\n"

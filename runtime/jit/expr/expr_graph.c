@@ -304,7 +304,6 @@ static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, ji
   return jit_node_make(graph, &node);
 }
 
-
 /* The attributes on which an op's code depends, packed into an integer. */
 int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)

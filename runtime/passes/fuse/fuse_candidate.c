@@ -269,8 +269,8 @@ static bool scatters_narrow_lanes(const fuse_producer_t *producer,
          fuse_shape_bytes(instr->shape) >= FUSE_NARROW_BYTES;
 }
 
-/* The value that the computation's result has in place of this element of its parameter; NULL: it is
- * no such element. */
+/* The value that the computation's result has in place of this element of its parameter; NULL: it
+ * is no such element. */
 static const hlo_instr_t *next_value(const hlo_instr_t *element, const hlo_instr_t *root) {
   bool is_element = element->op == HLO_GET_TUPLE_ELEMENT && root->op == HLO_TUPLE &&
                     element->operands[0]->op == HLO_PARAMETER;
