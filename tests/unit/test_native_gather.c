@@ -124,7 +124,7 @@ static hlo_attr_t list(hlo_attr_key_t key, const int64_t *data, int count) {
 
 /* Generated code may take what writes many elements. */
 static bool is_small(const geometry_t *g) {
-  return element_count(g->other_rank, g->other_dims) < 1 << 15;
+  return element_count(g->other_rank, g->other_dims) < 1 << 10;
 }
 
 static void check_gather(const geometry_t *g, hr_dtype_t dtype) {
