@@ -178,7 +178,7 @@ static hr_status_t build_entry(spmd_outliner_t *o, hlo_builder_t *builder, const
   return set_sharding(o, marker, border.tuple, is_open(part));
 }
 
-/* Builds xla.sdy.LocalToGlobalShape behind the call; its elements replace the old markers. */
+/* Builds xla.sdy.LocalToGlobalShape after the call; its elements replace the old markers. */
 static hr_status_t build_exit(spmd_outliner_t *o, hlo_builder_t *builder, const part_t *part,
                               hlo_instr_t *call) {
   int count = (int)part->results.count;

@@ -9,7 +9,7 @@
  * A nested manual body is on the mesh of the outer one. */
 #include "partition/annotations/reader.h"
 
-/* The marker in front of a manual call, or behind it if it has no operands. */
+/* The marker in front of a manual call, or after it if it has no operands. */
 static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
   const hlo_computation_t *computation = call->parent;
   for (int k = 0; k < call->operand_count; k++) {

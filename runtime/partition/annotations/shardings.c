@@ -72,7 +72,7 @@ static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source
   return spmd_axes_concat(meshes->arena, *axes, image, axes);
 }
 
-/* The list behind "{", up to "}". */
+/* The list after "{", up to "}". */
 static hr_status_t take_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
                              spmd_scan_t *scan, spmd_axes_t *axes) {
   for (bool more = !spmd_scan_take(scan, "}"); more;) {

@@ -135,7 +135,7 @@ hr_status_t spmd_axes_concat(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
   return NULL;
 }
 
-/* The rest of `axis` behind its major part `major`. */
+/* The rest of `axis` after its major part `major`. */
 static spmd_axis_t minor_rest(spmd_axis_t axis, spmd_axis_t major) {
   return (spmd_axis_t){axis.axis, axis.pre * major.size, axis.size / major.size};
 }
@@ -154,7 +154,7 @@ hr_status_t spmd_axes_drop_prefix(hr_arena_t *arena, spmd_axes_t axes, spmd_axes
   return NULL;
 }
 
-/* Appends the parts of `axis` in front of and behind the first removed reference that overlaps it;
+/* Appends the parts of `axis` in front of and after the first removed reference that overlaps it;
  * a part whose size does not divide is left out.
  *
  *   axis   [pre ............................ end)      e.g. x, of size 8

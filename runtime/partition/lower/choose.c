@@ -16,8 +16,8 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
-#define COMPARISON_WORK \
-  32 /* cost of a sort's comparison, for each operand, in elementwise operations */
+/* Cost of a sort's comparison, for each operand, in elementwise operations. */
+#define COMPARISON_WORK 32
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -204,7 +204,7 @@ static int place_in(spmd_axes_t axes, spmd_axis_t atom) {
   return -1;
 }
 
-/* True if the list has both, `first` behind `second`. */
+/* True if the list has both, `first` after `second`. */
 static bool appears_after(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
   int at_first = place_in(axes, first), at_second = place_in(axes, second);
   if (at_first < 0 || at_second < 0) return false;
@@ -218,13 +218,13 @@ static bool is_added(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
 
 typedef bool (*order_fn)(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second);
 
-/* Exchanges atoms of which the first belongs behind the second in this list of axes. */
-static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belongs_behind, int count,
+/* Exchanges atoms of which the first belongs after the second in this list of axes. */
+static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belongs_after, int count,
                      int *order) {
   for (int i = 0; i < count; i++)
     for (int k = i + 1; k < count; k++) {
       int first = order[i], second = order[k];
-      if (!belongs_behind(axes, chooser->atoms[first], chooser->atoms[second])) continue;
+      if (!belongs_after(axes, chooser->atoms[first], chooser->atoms[second])) continue;
       order[i] = second;
       order[k] = first;
     }
@@ -232,10 +232,10 @@ static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belong
 
 /* Orders the atoms of factor f as the arrays have them; the largest array comes last and decides.
  */
-static void order_atoms(const chooser_t *chooser, int f, order_fn belongs_behind, int count,
+static void order_atoms(const chooser_t *chooser, int f, order_fn belongs_after, int count,
                         int *order) {
   for (int s = chooser->source_count - 1; s >= 0; s--)
-    order_as(chooser, chooser->sources[s].axes[f], belongs_behind, count, order);
+    order_as(chooser, chooser->sources[s].axes[f], belongs_after, count, order);
 }
 
 /* The axes of factor f in the current trial, in the order in which the largest array has them. */

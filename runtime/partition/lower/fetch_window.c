@@ -186,13 +186,13 @@ static bool change_places(const spmd_moves_t *moves, int64_t chunk) {
  * both of its halos are less than the dimension, or that neighbours have the halos. Then the rounds
  * send fewer bytes than a gather, and there are no more of them than chunks that a halo meets. */
 static bool has_near_halos(const spmd_window_t *w, int64_t chunk) {
-  int64_t before = 0, behind = 0;
+  int64_t before = 0, after = 0;
   if (!w->is_halo) return false;
   for (int64_t j = 0; j < spmd_axes_parts(w->axes); j++) {
     before = hr_max(before, j * chunk - hr_max(w->starts[j], 0));
-    behind = hr_max(behind, hr_min(w->starts[j] + w->width, w->past) - (j + 1) * chunk);
+    after = hr_max(after, hr_min(w->starts[j] + w->width, w->past) - (j + 1) * chunk);
   }
-  return before + chunk + behind < w->size || (before <= chunk && behind <= chunk);
+  return before + chunk + after < w->size || (before <= chunk && after <= chunk);
 }
 
 /* Cost of the rounds. The first two, such as those of a halo, travel at the same time; so do all of

@@ -395,7 +395,7 @@ static void lower_parameter(spmd_lower_t *lower, const hlo_instr_t *param,
   }
 }
 
-/* *leaves moves behind the last leaf that was taken. */
+/* *leaves moves after the last leaf that was taken. */
 const hlo_shape_t *spmd_rebuild_shape(spmd_lower_t *lower, const hlo_shape_t *like,
                                       const hlo_shape_t *const **leaves) {
   const hlo_shape_t **elements, *tuple = NULL;

@@ -106,9 +106,9 @@ static bool chooses(const hlo_computation_t *body, int count, const double *a, c
   return true;
 }
 
-/* True if initial values may be inserted before and behind any element without changing the result.
+/* True if initial values may be inserted before and after any element without changing the result.
  * They must lose against other values; among equals the first must win, or always the same side (if
- * the last one won, an initial value behind the elements would replace them). Tested with numbers:
+ * the last one won, an initial value after the elements would replace them). Tested with numbers:
  * `end` is the end of all values, others are 0 and -end; the accompanying value is 0 for the
  * initial value and -1 or 1 for an element. */
 static bool may_stand_anywhere(const hlo_computation_t *body, int count, double end) {
@@ -118,9 +118,9 @@ static bool may_stand_anywhere(const hlo_computation_t *body, int count, double 
     for (double value = -1; value <= 1; value++) {
       element[0] = value;
       bool loses_before = chooses(body, count, init, element, element);
-      bool loses_behind = chooses(body, count, element, init, element);
-      if (value != end && !(loses_before && loses_behind)) return false;
-      if (value == end && loses_before && !loses_behind) return false;
+      bool loses_after = chooses(body, count, element, init, element);
+      if (value != end && !(loses_before && loses_after)) return false;
+      if (value == end && loses_before && !loses_after) return false;
     }
   }
   return true;

@@ -55,7 +55,7 @@ hr_status_t spmd_range_moves(hr_arena_t *arena, const spmd_ranges_t *ranges,
 typedef struct spmd_undilated {
   int64_t width;
   int64_t *starts, *cuts; /* by part */
-  int64_t *ends;          /* by part: elements from here on lie behind the window */
+  int64_t *ends;          /* by part: elements from here on lie after the window */
 } spmd_undilated_t;
 hr_status_t spmd_undilate(hr_arena_t *arena, int64_t parts, const int64_t *starts, int64_t width,
                           int64_t dilation, spmd_undilated_t *out_windows);

@@ -370,7 +370,7 @@ static hlo_instr_t *tuple_of(hlo_instr_t *const *elements, int count) {
   return tuple;
 }
 
-/* *leaves moves behind the last leaf that was taken. */
+/* *leaves moves after the last leaf that was taken. */
 hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_t *const **leaves) {
   hlo_instr_t **elements;
   if (!hlo_shape_is_tuple(shape)) return *(*leaves)++;
@@ -383,7 +383,7 @@ hlo_instr_t *spmd_pack(spmd_lower_t *lower, const hlo_shape_t *shape, hlo_instr_
   return hlo_build_tuple(&lower->emit.b, shape->element_count, elements);
 }
 
-/* *out_leaves moves behind the last leaf. */
+/* *out_leaves moves after the last leaf. */
 void spmd_unpack(spmd_lower_t *lower, hlo_instr_t *x, hlo_instr_t ***out_leaves) {
   if (!x || lower->emit.b.status) return;
   if (!hlo_shape_is_tuple(x->shape)) {

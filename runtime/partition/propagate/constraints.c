@@ -11,7 +11,7 @@
  *   body(x):  y = constraint(x, s); z = g(x)       ->       z = g(y)
  *
  * A chain of constraints, each the only user of the one before, moves a value on purpose; users of
- * the first value that come behind the chain take the last:
+ * the first value that come after the chain take the last:
  *
  *   y = constraint(x, s); z = constraint(y, t); w = g(x)       ->       w = g(z)
  *
@@ -126,11 +126,11 @@ typedef struct rewiring {
   int from, to; /* nodes */
   prop_use_t old, made;
   const prop_op_t *except;
-  const hlo_instr_t *behind; /* only later users in the block of this one; NULL: all users */
+  const hlo_instr_t *after; /* only later users in the block of this one; NULL: all users */
 } rewiring_t;
 
-static bool is_behind(const rewiring_t *rewiring, const prop_op_t *op, const prop_use_t *use) {
-  const hlo_instr_t *tail = rewiring->behind;
+static bool is_after(const rewiring_t *rewiring, const prop_op_t *op, const prop_use_t *use) {
+  const hlo_instr_t *tail = rewiring->after;
   if (!tail) return true;
   return op->kind != PROP_RESULT && use->block == tail->parent && use->at > tail->id;
 }
@@ -142,7 +142,7 @@ static hr_status_t rewire(prop_graph_t *graph, const rewiring_t *rewiring) {
     for (; k < op->rule->operand_count && op != rewiring->except; k++) {
       prop_use_t *use = &op->uses[k];
       if (op->tensors[k] != rewiring->from || !same_value(use, &rewiring->old) ||
-          !is_behind(rewiring, op, use))
+          !is_after(rewiring, op, use))
         continue;
       op->tensors[k] = rewiring->to;
       use->definer = rewiring->made.definer;
@@ -181,7 +181,7 @@ static hr_status_t follow_chain(prop_graph_t *graph, const prop_op_t *head) {
                          .old = head->uses[0],
                          .made = last,
                          .except = head,
-                         .behind = tail->instr};
+                         .after = tail->instr};
   return rewire(graph, &rewiring);
 }
 

@@ -61,7 +61,7 @@ static hr_status_t take_major(hr_arena_t *arena, int64_t size, spmd_axes_t *rest
   return NULL;
 }
 
-/* If axes are left behind a major factor that its own axes do not fill, they become its overflow:
+/* If axes are left after a major factor that its own axes do not fill, they become its overflow:
  * they stay on the dimension, and no later factor can be cut. */
 hr_status_t prop_project(hr_arena_t *arena, const spmd_rule_t *rule, int tensor,
                          const spmd_dim_t *dims, prop_factor_t *out_factors) {
@@ -84,7 +84,7 @@ hr_status_t prop_project(hr_arena_t *arena, const spmd_rule_t *rule, int tensor,
   return NULL;
 }
 
-/* Stops behind the first factor that is not full: cutting a later one would give a strided view,
+/* Stops after the first factor that is not full: cutting a later one would give a strided view,
  * which no sharding can express. */
 hr_status_t prop_unproject(hr_arena_t *arena, const spmd_rule_t *rule, int tensor, int d,
                            const prop_factor_t *factors, spmd_axes_t *out_axes) {

@@ -10,7 +10,7 @@ typedef struct prop_factor {
   bool closed;          /* may not grow */
   bool is_minor_most;   /* the last factor of its dimension: may be cut unevenly */
   spmd_axes_t axes;     /* the major first */
-  spmd_axes_t overflow; /* axes behind `axes` that fit no factor: they stay on the dimension, and
+  spmd_axes_t overflow; /* axes after `axes` that fit no factor: they stay on the dimension, and
                            no later factor of it can be cut */
 } prop_factor_t;
 

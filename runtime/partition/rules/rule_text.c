@@ -64,7 +64,7 @@ static bool is_whole(const spmd_factor_t *factor) { return factor->kind == SPMD_
 static bool is_permutation(const spmd_factor_t *factor) { return factor->kind == SPMD_PERMUTATION; }
 static bool is_blocked(const spmd_factor_t *factor) { return factor->blocked; }
 
-/* Sizes come in the order of the letters, behind both lists of tensors. */
+/* Sizes come in the order of the letters, after both lists of tensors. */
 void spmd_rule_print(hr_strbuf_t *text, const spmd_rule_t *rule) {
   print_tensors(text, rule->operand_count, rule->tensors);
   hr_strbuf_add_str(text, "->");
