@@ -172,6 +172,39 @@ static void reductions(void) {
     }
 }
 
+/* Rows of stacked columns: their innermost loop is shorter than a vector, and lanes run over
+ * several of them. Few rows, remainders, rows in blocks, and counts that no vector is a multiple
+ * of. */
+static void stacked_columns(void) {
+  static const struct {
+    int kept, rows, columns;
+  } shapes[] = {{1, 32, 2}, {1, 33, 2}, {1, 7, 2}, {5, 24, 2},  {40, 9, 2},    {3, 21, 4},
+                {1, 16, 8}, {2, 30, 3}, {1, 5, 7}, {1, 64, 16}, {1, 50001, 2}, {2, 9001, 4}};
+  for (int i = 0; i < COUNT(shapes); i++) {
+    int n = shapes[i].kept, m = shapes[i].rows, c = shapes[i].columns;
+    jit_driver_t driver = {
+        .seed = (uint64_t)i, .workers = 1 + i % 3, .small_numbers = true, .tolerance = 1e-5};
+    char text[2048];
+    snprintf(text, sizeof text,
+             "HloModule t\n" SUM("f32") MOST(
+                 "f32") "ENTRY e { a = f32[%d,%d,%d] parameter(0) z = f32[] parameter(1)\n"
+                        "l = f32[%d,%d,1] slice(a), slice={[0:%d], [0:%d], [%d:%d]}\n"
+                        "k = f32[%d,%d,%d] slice(a), slice={[0:%d], [0:%d], [0:%d]}\n"
+                        "q = f32[%d,%d,%d] multiply(k, k)\n"
+                        "x = f32[%d,%d,%d] concatenate(l, q), dimensions={2}\n"
+                        "y = f32[%d,%d,%d] multiply(x, a)\n"
+                        "m = f32[%d] reduce(y, z), dimensions={1,2}, to_apply=most\n"
+                        "b = f32[%d,%d,%d] broadcast(m), dimensions={0}\n"
+                        "d = f32[%d,%d,%d] subtract(x, b)\n"
+                        "s = f32[%d] reduce(d, z), dimensions={1,2}, to_apply=sum\n"
+                        "ROOT r = (f32[%d], f32[%d], f32[%d,%d,%d]) tuple(m, s, d) }\n",
+             n, m, c, n, m, n, m, c - 1, c, n, m, c - 1, n, m, c - 1, n, m, c - 1, n, m, c, n, m, c,
+             n, n, m, c, n, m, c, n, n, n, n, m, c);
+    JIT_CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Rows of a few narrow numbers, which lanes take apart: every type and count of terms, and with an
  * odd number of rows, so that the last ones are fewer than lanes. */
 static void narrow_rows(void) {
@@ -199,5 +232,8 @@ static void narrow_rows(void) {
     }
 }
 
-CU_TestInfo suite_jit_reduce[] = {
-    {"rows", rows}, {"reductions", reductions}, {"narrow rows", narrow_rows}, CU_TEST_INFO_NULL};
+CU_TestInfo suite_jit_reduce[] = {{"rows", rows},
+                                  {"reductions", reductions},
+                                  {"narrow rows", narrow_rows},
+                                  {"stacked columns", stacked_columns},
+                                  CU_TEST_INFO_NULL};

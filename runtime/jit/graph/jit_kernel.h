@@ -208,7 +208,10 @@ static inline int jit_lane_loop(const jit_kernel_t *kernel) {
 }
 /* Finds kernel->loops.parts: intervals of the outermost loop whose variable decides conditions. */
 void jit_outer_parts(jit_kernel_t *kernel);
-/* Can every load that differs from lane to lane be assembled from few whole vectors? */
+/* Can every load that differs from lane to lane of loop `var` be assembled from few whole vectors,
+ * if an iteration has `vectors` of them? */
+bool jit_loads_fit(const jit_kernel_t *kernel, int var, int vectors);
+/* The same for the innermost loop of a kLoop. */
 bool jit_inner_fits(const jit_kernel_t *kernel);
 /* Number of scalar loads per iteration: lanes provided neither by whole vectors nor by a band. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel);

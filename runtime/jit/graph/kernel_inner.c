@@ -61,23 +61,25 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
          jit_window_fits(emit->lane.count, offsets, hr_dtype_bytes(node->dtype));
 }
 
-/* Emitter state for the innermost loop's lanes in the first vector of an iteration. */
-static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
-  int var = jit_lane_loop(kernel);
+/* Emitter state for the lanes of a loop in the first vector of an iteration. */
+static jit_emit_t first_lanes(const jit_kernel_t *kernel, int var, int vectors) {
   return (jit_emit_t){.graph = kernel->graph,
                       .lane.var = var,
                       .lane.count = kernel->loops.lanes,
                       .lane.period = kernel->loops.lanes * vectors};
 }
 
-bool jit_inner_fits(const jit_kernel_t *kernel) {
-  int vectors = jit_inner_vectors(kernel);
-  jit_emit_t emit = first_lanes(kernel, vectors);
+bool jit_loads_fit(const jit_kernel_t *kernel, int var, int vectors) {
+  jit_emit_t emit = first_lanes(kernel, var, vectors);
   if (kernel->loops.lanes > JIT_MAX_LANES) return false;
   for (int copy = 0; copy < vectors; copy++, emit.lane.phase += kernel->loops.lanes)
     for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       if (!load_fits(&emit, node)) return false;
   return true;
+}
+
+bool jit_inner_fits(const jit_kernel_t *kernel) {
+  return jit_loads_fit(kernel, jit_lane_loop(kernel), jit_inner_vectors(kernel));
 }
 
 /* Number of disjoint reads of a load. Targets with gather instructions gather elements of 4 and 8
@@ -91,7 +93,7 @@ static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_
 /* Number of disjoint reads per iteration, for the cost. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   int64_t count = 0;
-  jit_emit_t emit = first_lanes(kernel, kernel->loops.vectors);
+  jit_emit_t emit = first_lanes(kernel, jit_lane_loop(kernel), kernel->loops.vectors);
   for (int copy = 0; copy < kernel->loops.vectors; copy++, emit.lane.phase += kernel->loops.lanes)
     for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       count += reads_of(kernel, &emit, node);

@@ -319,6 +319,7 @@ static void emit_reduced_loops(jit_emit_t *emit, rows_t *rows, int w, kir_value_
                      .count = size,
                      .unroll = rows->unroll,
                      .is_whole = rows->kernel->loops.lanes == 1,
+                     .is_phased = !is_cut,
                      .body = emit_elements,
                      .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;

@@ -177,11 +177,28 @@ static bool is_worth_tree(const jit_kernel_t *kernel) {
   return 2 * kernel->loops.within.sizes[kernel->loops.within.rank - 1] > kernel->loops.lanes;
 }
 
+/* Merges innermost loops that are shorter than a vector, as the two columns of a stack, if all
+ * loads still fit whole vectors. A vector for each of them would leave most lanes idle. */
+static hr_status_t merge_short_loops(jit_kernel_t *kernel) {
+  jit_nest_t *within = &kernel->loops.within, before = *within;
+  while (within->rank > 1 && within->sizes[within->rank - 1] < kernel->loops.lanes &&
+         within->dims[within->rank - 2] == within->dims[within->rank - 1]) {
+    within->sizes[within->rank - 2] *= within->sizes[within->rank - 1];
+    within->rank--;
+  }
+  if (within->rank == before.rank) return NULL;
+  HR_TRY(jit_reduce_build(kernel));
+  if (jit_loads_fit(kernel, kernel->loops.nest.rank + within->rank - 1, 1)) return NULL;
+  *within = before;
+  return jit_reduce_build(kernel);
+}
+
 hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   jit_reduce_t *reduce = kernel->reduce;
   kernel->loops.lanes = kernel->loops.within.rank ? jit_kernel_lanes(kernel) : 1;
   if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->loops.lanes = 1;
+  if (!is_ascending(reduce)) HR_TRY(merge_short_loops(kernel));
   if (kernel->loops.within.rank)
     kernel->loops.lanes = jit_kernel_interleaved_lanes(
         kernel, kernel->loops.lanes, kernel->loops.within.sizes[kernel->loops.within.rank - 1]);
