@@ -6,6 +6,7 @@ source_dir=${TEST_SOURCE:-$(cd "$(dirname "$0")" && git rev-parse --show-topleve
 build_dir=${TEST_BUILD:-$source_dir/build}
 hlorun=${HLORUN:-$build_dir/hlorun}
 mpirun=${TEST_MPIRUN:-mpirun}
+read -ra cc <<<"${CC:-cc}" # may have arguments, such as "ccache gcc"
 [ -x "$hlorun" ] || { echo "$hlorun is not there: build first, or set TEST_BUILD"; exit 99; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/hlorun-test.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT

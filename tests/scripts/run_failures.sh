@@ -187,7 +187,7 @@ int unlink(const char *path) {
   for (;;) pause();
 }
 C
-if command -v "$mpirun" >/dev/null && "${CC:-cc}" -shared -fPIC -o kills.so kills.c 2>/dev/null &&
+if command -v "$mpirun" >/dev/null && "${cc[@]}" -shared -fPIC -o kills.so kills.c 2>/dev/null &&
   LD_PRELOAD=$work/kills.so "$hlorun" --version >/dev/null 2>&1; then
   expect_exit "mpirun killed while the processes start" 5 env LD_PRELOAD="$work/kills.so" NAMES="$work/names" \
     HLORUN_LAUNCHER=mpirun "$hlorun" -n 3 --random-inputs busy.hlo

@@ -226,8 +226,8 @@ for rank in 0 1; do
 done
 
 # Functions of the user's.
-if command -v "${CC:-cc}" >/dev/null; then
-  "${CC:-cc}" -shared -fPIC -o collatz.so "$source_dir/examples/plugin/collatz.c" || fail "a plugin is built"
+if command -v "${cc[0]}" >/dev/null; then
+  "${cc[@]}" -shared -fPIC -o collatz.so "$source_dir/examples/plugin/collatz.c" || fail "a plugin is built"
   call="$source_dir/examples/plugin/collatz.hlo"
   expect_exit "a plugin" 0 "$hlorun" --plugin collatz.so --input '0=s32[4]{1,7,27,97}' "$call"
   expect_text "a plugin" "{1, 68, 9343, 9350}"

@@ -18,7 +18,7 @@ grep '^FAILED' "$work/random"
 
 # compare NAME INCLUDE: compiles and runs tests/pjrt/NAME.c.
 compare() {
-  "${CC:-gcc}" -D_GNU_SOURCE -I"$source_dir" -I"$source_dir/runtime" -I"$2" "$source_dir/tests/pjrt/$1.c" \
+  "${cc[@]}" -D_GNU_SOURCE -I"$source_dir" -I"$source_dir/runtime" -I"$2" "$source_dir/tests/pjrt/$1.c" \
     -o "$work/$1" >"$work/$1.log" 2>&1 || { fail "$1 compiles" "$work/$1.log"; return; }
   "$work/$1" >"$work/$1.log" 2>&1
   add_counts "$work/$1.log" || fail "$1" "$work/$1.log"
@@ -75,7 +75,7 @@ expect_text "HLORUN_THREADS=1" "3 devices"
 examples=$source_dir/examples/jax
 expect_exit "examples/jax/callback.py" 0 "$python" "$examples/callback.py" &&
   expect_text "the callback's median" 'the median is 5.0'
-expect_exit "scale_ffi.c compiles" 0 "${CC:-gcc}" -O2 -shared -fPIC -I"$source_dir" -o "$work/scale_ffi.so" \
+expect_exit "scale_ffi.c compiles" 0 "${cc[@]}" -O2 -shared -fPIC -I"$source_dir" -o "$work/scale_ffi.so" \
   "$examples/scale_ffi.c" &&
   expect_exit "examples/jax/scale_ffi.py" 0 "$python" "$examples/scale_ffi.py" "$work/scale_ffi.so" &&
   expect_text "the handler's result" '[ 1.  4.  7. 10.]'

@@ -237,7 +237,7 @@ expect_exit "cases" 0 "$hlorun" test --sandbox "$work/cases" && expect_text "cas
 expect_exit "a wild case" 0 "$hlorun" test --sandbox --wild-inputs "$work/cases/hello.hlo"
 expect_exit "a case by its name" 0 "$hlorun" test --sandbox "$work/cases/two.hlo"
 expect_exit "cases and a cache" 2 "$hlorun" test --sandbox --cache "$work/cache" "$work/cases"
-if "${CC:-cc}" -shared -fPIC -o "$work/ends.so" "$work/ends.c" -ldl 2>/dev/null &&
+if "${cc[@]}" -shared -fPIC -o "$work/ends.so" "$work/ends.c" -ldl 2>/dev/null &&
   LD_PRELOAD=$work/ends.so "$hlorun" --version >/dev/null 2>&1; then
   for case in hello two; do
     expect_exit "$case looks" 0 env LD_PRELOAD="$work/ends.so" "$hlorun" test -v "$work/cases/$case.hlo"

@@ -4,8 +4,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 cd "$work" || exit 99
-cc=${CC:-cc}
-command -v "$cc" >/dev/null || { skip "no C compiler"; finish; }
+command -v "${cc[0]}" >/dev/null || { skip "no C compiler"; finish; }
 
 cat >twice.hlo <<'END'
 HloModule twice
@@ -161,7 +160,7 @@ int renameat(int from, const char *old, int to, const char *new) {
 }
 char *secure_getenv(const char *name) { return getenv("CALLS") ? NULL : getenv(name); }
 END
-if "$cc" -shared -fPIC -o calls.so calls.c -ldl && LD_PRELOAD=$work/calls.so "$hlorun" --version >/dev/null 2>&1; then
+if "${cc[@]}" -shared -fPIC -o calls.so calls.c -ldl && LD_PRELOAD=$work/calls.so "$hlorun" --version >/dev/null 2>&1; then
   printf 'file\nrename\nfolder\n' >want
   expect_exit "order of calls" 0 env LD_PRELOAD="$work/calls.so" CALLS="$work/calls" "$hlorun" --cache none \
     --input '0=f32[3]{1,2,3}' --output out.npz twice.hlo
@@ -197,7 +196,7 @@ call() { # TARGET
   printf 'HloModule c\nENTRY main {\n  x = s32[16] parameter(0)\n  ROOT y = s32[16] custom-call(x), %s="%s"\n}\n' \
     custom_call_target "$1" >call.hlo
 }
-if "$cc" -shared -fPIC -o plugin.so plugin.c; then
+if "${cc[@]}" -shared -fPIC -o plugin.so plugin.c; then
   for target in mine:7 indirect:9 registered:10; do
     call "${target%:*}"
     expect_exit "plugin, ${target%:*}" 0 "$hlorun" --plugin ./plugin.so --random-inputs call.hlo
