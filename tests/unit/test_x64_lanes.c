@@ -342,9 +342,10 @@ static void test_gather_of_far_addresses(void) {
   jit_object_unload(test.object);
 }
 
-/* All types of elements and indices, in front of the array's address and after it; the mask leaves
- * out lanes whose addresses are nowhere. */
-static void try_gather(unsigned bits, unsigned index_bits, unsigned lanes, uint64_t wanted) {
+/* All types of elements and indices, in front of the array's address and after it, in registers or
+ * on the stack; the mask leaves out lanes whose addresses are nowhere. */
+static void try_gather(unsigned bits, unsigned index_bits, unsigned lanes, uint64_t wanted,
+                       bool are_spilled) {
   x64_kernel_t test;
   uint64_t mask_lanes[16] = {0};
   unsigned char table[256], out[128] = {0}, indices[128];
@@ -363,6 +364,7 @@ static void try_gather(unsigned bits, unsigned index_bits, unsigned lanes, uint6
   }
   kir_value_t *at = kir_load(b, index, test.out);
   kir_set_align(at, 1);
+  if (are_spilled) fill_registers(&test, kir_vector_type(kir_int_type(module, 32), 16));
   kir_value_t *mask = kir_constant(kir_vector_type(i1, lanes), mask_lanes);
   kir_value_t *args[] = {kir_gep(b, element, test.in, at), jit_int(kir_int_type(module, 32), 1),
                          mask, kir_null(type)};
@@ -384,10 +386,11 @@ static void test_gathers(void) {
   if (!x64_kernel_can_run()) return;
   for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (unsigned index_bits = 32; index_bits <= 64; index_bits *= 2)
-      for (unsigned lanes = 2; lanes <= 16; lanes *= 2) {
-        try_gather(bits, index_bits, lanes, ~0ull);
-        try_gather(bits, index_bits, lanes, 0xb6d3);
-      }
+      for (unsigned lanes = 2; lanes <= 16; lanes *= 2)
+        for (int are_spilled = 0; are_spilled < 2; are_spilled++) {
+          try_gather(bits, index_bits, lanes, ~0ull, are_spilled);
+          try_gather(bits, index_bits, lanes, 0xb6d3, are_spilled);
+        }
 }
 
 CU_TestInfo suite_x64_lanes[] = {

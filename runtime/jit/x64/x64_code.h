@@ -98,8 +98,6 @@ typedef struct x64_code {
   bool calls;           /* contains calls */
   bool preserves_all;   /* preserves all vector and mask registers around external calls */
   int64_t preserved_at; /* frame offset of the preserved registers, in bytes */
-  int64_t indices_at;   /* frame offset of the indices of gathers done lane by lane, in bytes; 0:
-                           there are none */
   uint32_t clobbered[X64_CLASS_COUNT]; /* bit sets of the registers clobbered by callees */
   uint32_t used[X64_CLASS_COUNT];      /* bit sets of the allocated registers */
   const char *unsupported;             /* reason to leave the module to LLVM; NULL: none */

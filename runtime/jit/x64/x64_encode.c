@@ -169,10 +169,6 @@ void x86_load(x86_t *x, int to, x86_mem_t from, unsigned bits) {
     with_memory(x, bits == 64, 0x8b, to, from, false);
 }
 
-void x86_load_signed(x86_t *x, int to, x86_mem_t from) {
-  with_memory(x, true, 0x63, to, from, false);
-}
-
 void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits) {
   if (bits == 16) x86_byte(x, 0x66);
   with_memory(x, bits == 64, bits == 8 ? 0x88 : 0x89, from, to, bits == 8);

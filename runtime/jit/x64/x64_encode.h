@@ -76,7 +76,6 @@ void x86_byte(x86_t *x, unsigned byte);
 void x86_mov(x86_t *x, int to, int from);                       /* 64 bits */
 void x86_mov_constant(x86_t *x, int to, uint64_t value);        /* preserves the flags */
 void x86_load(x86_t *x, int to, x86_mem_t from, unsigned bits); /* zero-extended */
-void x86_load_signed(x86_t *x, int to, x86_mem_t from);         /* 32 bits, sign-extended to 64 */
 void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits);
 void x86_lea(x86_t *x, int to, x86_mem_t from);
 void x86_prefetch(

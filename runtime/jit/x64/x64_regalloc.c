@@ -190,15 +190,6 @@ static bool has_high_pressure(const x64_code_t *code) {
          spilled > all * (1 + code->interval_count / VALUES_OF_LARGE_FUNCTION);
 }
 
-static bool has_gather_by_lane(const x64_code_t *code) {
-  for (int b = 0; b < code->cfg.block_count; b++)
-    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
-      if (instr->op == KIR_GATHER &&
-          x64_gathers_by_lane(instr->type, instr->args[0], instr->args[2]))
-        return true;
-  return false;
-}
-
 /* Intervals that must be saved around calls get a slot besides their register. */
 hr_status_t x64_allocate_registers(x64_code_t *code) {
   live_interval_t **order;
@@ -217,10 +208,6 @@ hr_status_t x64_allocate_registers(x64_code_t *code) {
       code->frame_bytes += X64_SLOT_BYTES;
       code->intervals[n].slot = code->frame_bytes;
     }
-  if (has_gather_by_lane(code)) {
-    code->frame_bytes += X64_SLOT_BYTES;
-    code->indices_at = code->frame_bytes;
-  }
   if (code->preserves_all) {
     code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
     code->preserved_at = code->frame_bytes;
