@@ -16,6 +16,7 @@ typedef struct geometry {
   int starts, batches, drops, windows;
   int other_rank;
   int64_t other_dims[8];
+  bool claims_order; /* scatter: indices_are_sorted */
 } geometry_t;
 
 static int64_t below(int64_t n) { return rand() % n; }
@@ -237,14 +238,15 @@ static void check_scatter(const geometry_t *g, hlo_opcode_t op, hr_dtype_t dtype
                         list(HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS, g->start_map, g->starts),
                         list(HLO_ATTR_INPUT_BATCHING_DIMS, g->batching_dims, g->batches),
                         list(HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS, g->index_batching, g->batches),
-                        {.key = HLO_ATTR_INDEX_VECTOR_DIM, .integer = g->vector_dim}};
+                        {.key = HLO_ATTR_INDEX_VECTOR_DIM, .integer = g->vector_dim},
+                        {.key = HLO_ATTR_INDICES_ARE_SORTED, .flag = g->claims_order}};
   hlo_computation_t *body = scatter_body(&k, op, dtype);
   hlo_value_t *in[] = {kernel_value(dtype, g->rank, g->dims, NULL), choose_starts(g),
                        kernel_value(dtype, g->other_rank, g->other_dims, NULL)};
   native_fill(in[0], true);
   native_fill(in[2], true);
   CU_ASSERT_TRUE(native_check(&k, ANY_NAN, HLO_SCATTER, kernel_shape(&k, dtype, g->rank, g->dims),
-                              3, in, 6, attrs, 1, &body));
+                              3, in, 7, attrs, 1, &body));
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
 }
@@ -333,6 +335,20 @@ static void scatters_in_copies(void) {
   }
 }
 
+/* Runs of updates of one element, whose indices are said to be sorted, but are not always. */
+static void scatters_in_runs(void) {
+  static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_S32, HR_S64, HR_C64, HR_C128};
+  static const hlo_opcode_t ops[] = {HLO_ADD, HLO_COPY, HLO_MULTIPLY, HLO_MAXIMUM};
+  srand(11);
+  for (int t = 0; t < 6; t++)
+    for (int op = 0; op < (t < 4 ? 4 : 2); op++)
+      for (int64_t rows = 1; rows <= 16; rows *= 4) {
+        geometry_t g = choose_rows(rows, 1, 400);
+        g.claims_order = true;
+        check_scatter(&g, ops[op], types[t]);
+      }
+}
+
 /* Two operands by one body: the larger key wins with its companion. */
 static void scatters_pairs(void) {
   kernel_env_t k;
@@ -379,5 +395,6 @@ CU_TestInfo suite_native_gather[] = {
     {"scatters integers", scatters_integers},
     {"scatters in parts", scatters_in_parts},
     {"scatters in copies", scatters_in_copies},
+    {"scatters in runs", scatters_in_runs},
     {"scatters pairs", scatters_pairs},
     CU_TEST_INFO_NULL};

@@ -34,6 +34,7 @@ enum {
   MIN_WINDOW_BYTES = 64, /* least bytes of a window that is divided by owner */
   MIN_BYTES = 1 << 16,   /* bytes of updates below which one worker does all */
   GRAIN = 1 << 14,       /* least updates per worker */
+  LONG_RUN = 8,          /* updates of an element, on average, in a run that is worth a branch */
   PREFETCH_DISTANCE = 4
 };
 
@@ -449,6 +450,8 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   plan->by_elements = !are_rows && !batch->rank && plan->are_disjoint &&
                       scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
+  plan->rows_job.has_runs = hlo_attr_bool(step->instr, HLO_ATTR_INDICES_ARE_SORTED) &&
+                            plan->offsets.count >= LONG_RUN * plan->counts[0];
   plan->has_row_loop =
       scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
   plan->by_elements &= plan->has_row_loop;
@@ -503,13 +506,13 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   if (!possible) return NULL;
   plan->workers = target->workers;
   plan_windows(step, count, plan);
-  plan_row_loops(step, plan);
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
     out->bytes +=
         3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
   }
+  plan_row_loops(step, plan);
   plan_copies(plan);
   out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;
   out->plan = plan;

@@ -69,14 +69,27 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
     }                                                                                       \
   }
 
+/* A run is updates of one element in succession. Its value stays in a register, since the load
+ * after each store would wait for it; where runs are short, the branch would be mispredicted. */
 #define DEFINE_LOOP(NAME, ONE, T, INDEX, COMPONENTS, TARGET)                                      \
-  TARGET static void NAME##_alone_all(const scatter_rows_job_t *job) {                            \
+  TARGET NATIVE_INLINE void NAME##_alone_in(const scatter_rows_job_t *job, bool runs) {           \
     T *restrict to = (T *)job->to + job->begin;                                                   \
     const T *restrict from = (const T *)job->from + job->begin;                                   \
+    int64_t at = -1;                                                                              \
+    T value = {0};                                                                                \
     for (int64_t i = job->first; i < job->last; i++) {                                            \
       OFFSET_OF(INDEX, COMPONENTS)                                                                \
-      if (fits) to[offset] = ONE##_alone(to[offset], from[i]);                                    \
+      if (!fits) continue;                                                                        \
+      value = ONE##_alone(runs && offset == at ? value : to[offset], from[i]);                    \
+      to[at = offset] = value;                                                                    \
     }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  TARGET static void NAME##_alone_all(const scatter_rows_job_t *job) {                            \
+    if (job->has_runs)                                                                            \
+      NAME##_alone_in(job, true);                                                                 \
+    else                                                                                          \
+      NAME##_alone_in(job, false);                                                                \
   }                                                                                               \
                                                                                                   \
   TARGET NATIVE_INLINE void NAME##_rows(const scatter_rows_job_t *job, int64_t width, bool far) { \
