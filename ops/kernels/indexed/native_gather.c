@@ -321,17 +321,16 @@ static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, voi
   return NULL;
 }
 
-/* Least elements for generated code: single ones, and those of windows of several rows. */
-enum { MANY_ELEMENTS = 1 << 15, MANY_IN_ROWS = 1 << 10 };
+/* Least elements for generated code: of windows that are columns, and of others. */
+enum { MANY_IN_COLUMNS = 1 << 15, MANY_ELEMENTS = 1 << 10 };
 
 /* True for many single elements, and for many windows of several short rows: generated code
  * writes their results in order. */
 static bool prefers_codegen(const native_gather_plan_t *plan, const op_step_t *step) {
   bool is_single = plan->window_bytes == plan->bytes;
   if (plan->run_bytes && !is_single) return false;
-  return op_can_codegen(step->instr) &&
-         plan->offsets.count * plan->window_bytes / plan->bytes >=
-             (is_single || are_columns(plan) ? MANY_ELEMENTS : MANY_IN_ROWS);
+  return op_can_codegen(step->instr) && plan->offsets.count * plan->window_bytes / plan->bytes >=
+                                            (are_columns(plan) ? MANY_IN_COLUMNS : MANY_ELEMENTS);
 }
 
 /* Indices are clamped, so every window lies within the operand. */
