@@ -2,12 +2,13 @@
  * memory, and no loop is faster than one over the matrix in place. In f32 or f64: narrower operands
  * are widened before, and the result is narrowed after.
  *
- *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
- *   rows      rows of a are dense and b is one dense vector: a sum along each row
- *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each pair
- *   padded    b is small, and its columns are dense or do not fill vectors: a copy in whole vectors
- *   tiny      at most 4 terms and columns, with any strides
- *   turned    columns of a are dense, b has few columns: the transpose of `columns`
+ *   columns      rows of b are dense: a strip of b's columns at a time, all rows of a against it
+ *   rows         rows of a are dense and b is one dense vector: a sum along each row
+ *   pairs        rows of a and columns of b are dense, few of one of them: a sum for each pair
+ *   padded       b is small, and its columns are dense or do not fill vectors: a copy in whole
+ *                vectors
+ *   tiny         at most 4 terms and columns, with any strides
+ *   transposed   columns of a are dense, b has few columns: the transpose of `columns`
  *
  * A product with a vector on the other side is the transpose of one of these: C' = B' A'. Not
  * handled, and left to the next strategy: operands without a dense dimension. */
@@ -28,7 +29,7 @@
 #endif
 
 /* One product c[m][n] = a[m][k] b[k][n] for the loops; all strides are in elements. c_col is used
- * by `pairs` and `turned` only: elsewhere the columns of c are dense. */
+ * by `pairs` and `transposed` only: elsewhere the columns of c are dense. */
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
@@ -63,7 +64,7 @@ typedef enum dot_loop {
   LOOPS
 } dot_loop_t;
 #define LOOPS_OF_TYPE(name) \
-  { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny, name##_turned }
+  { name##_columns, name##_rows, name##_pairs, name##_padded, name##_tiny, name##_transposed }
 #define LOOPS_OF(width) \
   { LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width) }
 
@@ -270,7 +271,7 @@ static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
 
 /* Chooses the transpose of the columns loop if b has at most TURNED_ROWS columns and those of a are
  * dense: lanes are rows of the product. Sums have TURNED_DEPTH terms at a time. */
-static bool plan_turned(const dot_problem_t *p, dot_small_t *plan) {
+static bool plan_transposed(const dot_problem_t *p, dot_small_t *plan) {
   if (p->n < 2 || p->n > TURNED_ROWS || p->a.row_step != 1 || p->m < TURNED_LEAST) return false;
   exchange_sides(p, plan);
   plan->units = p->m;
@@ -320,7 +321,7 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     plan->job.b_row = a->col_step;
     plan->job.a_row = 0;
     plan->job.a_col = b->row_step;
-  } else if (plan_turned(p, plan)) {
+  } else if (plan_transposed(p, plan)) {
     *out_loop = LOOP_TURNED;
   } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
     *out_loop = LOOP_PAIRS;

@@ -20,8 +20,8 @@ SIMD_INLINE SIMD_NAME(acc)
 
 /* Copies b, whose columns are dense, to rows of `width` columns, by squares. Terms fill vectors, or
  * there are masks. */
-SIMD_TARGET static void SIMD_NAME(copy_turned)(const dot_small_job_t *job, int64_t width,
-                                               SIMD_REAL *to) {
+SIMD_TARGET static void SIMD_NAME(copy_transposed)(const dot_small_job_t *job, int64_t width,
+                                                   SIMD_REAL *to) {
   SIMD_NAME(acc) x[LANES];
   for (int64_t j = 0; j < width; j += LANES)
     for (int64_t p = 0; p < job->k; p += LANES) {
@@ -40,7 +40,7 @@ SIMD_TARGET static void SIMD_NAME(copy_padded)(const dot_small_job_t *job, int64
   const SIMD_REAL *b = job->b;
   int64_t p = 0;
   if (job->b_row == 1 && job->b_col != 1 && (SIMD_BYTES == 64 || job->k % LANES == 0)) {
-    SIMD_NAME(copy_turned)(job, width, to);
+    SIMD_NAME(copy_transposed)(job, width, to);
     return;
   }
   for (; job->b_col == 1 && (job->k - 1 - p) * job->b_row + job->n >= LANES; p++)

@@ -8,7 +8,7 @@
  *       a  ROWS  [ sums in ROWS * V registers ]   each element of a is broadcast to V vectors
  *
  *   narrow, single   the remaining columns, without masks: 16 bytes of them, then one by one
- *   turned           panels of few rows that are columns of c
+ *   transposed       panels of few rows that are columns of c
  *   row_group        dot products of dense rows with one vector: two accumulators per row
  *   pair_group       PAIR_ROWS x PAIR_COLUMNS dot products at once
  *   padded           panels of a copy of b, in whole vectors
@@ -168,7 +168,8 @@ SIMD_TARGET static void SIMD_NAME(columns)(const dot_small_job_t *job, int64_t b
 }
 
 /* Columns [begin, end), as rows of at most TURNED_ROWS sums that are written to columns of c. */
-SIMD_TARGET static void SIMD_NAME(turned)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+SIMD_TARGET static void SIMD_NAME(transposed)(const dot_small_job_t *job, int64_t begin,
+                                              int64_t end) {
   SIMD_REAL results[TURNED_ROWS * TURNED_COLUMNS];
   for (int64_t i = begin; i < end; i += TURNED_COLUMNS) {
     int64_t count = hr_min(TURNED_COLUMNS, end - i);
