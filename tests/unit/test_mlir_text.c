@@ -194,6 +194,8 @@ static void test_errors(void) {
       "t.mlir:3:");
   check_error("func.func @f(%a: tensor<i32>) {\n  return %b : tensor<i32>\n}\n", "t.mlir:2:10");
   check_error("module attributes {a = 1, a = 2} {}", "t.mlir:1:");
+  check_error("module {\n  \"my.op\"() <{a = 1}> {a = 1} : () -> ()\n}\n",
+              "t.mlir:2:3: error: the attribute a is given twice");
   check_error("func.func @f(%a: tensor<i32>) {\n  %0 = stablehlo.add %a : tensor<i32>\n",
               "t.mlir:2:");
 }

@@ -144,13 +144,11 @@ static hr_status_t parse_entry(mlir_parser_t *parser, mlir_named_attr_t *out_ent
 }
 
 /* Fields are sorted, so that duplicates are neighbours. */
-static hr_status_t check_unique(mlir_parser_t *parser, const mlir_attr_t *dict) {
-  for (int i = 1; i < dict->count; i++) {
-    if (!hr_str_equal(dict->fields[i].name, dict->fields[i - 1].name)) continue;
-    hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
-    return hr_error_at(HR_INVALID, &pos, "the attribute %.*s is given twice",
-                       HR_STR_ARGS(dict->fields[i].name));
-  }
+hr_status_t mlir_check_unique(const mlir_attr_t *dict, hr_pos_t pos) {
+  for (int i = 1; i < dict->count; i++)
+    if (hr_str_equal(dict->fields[i].name, dict->fields[i - 1].name))
+      return hr_error_at(HR_INVALID, &pos, "the attribute %.*s is given twice",
+                         HR_STR_ARGS(dict->fields[i].name));
   return NULL;
 }
 
@@ -167,7 +165,7 @@ hr_status_t mlir_parse_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict)
   }
   if (!st) st = mlir_take(parser, '}');
   if (!st) st = mlir_make_dict(parser->arena, (int)fields.count, fields.data, out_dict);
-  if (!st) st = check_unique(parser, *out_dict);
+  if (!st) st = mlir_check_unique(*out_dict, mlir_lexer_pos(&parser->lexer));
 done:
   HR_VEC_FREE(&fields);
   return st;

@@ -228,6 +228,8 @@ hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr
   }
   const mlir_attr_t *sorted;
   HR_TRY(mlir_make_dict(parser->arena, inherent, attrs, &sorted));
+  hr_pos_t pos = {.source = &parser->module->source, .line = op->line, .column = op->column};
+  HR_TRY(mlir_check_unique(sorted, pos));
   op->attrs = sorted->fields;
   op->attr_count = inherent;
   op->extras = extras;

@@ -79,6 +79,8 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
 hr_status_t mlir_parse_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* "{a = 1, b}": fields sorted by name; duplicate names are errors. */
 hr_status_t mlir_parse_dict(mlir_parser_t *parser, const mlir_attr_t **out_dict);
+/* Errors: INVALID at `pos`, two fields of a dictionary have one name. */
+hr_status_t mlir_check_unique(const mlir_attr_t *dict, hr_pos_t pos);
 /* "[1, 2]" as array<i64>. */
 hr_status_t mlir_parse_int_list(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* dense<...>, dense_resource<...>, sparse<...>, array<...>; the word is the current token. */
