@@ -104,7 +104,7 @@ static void print_step(hr_strbuf_t *text, const flat_plan_t *flat, int number) {
       hr_strbuf_printf(text, "%s%d", b ? ", " : " from ", step->control.starts[b]);
   if (step->source) hr_strbuf_printf(text, "  ; %%%.*s", HR_STR_ARGS(step->source->op.instr->name));
   if (step->native.first)
-    hr_strbuf_printf(text, " behind %%%.*s", HR_STR_ARGS(step->native.first->op.instr->name));
+    hr_strbuf_printf(text, " after %%%.*s", HR_STR_ARGS(step->native.first->op.instr->name));
   hr_strbuf_add_char(text, '\n');
 }
 

@@ -5,7 +5,7 @@
  * them. rows and vecs are constants at each call of the always-inline functions, so all loops over
  * them unroll and the accumulators stay in registers. PANEL_KERNEL(name, rows, vecs, depthwise)
  * makes one kernel: all lines of a block by strides, then its indirect tiles. A new tile shape
- * needs an instance there and an entry in the table behind it.
+ * needs an instance there and an entry in the table after it.
  *
  *   accumulate_tap             C[r][v] += broadcast(A[r][k]) * B[k][v], for all k of one tap
  *   accumulate_depthwise       C[r][v] += A[r][k][v] * B[k][v], elementwise

@@ -125,8 +125,8 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
 /* True if every path to the computation is in a branch of a conditional, which a run may never
  * take: a program for several platforms has calls of all of them. Callers are listed after their
  * callees. Cost: instructions of the module. */
-static hr_status_t find_behind_branch(hr_arena_t *arena, const hlo_computation_t *computation,
-                                      bool *out_behind) {
+static hr_status_t find_enclosing_branch(hr_arena_t *arena, const hlo_computation_t *computation,
+                                         bool *out_in_branch) {
   const hlo_module_t *module = computation->module;
   size_t count = module->computations.count;
   bool *always;
@@ -140,7 +140,7 @@ static hr_status_t find_behind_branch(hr_arena_t *arena, const hlo_computation_t
         always[call->called[k]->id] = true;
     }
   }
-  *out_behind = !always[computation->id];
+  *out_in_branch = !always[computation->id];
   return NULL;
 }
 
@@ -169,13 +169,13 @@ static hr_status_t prepare_kernel(hr_arena_t *arena, const op_step_t *step, call
 static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
                                        const void **out_plan) {
   call_plan_t *plan;
-  bool behind = false;
+  bool in_branch = false;
   HR_TRY(HR_NEW(arena, &plan));
   hr_status_t st = prepare_kernel(arena, step, plan);
   *out_plan = plan;
   if (hr_status_code(st) != HR_UNSUPPORTED) return st;
-  hr_status_t found = find_behind_branch(arena, step->instr->parent, &behind);
-  if (found || !behind) return hr_status_join(st, found);
+  hr_status_t found = find_enclosing_branch(arena, step->instr->parent, &in_branch);
+  if (found || !in_branch) return hr_status_join(st, found);
   hr_status_release(st);
   return NULL;
 }

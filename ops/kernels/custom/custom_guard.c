@@ -115,7 +115,7 @@ typedef bool (*catches_fn)(const void *self, const void *thrown, void **object, 
 typedef const char *(*what_fn)(const void *self);
 enum { CATCHES_SLOT = 4, NAME_WORD = 1, WHAT_SLOT = 2 };
 
-/* The text of a std::exception; NULL: the object, which lies behind the exception's header, is
+/* The text of a std::exception; NULL: the object, which lies after the exception's header, is
  * none, or another library's, whose layout is not known, or a copy that another exception holds. */
 static const char *text_of(const cxx_library_t *library, const void *thrown,
                            struct _Unwind_Exception *exception) {

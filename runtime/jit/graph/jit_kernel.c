@@ -281,7 +281,7 @@ static hr_status_t plan_expanded_reductions(jit_kernel_t *kernel) {
   return st;
 }
 
-/* Is a short last dimension kept, behind a long reduced one? Lanes of columns would be mostly
+/* Is a short last dimension kept, after a long reduced one? Lanes of columns would be mostly
  * idle; as rows, whose last dimension is unrolled, they are filled by terms. */
 static bool can_unroll_columns(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;

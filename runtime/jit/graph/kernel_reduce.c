@@ -42,7 +42,7 @@ static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit
 }
 
 /* Adds the index along dimension d to *index, which has covered *stride elements of the dimensions
- * behind it. */
+ * after it. */
 static void add_dimension(jit_graph_t *graph, const jit_expr_t *along, int64_t size,
                           const jit_expr_t **index, int64_t *stride) {
   *index = jit_expr_add(&graph->exprs, *index, jit_expr_scale(&graph->exprs, along, *stride));

@@ -15,7 +15,7 @@ int kir_successor_count(const kir_block_t *block) {
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* A block comes before its successors, which were given the places behind it. */
+/* A block comes before its successors, which were given the places after it. */
 static void visit(kir_cfg_t *cfg, kir_block_t *block, int *next) {
   if (block->index) return;
   block->index = -1;

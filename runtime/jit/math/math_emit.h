@@ -1,4 +1,4 @@
-/* The functions behind the rows of math_ops.def: each emits its op on x (and y) at the insertion
+/* The functions of the rows of math_ops.def: each emits its op on x (and y) at the insertion
  * point. */
 #ifndef JIT_MATH_EMIT_H
 #define JIT_MATH_EMIT_H

@@ -52,11 +52,11 @@ void x86_align(x86_t *x, size_t bytes) {
   while (left--) x86_byte(x, 0x90);
 }
 
-/* Reserves the next 4 bytes for the distance to a label or constant; `behind` more bytes of the
- * instruction follow. */
-static void distance(x86_t *x, int label, int64_t disp, int behind) {
+/* Reserves the next 4 bytes for the distance to a label or constant; `immediate_bytes` more bytes
+ * of the instruction follow. */
+static void distance(x86_t *x, int label, int64_t disp, int immediate_bytes) {
   PUSH(x, fixes, (x86_fix_t){x->code.count, label, disp});
-  number(x, (uint64_t)behind, 4);
+  number(x, (uint64_t)immediate_bytes, 4);
 }
 
 int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes) {
@@ -69,7 +69,7 @@ int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes) {
 }
 
 /* Appends the constant pool, aligned to 64 bytes (padded by int3), and resolves distances.
- * RIP-relative distances count from the end of the instruction, which is `behind` bytes
+ * RIP-relative distances count from the end of the instruction, which is `immediate_bytes` bytes
  * (immediates) after the distance. */
 hr_status_t x86_finish(x86_t *x) {
   while (x->code.count % 64 && !x->status) x86_byte(x, 0xcc);
@@ -77,10 +77,11 @@ hr_status_t x86_finish(x86_t *x) {
   for (size_t i = 0; i < x->pool.count; i++) x86_byte(x, x->pool.data[i]);
   for (size_t i = 0; i < x->fixes.count && !x->status; i++) {
     x86_fix_t fix = x->fixes.data[i];
-    int32_t behind = 0; /* bytes of the instruction after the distance, stored in its place */
-    memcpy(&behind, x->code.data + fix.at, 4);
+    int32_t immediate_bytes =
+        0; /* bytes of the instruction after the distance, stored in its place */
+    memcpy(&immediate_bytes, x->code.data + fix.at, 4);
     int64_t target = fix.label == X86_NONE ? (int64_t)pool + fix.disp : x->labels.data[fix.label];
-    int32_t value = (int32_t)(target - (int64_t)fix.at - 4 - behind);
+    int32_t value = (int32_t)(target - (int64_t)fix.at - 4 - immediate_bytes);
     memcpy(x->code.data + fix.at, &value, 4);
   }
   hr_status_t st = x->status;
@@ -100,7 +101,7 @@ static int scale_bits(int scale) { return scale > 1 ? __builtin_ctz((unsigned)sc
 static void memory(x86_t *x, int reg, x86_mem_t m, int unit) {
   if (m.is_pool) {
     modrm(x, 0, reg, 5);
-    distance(x, X86_NONE, m.disp, m.behind);
+    distance(x, X86_NONE, m.disp, m.immediate_bytes);
     return;
   }
   bool has_sib = m.index != X86_NONE || (m.base & 7) == X86_SP;

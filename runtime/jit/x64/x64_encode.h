@@ -20,8 +20,9 @@ typedef struct x86_mem {
   int scale;
   int64_t disp;
   bool is_pool;
-  int broadcast; /* element size of a broadcast, bytes; 0: full vector */
-  int behind;    /* bytes of immediate operands after the displacement; RIP counts from their end */
+  int broadcast;       /* element size of a broadcast, bytes; 0: full vector */
+  int immediate_bytes; /* bytes of immediate operands after the displacement; RIP counts from their
+                          end */
 } x86_mem_t;
 
 /* A reference to a label or to the constant pool, to be resolved. */

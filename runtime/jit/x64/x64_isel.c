@@ -3,7 +3,7 @@
  * Selection is one pass over the instructions in block order, without a DAG: operands that were
  * folded are matched on the way by x64_address, x64_emit and x64_set_flags. Phis become parallel
  * copies at the end of the predecessor; those of a conditional branch's taken edge are separate
- * code behind an inverted jump. Functions follow the System V ABI for general registers. Inner
+ * code after an inverted jump. Functions follow the System V ABI for general registers. Inner
  * functions preserve all vector and mask registers around their own external calls: those are rare
  * (special cases of math functions), and their callers would otherwise spill everything around each
  * call.

@@ -33,9 +33,9 @@ void x64_move_mask(x64_code_t *code, int to, int from);
 /* to = op(from, last); `last` is a memory operand if it is a constant or a folded load. */
 void x64_emit(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to, int from,
               kir_value_t *last, int scratch);
-/* x64_emit for instructions with `behind` bytes of immediate operand, which the caller appends. */
+/* x64_emit for instructions with so many bytes of immediate operand, which the caller appends. */
 void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
-                       int from, kir_value_t *last, int scratch, int behind);
+                       int from, kir_value_t *last, int scratch, int immediate_bytes);
 /* Entry of a constant that has a register throughout the function; NULL: none. */
 pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value);
 /* Register form. width: vector length; from: X86_NONE for unary instructions. */

@@ -259,7 +259,7 @@ int x64_mask(x64_code_t *code, kir_value_t *value, int scratch) {
 
 /* A constant operand is in memory, with the size of the instruction's element type. */
 void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
-                       int from, kir_value_t *last, int scratch, int behind) {
+                       int from, kir_value_t *last, int scratch, int immediate_bytes) {
   int width = x64_vector_length(code, type);
   bool is_constant = kir_is_constant(last) && !x64_pinned(code, last);
   if (last->op == KIR_LOAD && x64_node(code, last)->is_folded) {
@@ -274,7 +274,7 @@ void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *
     return;
   }
   x86_mem_t memory = constant_memory(code, last, code->isa->has_evex);
-  memory.behind = behind;
+  memory.immediate_bytes = immediate_bytes;
   x86_vector_memory(
       &code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
 }

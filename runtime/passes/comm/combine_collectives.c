@@ -8,7 +8,7 @@
  *
  * Collectives are taken in the order in which they become ready (comm_graph.h). Those up to
  * HLORUN_COMBINE bytes in total are combined at the position of the last one. Collectives of any
- * kind that depend on a member are moved behind it: gradients of several layers wait for the last
+ * kind that depend on a member are moved after it: gradients of several layers wait for the last
  * one, and the norm of each gradient for all of them. Latency is paid once instead of n times.
  * Dependence is known by sets of collectives for each instruction; where those would be too large,
  * by levels: collectives of one level are independent.
@@ -189,7 +189,7 @@ static double bytes_with(const joining_t *joining, int first, double bytes, int 
 }
 
 /* Forms a group of the node at `place` and later nodes of its segment, up to the limit of bytes.
- * The group is computed at its last member. A node behind one that depends on the group joins only
+ * The group is computed at its last member. A node after one that depends on the group joins only
  * if it can be moved in front of that one. */
 static void find_group(joining_t *joining, int place) {
   const comm_graph_t *graph = &joining->graph;

@@ -2,7 +2,7 @@
  * the instructions that it still needs, then its start. Then the rest: instructions that depend on
  * no collective of the segment, those that depend on the first one, and so on. A done goes right
  * before the first use of the result, or to the end of its segment, so that fences never wait
- * behind a transfer. Linear, except for sorting. */
+ * after a transfer. Linear, except for sorting. */
 #include "passes/comm/comm_order.h"
 
 #include <stdlib.h>

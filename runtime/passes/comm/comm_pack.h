@@ -1,5 +1,5 @@
 /* Packs the operands of small all-to-alls or permutes into one array, so that one message takes the
- * place of several: rows of all-to-alls lie beside each other, arrays of permutes behind each
+ * place of several: rows of all-to-alls lie beside each other, arrays of permutes after each
  * other.
  *
  *   f32[4,6] all-to-all(a), f32[4,2,3] all-to-all(b), dimensions={0}
@@ -19,7 +19,7 @@ bool comm_packs_with(const hlo_instr_t *x, const hlo_instr_t *y);
 /* The collective of all operands together, in place of `members`. NULL: the builder failed. */
 hlo_instr_t *comm_build_packed(pass_rewrite_t *rewrite, hlo_instr_t *const *members, int count);
 /* The result of `member` from the packed result, in which its part begins at *offset; *offset moves
- * behind it. */
+ * after it. */
 hlo_instr_t *comm_unpack(pass_rewrite_t *rewrite, const hlo_instr_t *member, hlo_instr_t *packed,
                          int64_t *offset);
 

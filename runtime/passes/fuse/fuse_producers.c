@@ -98,10 +98,10 @@ static double extra_bytes(const fuse_producer_t *producer, const fuse_cluster_t 
   for (int k = 0; k < producer->instr->operand_count; k++) {
     const hlo_instr_t *operand = producer->instr->operands[k];
     if (is_read_by(producer->graph, operand, cluster)) continue;
-    double behind = fuse_producer_bytes(producer->graph, operand),
+    double source_bytes = fuse_producer_bytes(producer->graph, operand),
            max_roots = fuse_shape_bytes(producer->instr->shape);
     bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
-    bytes += part && behind > max_roots ? max_roots : behind;
+    bytes += part && source_bytes > max_roots ? max_roots : source_bytes;
   }
   return bytes;
 }

@@ -33,7 +33,7 @@ static bool find_group(const hlo_instr_t *reshape, int64_t dim, op_reshape_group
   return false;
 }
 
-/* Finds the repeated matrices behind dimension `dim` of a product's operand. */
+/* Finds the repeated matrices after dimension `dim` of a product's operand. */
 static bool find_repeat(const hlo_instr_t *operand, int64_t dim, repeat_t *out) {
   op_reshape_group_t group;
   if (operand->op != HLO_RESHAPE || operand->operands[0]->op != HLO_BROADCAST) return false;
