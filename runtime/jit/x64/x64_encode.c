@@ -77,8 +77,7 @@ hr_status_t x86_finish(x86_t *x) {
   for (size_t i = 0; i < x->pool.count; i++) x86_byte(x, x->pool.data[i]);
   for (size_t i = 0; i < x->fixes.count && !x->status; i++) {
     x86_fix_t fix = x->fixes.data[i];
-    int32_t immediate_bytes =
-        0; /* bytes of the instruction after the distance, stored in its place */
+    int32_t immediate_bytes = 0; /* stored in the place of the distance */
     memcpy(&immediate_bytes, x->code.data + fix.at, 4);
     int64_t target = fix.label == X86_NONE ? (int64_t)pool + fix.disp : x->labels.data[fix.label];
     int32_t value = (int32_t)(target - (int64_t)fix.at - 4 - immediate_bytes);
