@@ -267,7 +267,7 @@ static bool has_many_empty_rows(const hlo_value_t *value) {
 
 /* Many rows without elements are written as the number 0, which readers take for any array. */
 static void print_array(hr_strbuf_t *text, const hlo_value_t *value, hr_text_sink_t *sink) {
-  static const double zero[2] = {0}; /* of any type */
+  static const double zero[2] = {0}; /* the bytes of 0 in every type */
   printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype), sink};
   if (has_many_empty_rows(value)) {
     p.next = (const char *)zero;

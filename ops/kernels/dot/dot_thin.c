@@ -158,8 +158,8 @@ static hr_status_t run_thin(const op_native_run_t *run, const dot_strategy_t *st
 #define SHARE_PRODUCTS 30000 /* least products of a worker's share */
 #define SHARE_COLUMNS 64     /* shares are multiples of this */
 #define LEAST_COLUMNS 16     /* least columns of a loop by rows: a vector */
-#define SUMS_COLUMNS 128     /* most columns whose sums dot_small keeps in registers, */
-#define SUMS_ROWS 4          /* of so many rows */
+#define SUMS_COLUMNS 128     /* most columns whose sums dot_small keeps in registers */
+#define SUMS_ROWS 4          /* most rows of these sums */
 
 /* THIN_TYPES: the type is not widened in registers. */
 static thin_type_t thin_type_of(hr_dtype_t dtype) {

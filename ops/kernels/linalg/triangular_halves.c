@@ -101,7 +101,11 @@ typedef double double_vector_t __attribute__((vector_size(VECTOR_BYTES), aligned
   }                                                                                                \
   NATIVE_CLONES static void solve_##T(bool upper, bool unit, int64_t n, const T *triangle, T *x,   \
                                       int64_t x_row) {                                             \
-    int64_t solved = 0, first = upper ? n - 1 : 0, step = upper ? -1 : 1;                          \
+    int64_t solved = 0, first = 0, step = 1;                                                       \
+    if (upper) {                                                                                   \
+      first = n - 1;                                                                               \
+      step = -1;                                                                                   \
+    }                                                                                              \
     for (; solved + TOGETHER <= n; solved += TOGETHER)                                             \
       solve_##T##s(TOGETHER, unit, solved, first, step, triangle, x, x_row);                       \
     for (; solved < n; solved++) solve_##T##s(1, unit, solved, first, step, triangle, x, x_row);   \

@@ -56,8 +56,9 @@ typedef struct triangle {
     for (int64_t s = 0; s < high - low; s++) {                                                    \
       int64_t i = forward ? low + s : high - 1 - s;                                               \
       T rest = x[i];                                                                              \
-      for (int64_t k = forward ? low : i + 1; k < (forward ? i : high); k++)                      \
-        rest -= t[i * by->equation + k * by->unknown] * x[k];                                     \
+      int64_t begin = forward ? low : i + 1;                                                      \
+      int64_t end = forward ? i : high;                                                           \
+      for (int64_t k = begin; k < end; k++) rest -= t[i * by->equation + k * by->unknown] * x[k]; \
       x[i] = unit ? rest : rest / t[i * (by->equation + by->unknown)];                            \
     }                                                                                             \
   }                                                                                               \
@@ -66,7 +67,8 @@ typedef struct triangle {
                                       int64_t n, T *x) {                                          \
     for (int64_t done = 0; done < n; done += BLOCK) {                                             \
       int64_t count = hr_min(BLOCK, n - done), low = forward ? done : n - done - count;           \
-      int64_t high = low + count, solved = forward ? 0 : high, rest = forward ? high : 0;         \
+      int64_t high = low + count, solved = forward ? 0 : high;                                    \
+      int64_t rest = forward ? high : 0;                                                          \
       for (int64_t i = low; i < high && by->unknown == 1; i++)                                    \
         x[i] -= sum_of_##T(t + i * by->equation + solved, x + solved, done);                      \
       block_##T(by, t, forward, unit, low, high, x);                                              \
@@ -79,7 +81,8 @@ DEFINE_VECTOR(float)
 DEFINE_VECTOR(double)
 
 void triangular_solve_vector(const triangular_job_t *job) {
-  triangle_t by = {job->right ? job->t_col : job->t_row, job->right ? job->t_row : job->t_col};
+  triangle_t by = {.equation = job->t_row, .unknown = job->t_col};
+  if (job->right) by = (triangle_t){.equation = job->t_col, .unknown = job->t_row};
   bool forward = job->upper == job->right;
   if (job->dtype == HR_F32)
     solve_float(&by, job->t, forward, job->unit, job->size, job->x);
