@@ -36,11 +36,11 @@ static uint32_t tag_from(const subset_t *subset, int from, uint32_t tag) {
 }
 
 typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data,
-                                  size_t size_bytes, tp_message_t **out_message);
+                               size_t size_bytes, tp_message_t **out_message);
 
 /* `send`: one of the whole world's functions. */
-static hr_status_t send_by(subset_t *subset, send_fn send, int to, uint32_t tag,
-                           const void *data, size_t size_bytes, tp_message_t **out_message) {
+static hr_status_t send_by(subset_t *subset, send_fn send, int to, uint32_t tag, const void *data,
+                           size_t size_bytes, tp_message_t **out_message) {
   pthread_mutex_lock(&whole_lock);
   hr_status_t st = send(subset->whole, subset->members[to].rank, tag_to(subset, to, tag), data,
                         size_bytes, out_message);
@@ -106,10 +106,13 @@ static void subset_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
 }
 
-/* The whole world continues, or ends separately. */
+/* The whole world continues, or ends separately. Other subsets of this process may close at the
+ * same time. */
 static void subset_close(tp_endpoint_t *endpoint, bool failed) {
   subset_t *subset = subset_of(endpoint);
+  pthread_mutex_lock(&whole_lock);
   subset->whole->desynchronized |= endpoint->desynchronized || failed;
+  pthread_mutex_unlock(&whole_lock);
   hr_free(subset);
 }
 
