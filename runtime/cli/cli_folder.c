@@ -127,7 +127,8 @@ hr_status_t cli_folder_rename(const cli_folder_t *folder, const char *from, cons
 
 /* Symbolic links and files that are not regular are refused: who can write to the folder must
  * not choose what is read. */
-hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes) {
+static hr_status_t open_regular(const cli_folder_t *folder, const char *name, int *out_fd,
+                                uint64_t *out_bytes) {
   struct stat info;
   hr_status_t st = NULL;
   int fd = openat(folder->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -138,8 +139,27 @@ hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buff
     st = failed(folder, name, "cannot be read");
   else if (!S_ISREG(info.st_mode))
     st = hr_error(HR_INVALID, "%s/%s is no regular file", folder->path, name);
-  else
-    st = hr_buffer_map_descriptor(fd, name, out_bytes);
+  if (st) {
+    close(fd);
+    return st;
+  }
+  *out_fd = fd;
+  *out_bytes = (uint64_t)info.st_size;
+  return NULL;
+}
+
+hr_status_t cli_folder_size(const cli_folder_t *folder, const char *name, uint64_t *out_bytes) {
+  int fd;
+  HR_TRY(open_regular(folder, name, &fd, out_bytes));
+  close(fd);
+  return NULL;
+}
+
+hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes) {
+  int fd;
+  uint64_t size_bytes;
+  HR_TRY(open_regular(folder, name, &fd, &size_bytes));
+  hr_status_t st = hr_buffer_map_descriptor(fd, name, out_bytes);
   close(fd);
   return st;
 }

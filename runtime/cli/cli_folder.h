@@ -32,6 +32,8 @@ hr_status_t cli_folder_flush(const cli_folder_t *folder);
 hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const char ***out_names,
                             int *out_count);
 bool cli_folder_has(const cli_folder_t *folder, const char *name);
+/* Size of a file in bytes, so that one which is too large need not be mapped. */
+hr_status_t cli_folder_size(const cli_folder_t *folder, const char *name, uint64_t *out_bytes);
 hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes);
 /* Writes a file that appears only when it is complete. If `lasting`, its contents are then flushed
  * to the disk; its name is after cli_folder_flush. */

@@ -156,32 +156,45 @@ static hr_status_t parse(parser_t *parser, uint64_t step, cli_manifest_t *manife
 hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uint64_t step,
                               cli_manifest_t *out_manifest) {
   hr_buffer_t *bytes;
+  uint64_t size_bytes;
   parser_t parser = {.arena = arena, .folder = folder};
+  HR_TRY(cli_folder_size(folder, "manifest", &size_bytes));
+  if (size_bytes > MOST_BYTES) return torn(&parser, "it is too large");
   HR_TRY(cli_folder_map(folder, "manifest", &bytes));
   parser.size = hr_buffer_size(bytes);
-  hr_status_t st = parser.size > MOST_BYTES ? torn(&parser, "it is too large") : NULL;
-  if (!st) st = hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
+  hr_status_t st =
+      hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
   hr_buffer_release(bytes);
   return st ? st : parse(&parser, step, out_manifest);
 }
 
+static hr_status_t check_size(const cli_folder_t *folder, const char *name, uint64_t size_bytes,
+                              uint64_t want) {
+  if (size_bytes == want) return NULL;
+  return hr_error(HR_INVALID,
+                  "%s/%s is not what was written: it has %" PRIu64 " bytes, want %" PRIu64,
+                  folder->path, name, size_bytes, want);
+}
+
+/* The size is checked before the file is mapped, too, as one that has grown may have no room. */
 hr_status_t cli_manifest_check(const cli_folder_t *folder, const cli_manifest_t *manifest, int rank,
                                hr_buffer_t **out_bytes) {
   char name[CLI_STEP_NAME];
   hr_buffer_t *bytes;
   cli_sum_t found;
   const cli_sum_t *want = &manifest->sums[rank];
+  uint64_t size_bytes;
   cli_rank_file(name, rank);
+  HR_TRY(cli_folder_size(folder, name, &size_bytes));
+  HR_TRY(check_size(folder, name, size_bytes, want->size_bytes));
   HR_TRY(cli_folder_map(folder, name, &bytes));
-  found.size_bytes = hr_buffer_size(bytes);
-  if (found.size_bytes == want->size_bytes) cli_sum_of(bytes, &found);
-  hr_status_t st = NULL;
-  if (found.size_bytes != want->size_bytes)
-    st = hr_error(HR_INVALID, "%s/%s is not what was written: it has %zu bytes, want %zu",
-                  folder->path, name, (size_t)found.size_bytes, (size_t)want->size_bytes);
-  else if (found.hash != want->hash)
-    st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs", folder->path,
-                  name);
+  hr_status_t st = check_size(folder, name, hr_buffer_size(bytes), want->size_bytes);
+  if (!st) {
+    cli_sum_of(bytes, &found);
+    if (found.hash != want->hash)
+      st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs",
+                    folder->path, name);
+  }
   if (st || !out_bytes)
     hr_buffer_release(bytes);
   else
