@@ -50,7 +50,7 @@
   LINKAGE VECTOR NAME##_lanes(VECTOR a, VECTOR b, int odd) {                                  \
     NAME##_order_t order;                                                                     \
     SIMD_SQUARE_UNROLL for (int i = 0; i < NAME##_COUNT; i++) {                               \
-      int lane = 2 * (i / NAME##_LANE) + odd; /* of a and b, one after the other */           \
+      int lane = 2 * (i / NAME##_LANE) + odd; /* among those of a, then of b */               \
       order[i] = lane / NAME##_LANES * NAME##_COUNT + lane % NAME##_LANES * NAME##_LANE +     \
                  i % NAME##_LANE;                                                             \
     }                                                                                         \

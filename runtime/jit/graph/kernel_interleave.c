@@ -23,7 +23,7 @@ static live_t size_of(const jit_kernel_t *kernel, const jit_node_t *node, int la
   return (live_t){.vectors = bytes * lanes / kernel->target->vector_bytes};
 }
 
-static void add(live_t *sum, live_t size, int sign) {
+static void add_live(live_t *sum, live_t size, int sign) {
   sum->vectors += sign * size.vectors;
   sum->masks += sign * size.masks;
 }
@@ -35,18 +35,18 @@ typedef struct count {
 } count_t;
 
 /* Computes the node's operands and the node, in the order of the emitter. */
-static void compute(count_t *c, jit_node_t *node) {
+static void count_node(count_t *c, jit_node_t *node) {
   int order[3];
   if (node->count.is_computed) return;
   node->count.is_computed = true;
   jit_node_order(node, order);
-  for (int k = 0; k < node->arg_count; k++) compute(c, node->args[order[k]]);
-  add(&c->live, size_of(c->kernel, node, c->lanes), 1);
+  for (int k = 0; k < node->arg_count; k++) count_node(c, node->args[order[k]]);
+  add_live(&c->live, size_of(c->kernel, node, c->lanes), 1);
   if (c->live.vectors > c->most.vectors) c->most.vectors = c->live.vectors;
   if (c->live.masks > c->most.masks) c->most.masks = c->live.masks;
   for (int k = 0; k < node->arg_count; k++)
     if (--node->args[k]->count.pending_reads == 0)
-      add(&c->live, size_of(c->kernel, node->args[k], c->lanes), -1);
+      add_live(&c->live, size_of(c->kernel, node->args[k], c->lanes), -1);
 }
 
 /* The most that is live at once. */
@@ -59,7 +59,7 @@ static live_t most_live(const jit_kernel_t *kernel, int lanes) {
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     for (int k = 0; k < node->arg_count; k++) node->args[k]->count.pending_reads++;
   for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
-    if (!node->count.pending_reads) compute(&c, node);
+    if (!node->count.pending_reads) count_node(&c, node);
   return c.most;
 }
 
@@ -90,7 +90,7 @@ static bool has_branch(const jit_node_t *node) {
 }
 
 /* Vectors of the kernel's lanes that are worth computing together. */
-static int wanted(const jit_kernel_t *kernel, int lanes) {
+static int wanted_vectors(const jit_kernel_t *kernel, int lanes) {
   int most = 1, ops = 0, parts;
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     int vectors = vectors_of(kernel, node, lanes, &parts);
@@ -108,7 +108,7 @@ static bool fits(const jit_kernel_t *kernel, live_t live, int count) {
 
 int jit_kernel_interleaved_lanes(const jit_kernel_t *kernel, int lanes, int64_t size) {
   if (lanes == 1 || kernel->target->interleave_count == 1) return lanes;
-  int count = wanted(kernel, lanes);
+  int count = wanted_vectors(kernel, lanes);
   live_t live = most_live(kernel, lanes);
   for (; count > 1; count /= 2) {
     int wide = lanes * count;

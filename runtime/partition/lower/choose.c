@@ -347,12 +347,12 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
 
 /* True if an earlier operand is the same array in the same sharding. */
 static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
-  int own, other;
+  int operand, other;
   const hlo_instr_t *reader =
-      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &own);
+      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
   for (int i = 0; i < k; i++)
     if (spmd_reader_of(chooser->lower, chooser->instr, i, trial->tensors, &other)
-                ->operands[other] == reader->operands[own] &&
+                ->operands[other] == reader->operands[operand] &&
         spmd_sharding_same_layout(trial->tensors[i], trial->tensors[k]))
       return true;
   return false;
@@ -360,11 +360,11 @@ static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
 
 /* Cost of resharding operand k. */
 static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
-  int own;
+  int operand;
   const hlo_instr_t *reader =
-      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &own);
+      spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
   if (is_repeated(chooser, trial, k)) return 0;
-  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, own),
+  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, operand),
                        trial->tensors[k]);
 }
 

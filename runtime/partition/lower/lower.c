@@ -232,7 +232,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
   bool is_cheap = instr->op == HLO_BROADCAST || instr->op == HLO_SLICE;
-  if (is_cheap && lower->values[instr->id][0]) lower->values[instr->id][0]->again = instr;
+  if (is_cheap && lower->values[instr->id][0]) lower->values[instr->id][0]->remat = instr;
   lower->is_tentative = false;
   if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
   return NULL;

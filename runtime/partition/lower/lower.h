@@ -24,8 +24,8 @@ typedef struct spmd_local {
   const hlo_instr_t *recipe; /* constant, iota, or expression of these: recomputed in any sharding;
                                 NULL: none */
   int depth;                 /* recipes of recipes that a recipe is made of */
-  const hlo_instr_t *again;  /* broadcast or slice that may be computed anew from a resharded
-                                operand;  NULL: none */
+  const hlo_instr_t *remat;  /* broadcast or slice by which a resharded operand rematerialises the
+                                value; NULL: none */
   spmd_form_t *forms;        /* the first is the defined one */
 } spmd_local_t;
 

@@ -336,7 +336,7 @@ double spmd_whole_pieces_us(spmd_lower_t *lower, const hlo_instr_t *instr,
 
 /* Moves the common array of all operands if that costs less than to move each; several collectives
  * are combined. */
-static void bring_source(spmd_lower_t *lower, const spmd_choice_t *choice, int d) {
+static void move_source(spmd_lower_t *lower, const spmd_choice_t *choice, int d) {
   const hlo_instr_t *instr = choice->instr;
   const spmd_sharding_t *sharding = choice->tensors[0];
   double together = spmd_whole_pieces_us(lower, instr, sharding);
@@ -362,7 +362,7 @@ hlo_instr_t *spmd_lower_concatenate(spmd_lower_t *lower, const spmd_choice_t *ch
       return piece_window(lower, choice, &pieces[0], d, true);
     return cut_pieces(lower, choice, pieces, d);
   }
-  bring_source(lower, choice, d);
+  move_source(lower, choice, d);
   for (int k = 0; k < instr->operand_count; k++)
     operands[k] = spmd_chosen_operand(lower, choice, k);
   return spmd_emit_concat(&lower->emit, instr->operand_count, operands, d);

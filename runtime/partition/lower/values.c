@@ -279,12 +279,12 @@ static bool sliced_sharding(const hlo_instr_t *slice, const spmd_sharding_t *sha
 static double again_cost(spmd_lower_t *lower, const spmd_local_t *value,
                          const spmd_sharding_t *wanted) {
   const spmd_sharding_t *operand;
-  if (!value->again || wanted->unreduced.count) return INFINITY;
-  const spmd_local_t *from = spmd_operand(lower, value->again, 0);
+  if (!value->remat || wanted->unreduced.count) return INFINITY;
+  const spmd_local_t *from = spmd_operand(lower, value->remat, 0);
   bool is_plain = from->forms && !from->forms->sharding->unreduced.count;
-  bool possible = is_plain && (value->again->op == HLO_SLICE
-                                   ? sliced_sharding(value->again, wanted, &operand)
-                                   : operand_shardings(lower, value->again, wanted, &operand));
+  bool possible = is_plain && (value->remat->op == HLO_SLICE
+                                   ? sliced_sharding(value->remat, wanted, &operand)
+                                   : operand_shardings(lower, value->remat, wanted, &operand));
   return possible ? spmd_use_cost(lower, from, operand) : INFINITY;
 }
 
@@ -303,9 +303,9 @@ static hlo_instr_t *slice_again(spmd_lower_t *lower, const hlo_instr_t *slice,
 /* Computes a value anew from its operand. */
 static hlo_instr_t *make_from_operand(spmd_lower_t *lower, const spmd_local_t *value,
                                       const spmd_sharding_t *wanted) {
-  if (value->again->op == HLO_SLICE) return slice_again(lower, value->again, wanted);
+  if (value->remat->op == HLO_SLICE) return slice_again(lower, value->remat, wanted);
   const hlo_shape_t *shape = spmd_shape_in(lower, value->shape, wanted);
-  return shape ? make_again(lower, value->again, wanted, shape) : NULL;
+  return shape ? make_again(lower, value->remat, wanted, shape) : NULL;
 }
 
 /* Moves a form, or computes the value anew if that costs less. */
