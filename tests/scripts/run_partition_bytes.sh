@@ -440,6 +440,42 @@ module @rolled_by {
 PROGRAM
 sends "a roll by a parameter" "1 collective, by which a process sends 192 bytes" 'in0=d;out0=d'
 
+# Every second row and every third column: parts keep what they have of them, and gather the columns.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @strides {
+  func.func @main(%x: tensor<16x12xf32>) -> tensor<8x4xf32> {
+    %0 = stablehlo.slice %x [1:16:2, 0:12:3] : (tensor<16x12xf32>) -> tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}
+PROGRAM
+sends "strided columns" "1 collective, by which a process sends 16 bytes" 'in0=d,m;out0=d'
+
+# A diagonal that is wanted whole is one sum, to which each part contributes what it has.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @diagonal {
+  func.func @main(%x: tensor<8x8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.iota dim = 0 : tensor<8x2xi32>
+    %1 = "stablehlo.gather"(%x, %0) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<8x8xf32>, tensor<8x2xi32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}
+PROGRAM
+sends "a whole diagonal" "1 collective, by which a process sends 56 bytes" 'in0=d,m;out0=-'
+
+# A slice of a sum of parts is reduced in its own size, to where it is wanted.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @sliced_sum {
+  func.func @main(%x: tensor<16x9xf32>) -> tensor<8xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16x9xf32>, tensor<f32>) -> tensor<9xf32>
+    %1 = stablehlo.slice %0 [1:9] : (tensor<9xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}
+PROGRAM
+sends "a slice of a sum" "1 collective, by which a process sends 24 bytes" 'in0=d;out0=d'
+
 # The memory of planning one process's part does not grow with the number of processes.
 python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
 import os, subprocess, sys

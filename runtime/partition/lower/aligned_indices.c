@@ -206,6 +206,17 @@ static hr_status_t pass_windows(hr_arena_t *arena, const spmd_rule_t *from,
   return NULL;
 }
 
+static hr_status_t with_other(hr_arena_t *arena, const spmd_rule_t *from, const spmd_rule_t *other,
+                              const spmd_rule_t **out_rule) {
+  spmd_rule_t *rule;
+  HR_TRY(HR_NEW(arena, &rule));
+  *rule = *from;
+  rule->other = other;
+  *out_rule = rule;
+  return NULL;
+}
+
+/* A gather that is wanted whole may also be a sum of what each part has, whatever its indices. */
 hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
                               const spmd_rule_t **out_rule) {
   bool gathers = instr->op == HLO_GATHER;
@@ -220,6 +231,7 @@ hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
   HR_TRY(spmd_rule_create(lower->arena, instr, &a.rule));
   *out_rule = a.rule;
   if (!a.rule || a.rule->custom || lower->emit.b.status) return NULL;
+  const spmd_rule_t *plain = a.rule;
   if (!gathers) HR_TRY(pass_windows(lower->arena, a.rule, &a.rule));
   HR_TRY(align(&a,
                hlo_attr_ints(instr, gathers ? HLO_ATTR_START_INDEX_MAP
@@ -227,5 +239,5 @@ hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
                hlo_attr_ints(instr, gathers ? HLO_ATTR_COLLAPSED_SLICE_DIMS
                                             : HLO_ATTR_INSERTED_WINDOW_DIMS)));
   *out_rule = a.rule;
-  return NULL;
+  return gathers && a.rule != plain ? with_other(lower->arena, a.rule, plain, out_rule) : NULL;
 }

@@ -476,14 +476,20 @@ static hr_status_t keep(chooser_t *chooser, const trial_t *best, spmd_choice_t *
   return NULL;
 }
 
+/* Of two rules of equal cost, the first one is taken. */
 hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
                         spmd_choice_t *out_choice) {
   static _Thread_local chooser_t chooser;
   static _Thread_local trial_t best;
-  chooser = (chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
-  HR_TRY(find_sources(&chooser));
-  find_atoms(&chooser);
-  search(&chooser, &best);
-  if (lower->emit.b.status) return hlo_builder_finish(&lower->emit.b);
-  return keep(&chooser, &best, out_choice);
+  double cost = INFINITY;
+  for (; rule && cost > 0; rule = rule->other) {
+    chooser = (chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
+    HR_TRY(find_sources(&chooser));
+    find_atoms(&chooser);
+    search(&chooser, &best);
+    if (lower->emit.b.status) return hlo_builder_finish(&lower->emit.b);
+    if (best.cost < cost) HR_TRY(keep(&chooser, &best, out_choice));
+    cost = fmin(cost, best.cost);
+  }
+  return NULL;
 }

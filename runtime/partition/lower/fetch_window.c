@@ -202,6 +202,7 @@ static double moves_us(const spmd_window_t *w, const spmd_moves_t *moves, int64_
   double cost = 0, halo = 0;
   if (change_places(moves, chunk))
     return spmd_step_us(SPMD_PERMUTE, moves->rounds[1].sent * row_bytes, 2);
+  if (moves->sent <= 0) return 0;
   if (has_near_halos(w, chunk)) return spmd_block_us(moves->sent * row_bytes);
   for (int r = 1; r < moves->count; r++) {
     double sent = moves->rounds[r].sent * row_bytes;

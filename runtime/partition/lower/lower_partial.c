@@ -1,7 +1,7 @@
 /* Sums that stay partial. Operations that are linear in a partial value can be applied to its
  * parts, so that it is reduced later and once: after adding several partial values, or after a
- * reduction to fewer elements. Values with several users are reduced first, as each user would
- * reduce them otherwise. */
+ * reduction or a slice to fewer elements. Values with several users are reduced first, as each user
+ * would reduce them otherwise. */
 #include "partition/lower/lower_ops.h"
 #include "passes/lib/pass_match.h"
 
@@ -62,6 +62,7 @@ static bool keeps_sums(const hlo_instr_t *instr) {
     case HLO_NEGATE:
     case HLO_TRANSPOSE:
     case HLO_RESHAPE:
+    case HLO_SLICE:
     case HLO_MULTIPLY:
       return true;
     case HLO_DIVIDE:
@@ -139,7 +140,9 @@ bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
       !find_tensors(lower, instr, rule, axes, from->unreduced, tensors))
     return false;
   spmd_choice_t choice = {.instr = instr, .rule = rule, .axes = axes, .tensors = tensors};
-  spmd_define_results(lower, instr, spmd_emit_local(lower, &choice), tensors + rule->operand_count);
+  hlo_instr_t *result =
+      instr->op == HLO_SLICE ? spmd_lower_slice(lower, &choice) : spmd_emit_local(lower, &choice);
+  spmd_define_results(lower, instr, result, tensors + rule->operand_count);
   lower->values[instr->id][0]->reducer = HLO_ADD;
   return true;
 }

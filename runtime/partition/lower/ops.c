@@ -92,23 +92,41 @@ static bool is_sum_along(spmd_lower_t *lower, const hlo_instr_t *slice, int d) {
   return wanted && !wanted->dims[d].axes.count && user && user->op != HLO_CONCATENATE;
 }
 
-static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
-                              const spmd_rule_t **out_rule) {
+static spmd_factor_kind_t kind_along(spmd_lower_t *lower, const hlo_instr_t *slice, int d,
+                                     bool sums) {
+  if (slice->shape->dims[d] == slice->operands[0]->shape->dims[d]) return SPMD_PASS_THROUGH;
+  bool is_sum = slice->shape->dims[d] == 1 || (sums && is_sum_along(lower, slice, d));
+  return is_sum ? SPMD_REDUCTION : SPMD_PERMUTATION;
+}
+
+/* Without `sums`, only single elements are sums. */
+static hr_status_t make_slice_rule(spmd_lower_t *lower, const hlo_instr_t *instr, bool sums,
+                                   const spmd_rule_t *other, const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
   const hlo_shape_t *shape = instr->operands[0]->shape;
   HR_TRY(spmd_rule_begin(lower->arena, instr, 2 * shape->rank, &maker));
   for (int d = 0; d < shape->rank; d++) {
-    int64_t size = shape->dims[d], left = instr->shape->dims[d];
-    spmd_factor_kind_t kind = SPMD_PERMUTATION;
-    if (size == left) kind = SPMD_PASS_THROUGH;
-    if (size != left && is_sum_along(lower, instr, d)) kind = SPMD_REDUCTION;
-    int factor = spmd_rule_factor(&maker, size, kind);
+    spmd_factor_kind_t kind = kind_along(lower, instr, d, sums);
+    int64_t left = instr->shape->dims[d];
+    int factor = spmd_rule_factor(&maker, shape->dims[d], kind);
     HR_TRY(spmd_rule_place(&maker, 0, d, factor));
     if (kind == SPMD_REDUCTION) factor = spmd_rule_factor(&maker, left, SPMD_NEED_REPLICATION);
     HR_TRY(spmd_rule_place(&maker, 1, d, factor));
   }
+  maker.rule->other = other;
   *out_rule = maker.rule;
   return NULL;
+}
+
+/* Parts that have the same number of its elements may keep these, to be gathered later. */
+static hr_status_t rule_slice(spmd_lower_t *lower, const hlo_instr_t *instr,
+                              const spmd_rule_t **out_rule) {
+  const spmd_rule_t *kept = NULL;
+  bool differs = false;
+  for (int d = 0; d < instr->shape->rank; d++)
+    differs |= kind_along(lower, instr, d, true) != kind_along(lower, instr, d, false);
+  if (differs) HR_TRY(make_slice_rule(lower, instr, false, NULL, &kept));
+  return make_slice_rule(lower, instr, true, kept, out_rule);
 }
 
 /* The last dimension may be cut: the top-k of every part are merged. */
