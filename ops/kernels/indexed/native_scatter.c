@@ -180,41 +180,57 @@ static char *copy_address(const copies_job_t *job, int64_t copy) {
   return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
 }
 
-/* Combines a range of windows into each copy. Copy 0 is the result; the others start at the op's
- * identity. */
+/* Combines the copy's range of windows into `to`. Copy 0 is the result; the others start at the
+ * op's identity. */
+static void scatter_into_copy(const copies_job_t *job, int64_t copy, char *to) {
+  const native_scatter_plan_t *plan = job->plan;
+  scatter_rows_job_t rows = plan->rows_job;
+  rows.indices = job->indices;
+  rows.from = job->from;
+  rows.to = to;
+  rows.first = plan->offsets.count * copy / plan->copies;
+  rows.last = plan->offsets.count * (copy + 1) / plan->copies;
+  if (copy) scatter_rows_fill(plan->op, plan->body.work, to, plan->counts[0]);
+  scatter_rows_run(&rows);
+}
+
 static void scatter_into_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
-  const native_scatter_plan_t *plan = job->plan;
   (void)worker;
-  for (int64_t copy = begin; copy < end; copy++) {
-    scatter_rows_job_t rows = plan->rows_job;
-    rows.indices = job->indices;
-    rows.from = job->from;
-    rows.to = copy_address(job, copy);
-    rows.first = plan->offsets.count * copy / plan->copies;
-    rows.last = plan->offsets.count * (copy + 1) / plan->copies;
-    if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
-    scatter_rows_run(&rows);
-  }
+  for (int64_t copy = begin; copy < end; copy++)
+    scatter_into_copy(job, copy, copy_address(job, copy));
+}
+
+/* Adds elements begin .. end - 1 of a copy to the result. */
+static void reduce_copy(const copies_job_t *job, const char *copy, int64_t begin, int64_t end) {
+  const native_scatter_plan_t *plan = job->plan;
+  int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
+  char *to = job->to + begin * bytes;
+  const void *ins[] = {to, copy + begin * bytes};
+  ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
 }
 
 /* Adds the copies to the result, in their order, by ranges of elements. */
 static void reduce_copies(void *context, int64_t begin, int64_t end, int worker) {
   const copies_job_t *job = context;
-  const native_scatter_plan_t *plan = job->plan;
-  int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
   (void)worker;
-  for (int64_t copy = 1; copy < plan->copies; copy++) {
-    char *to = job->to + begin * bytes;
-    const void *ins[] = {to, copy_address(job, copy) + begin * bytes};
-    ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
-  }
+  for (int64_t copy = 1; copy < job->plan->copies; copy++)
+    reduce_copy(job, copy_address(job, copy), begin, end);
 }
 
-/* Workers scatter updates into privatised copies, which are then added. */
+/* Workers scatter updates into privatised copies, which are then added. A single worker does so
+ * copy by copy, all at one address, which stays in its cache. */
 static void run_with_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
                             void *const *in, void *to) {
   copies_job_t job = {plan, in[1], in[2], to, run->scratch};
+  if (plan->workers == 1) {
+    scatter_into_copy(&job, 0, to);
+    for (int64_t copy = 1; copy < plan->copies; copy++) {
+      scatter_into_copy(&job, copy, job.copies);
+      reduce_copy(&job, job.copies, 0, plan->counts[0]);
+    }
+    return;
+  }
   hr_workers_for(run->workers, plan->copies, 1, scatter_into_copies, &job);
   hr_workers_split(run->workers, plan->counts[0], 4096, reduce_copies, &job);
 }
@@ -458,7 +474,10 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   plan->by_batches = plan->has_row_loop && batch->rank;
 }
 
-enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
+enum {
+  MAX_COPIES = 8,
+  COPIES_SHARE = 8 /* least updates of an element, on average, that justify a copy */
+};
 
 /* Sums of 16-bit floats are excluded, as their rounding depends too much on the order; complex ones
  * have no identity. */
@@ -514,7 +533,8 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   }
   plan_row_loops(step, plan);
   plan_copies(plan);
-  out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;
+  out->scratch_bytes =
+      plan->copies ? (plan->workers == 1 ? 1 : (size_t)plan->copies - 1) * plan->copy_bytes : 0;
   out->plan = plan;
   out->reuse = reuse;
   return NULL;
