@@ -72,7 +72,8 @@ SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_last_t last, gem
                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
                                        const SIMD_REAL *b, int64_t prefetch_rows, SIMD_REAL *c) {
   SIMD_NAME(tile)
-  (rows, vecs, last, 1, mode, at, prefetch_rows, SIMD_NAME(place_of)(rows, at, a, b, NULL), c);
+  (rows, vecs, last, 1, mode, at, prefetch_rows,
+   SIMD_NAME(place_of)(rows, at, (SIMD_NAME(operands_t)){.a = a, .b = b}), c);
 }
 
 /* All rows for VECS vectors of columns. ROWS is the largest block of rows that leaves registers for

@@ -24,14 +24,16 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define DEPTH_MAX 384 /* most rows of a panel */
-#define GROUP_BYTES \
-  (1 << 19) /* most bytes of panels packed at once: they stay in a second-level cache */
+/* Most bytes of panels packed at once. They and the elements that are prefetched for the next ones
+ * stay in a second-level cache. */
+#define GROUP_BYTES (1 << 18)
 #define BLOCK_BYTES (1 << 20) /* most bytes of a block of A: B is packed again for each block */
 #define PANEL_BYTES 192       /* bytes of a row of the widest panel */
 #define SHORT_DEPTH 64        /* most terms for which C is most of the traffic */
 #define UNIT_PANELS 4         /* most panels in a finish_unit */
 #define CONFLICT_BYTES 4096   /* bytes between rows that share the sets of the first-level cache */
 #define PLACE_ROWS 128        /* most rows of A for which B is read in place */
+#define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
 #define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
 #define PACKED_COLUMNS 256    /* least columns of C for which A with dense rows is packed */

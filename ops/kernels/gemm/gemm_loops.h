@@ -2,12 +2,14 @@
  * each of them. Columns of B and C, and k, count reals here: two per complex element.
  *
  *   part                  loop over blocks of A, by rows and depth blocks
- *   columns               loop over groups of panels of B, which are packed together
+ *   columns               loop over groups of panels of B
  *   panels, rows_panels   loops over the tiles of a block and a group
  *   any_tile              a tile of 1 to 3 vectors by 1 .. BLOCK_ROWS rows (gemm_microkernel.h)
  *
  * Operands are packed (gemm_packing.h), except those that are read in place: A where a copy would
- * not pay (packs_a in gemm.c), B where few rows use the copy (reads_b_in_place). */
+ * not pay (packs_a in gemm.c), B where few rows use the copy (reads_b_in_place). B with dense rows
+ * is packed by the tiles of the first rows, which have its vectors in registers. Tiles of all rows
+ * prefetch the elements of B that the next group packs. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
 #if SIMD_SUMS == 16
@@ -15,12 +17,17 @@
 #else
 #define BLOCK_ROWS 4
 #endif
-#define WIDTH (GEMM_TILE_VECTORS(SIMD_BYTES) * LANES)
+#define WIDTH PANEL_WIDTH
 #define PANEL(depth)      \
   (BLOCK_ROWS * (depth) + \
    LANES) /* elements of a packed panel of A: the padding keeps panels in different cache sets */
 
 #include "ops/kernels/gemm/gemm_packing.h"
+
+/* True if tiles read `columns` columns of B and nothing beyond them. */
+SIMD_INLINE bool SIMD_NAME(reads_exactly)(int64_t columns) {
+  return SIMD_BYTES == 64 || columns % LANES == 0;
+}
 
 /* --- products --- */
 
@@ -28,51 +35,60 @@
  * of A if its columns are packed, or if its rows are dense and vectors long: with shorter vectors
  * dense rows gain nothing from constants. */
 SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
-                                       const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                       const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {
+                                       const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
+                                       SIMD_REAL *c) {
   SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row, at->last};
   int64_t prefetch = vecs == 3 ? PREFETCH_ROWS * WIDTH : 0;
+  in.packed = NULL;
   if (SIMD_BYTES == 64 && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
+     c);
   } else if (at->a_row == 1 && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
+     c);
   } else {
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 1, mode, &steps, prefetch,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+    (BLOCK_ROWS, vecs, last, 1, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
+     c);
   }
 }
 
-/* Computes a tile of BLOCK_ROWS rows with B in place. Either rows or columns of A are dense. */
+/* Computes a tile of BLOCK_ROWS rows with B in place, and packs B if `in.packed` says where to.
+ * Either rows or columns of A are dense. */
 SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
-                                       const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                       const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {
+                                       const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
+                                       SIMD_REAL *c) {
   SIMD_NAME(target_t) steps = *at;
   if (at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
+  } else if (in.packed && at->a_col == BLOCK_ROWS) {
+    steps.a_row = 1;
+    steps.a_col = BLOCK_ROWS;
+    SIMD_NAME(tile)
+    (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
   } else {
     steps.a_row = 1;
+    in.packed = NULL;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 2, mode, &steps, PREFETCH_ROWS * at->b_row,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, a, b, ahead), c);
+     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
   }
 }
 
 /* Cases of few_rows for tiles of fewer than BLOCK_ROWS rows. */
-#define ROWS(COUNT, VECS, LAST)                                                                 \
-  case COUNT:                                                                                   \
-    SIMD_NAME(tile)                                                                             \
-    (COUNT, VECS, LAST, 1, mode, &steps, 0, SIMD_NAME(place_of)(COUNT, &steps, a, b, NULL), c); \
+#define ROWS(COUNT, VECS, LAST)                                                    \
+  case COUNT:                                                                      \
+    SIMD_NAME(tile)                                                                \
+    (COUNT, VECS, LAST, 1, mode, at, 0, SIMD_NAME(place_of)(COUNT, at, plain), c); \
     break;
 #if SIMD_SUMS == 16
 #define FEW_ROWS(VECS, LAST) \
@@ -83,89 +99,84 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t m
 #else
 #define FEW_ROWS(VECS, LAST) ROWS(1, VECS, LAST) ROWS(2, VECS, LAST) ROWS(3, VECS, LAST)
 #endif
-#define FEW_ROWS_OF(VECS, NAME, LAST)                                                     \
-  SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                                \
-      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, \
-      const SIMD_REAL *b, SIMD_REAL *c) {                                                 \
-    const SIMD_NAME(target_t) steps = *at;                                                \
-    switch (rows) { FEW_ROWS(VECS, LAST) }                                                \
+#define FEW_ROWS_OF(VECS, NAME, LAST)                                     \
+  SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                \
+      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * target, \
+      const SIMD_NAME(operands_t) * in, SIMD_REAL * c) {                  \
+    const SIMD_NAME(target_t) steps = *target, *at = &steps;              \
+    const SIMD_NAME(operands_t) plain = {.a = in->a, .b = in->b};         \
+    switch (rows) { FEW_ROWS(VECS, LAST) }                                \
   }
 FEW_ROWS_OF(1, , LAST_WHOLE)
 FEW_ROWS_OF(2, , LAST_WHOLE)
 FEW_ROWS_OF(3, , LAST_WHOLE)
-#define ALL_ROWS_OF(VECS)                                                   \
-  SIMD_TARGET static void SIMD_NAME(all_rows##VECS)(                        \
-      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, \
-      const SIMD_REAL *ahead, const SIMD_REAL *b, SIMD_REAL *c) {           \
-    if (at->b_row != WIDTH)                                                 \
-      SIMD_NAME(place_tile)(VECS, LAST_WHOLE, mode, at, a, ahead, b, c);    \
-    else if (ahead)                                                         \
-      SIMD_NAME(whole_tile)(VECS, LAST_WHOLE, mode, at, a, ahead, b, c);    \
-    else                                                                    \
-      SIMD_NAME(whole_tile)(VECS, LAST_WHOLE, mode, at, a, NULL, b, c);     \
-  }
-ALL_ROWS_OF(1)
-ALL_ROWS_OF(2)
-ALL_ROWS_OF(3)
-#if SIMD_BYTES == 64
-#define EDGE_OF(VECS, NAME, LAST)                                                               \
+/* Tiles of BLOCK_ROWS rows. The loops are compiled for each of their forms. */
+#define ALL_ROWS_OF(VECS, NAME, LAST)                                                           \
   SIMD_TARGET static void SIMD_NAME(all_rows##VECS##NAME)(                                      \
-      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_REAL *a, const SIMD_REAL *b, \
-      SIMD_REAL *c) {                                                                           \
-    if (at->b_row != WIDTH)                                                                     \
-      SIMD_NAME(place_tile)(VECS, LAST, mode, at, a, NULL, b, c);                               \
+      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_NAME(operands_t) * operands, \
+      SIMD_REAL * c) {                                                                          \
+    SIMD_NAME(operands_t) in = *operands, bare = in;                                            \
+    bare.ahead = NULL;                                                                          \
+    bare.packed = NULL;                                                                         \
+    if (in.packed)                                                                              \
+      SIMD_NAME(place_tile)(VECS, LAST, mode, at, in, c);                                       \
+    else if (at->b_row != WIDTH)                                                                \
+      SIMD_NAME(place_tile)(VECS, LAST, mode, at, bare, c);                                     \
+    else if (in.ahead)                                                                          \
+      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, in, c);                                       \
     else                                                                                        \
-      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, a, NULL, b, c);                               \
+      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, bare, c);                                     \
   }
+ALL_ROWS_OF(1, , LAST_WHOLE)
+ALL_ROWS_OF(2, , LAST_WHOLE)
+ALL_ROWS_OF(3, , LAST_WHOLE)
+#if SIMD_BYTES == 64
 FEW_ROWS_OF(1, _masked, LAST_MASKED)
 FEW_ROWS_OF(2, _masked, LAST_MASKED)
 FEW_ROWS_OF(3, _masked, LAST_MASKED)
-EDGE_OF(1, _masked, LAST_MASKED)
-EDGE_OF(2, _masked, LAST_MASKED)
-EDGE_OF(3, _masked, LAST_MASKED)
-EDGE_OF(2, _halves, LAST_HALVES)
-EDGE_OF(3, _halves, LAST_HALVES)
-#undef EDGE_OF
+ALL_ROWS_OF(1, _masked, LAST_MASKED)
+ALL_ROWS_OF(2, _masked, LAST_MASKED)
+ALL_ROWS_OF(3, _masked, LAST_MASKED)
+ALL_ROWS_OF(2, _halves, LAST_HALVES)
+ALL_ROWS_OF(3, _halves, LAST_HALVES)
 #endif
 #undef ALL_ROWS_OF
 #undef FEW_ROWS_OF
 #undef FEW_ROWS
 #undef ROWS
 
-/* Computes a tile. ahead: elements of A that the next tile reads, which a tile of BLOCK_ROWS rows
- * prefetches; or NULL. */
+/* Computes a tile. What it prefetches and packs counts for BLOCK_ROWS rows only. */
 SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mode_t mode,
-                                            const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                            const SIMD_REAL *ahead, const SIMD_REAL *b,
-                                            SIMD_REAL *c) {
+                                            const SIMD_NAME(target_t) * at,
+                                            const SIMD_NAME(operands_t) * in, SIMD_REAL *c) {
   if (rows == BLOCK_ROWS)
     (vecs == 1   ? SIMD_NAME(all_rows1)
      : vecs == 2 ? SIMD_NAME(all_rows2)
-                 : SIMD_NAME(all_rows3))(mode, at, a, ahead, b, c);
+                 : SIMD_NAME(all_rows3))(mode, at, in, c);
   else
     (vecs == 1   ? SIMD_NAME(few_rows1)
      : vecs == 2 ? SIMD_NAME(few_rows2)
-                 : SIMD_NAME(few_rows3))(rows, mode, at, a, b, c);
+                 : SIMD_NAME(few_rows3))(rows, mode, at, in, c);
 }
 
 #if SIMD_BYTES == 64
 /* Computes a tile whose columns do not fill its vectors. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                        const SIMD_REAL *b, SIMD_REAL *c) {
+                                        const SIMD_NAME(target_t) * at,
+                                        const SIMD_NAME(operands_t) * in, SIMD_REAL *c) {
   int64_t vecs = hr_div_ceil(columns, LANES);
   SIMD_NAME(target_t) to = *at;
   to.last = columns % LANES;
   if (rows < BLOCK_ROWS)
     (vecs == 1   ? SIMD_NAME(few_rows1_masked)
      : vecs == 2 ? SIMD_NAME(few_rows2_masked)
-                 : SIMD_NAME(few_rows3_masked))(rows, mode, &to, a, b, c);
+                 : SIMD_NAME(few_rows3_masked))(rows, mode, &to, in, c);
   else if (vecs > 1 && to.last <= LANES / 2)
-    (vecs == 2 ? SIMD_NAME(all_rows2_halves) : SIMD_NAME(all_rows3_halves))(mode, &to, a, b, c);
+    (vecs == 2 ? SIMD_NAME(all_rows2_halves) : SIMD_NAME(all_rows3_halves))(mode, &to, in, c);
   else
     (vecs == 1   ? SIMD_NAME(all_rows1_masked)
      : vecs == 2 ? SIMD_NAME(all_rows2_masked)
-                 : SIMD_NAME(all_rows3_masked))(mode, &to, a, b, c);
+                 : SIMD_NAME(all_rows3_masked))(mode, &to, in, c);
 }
 #else
 /* A vector of sums, combined with the vector at c as `mode` says. */
@@ -199,12 +210,12 @@ SIMD_INLINE void SIMD_NAME(merge_row)(gemm_mode_t mode, int64_t columns, const S
 
 /* Computes a tile whose columns do not fill its vectors in `spare`, then stores it to C. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                        const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                                        const SIMD_REAL *b, SIMD_REAL *c) {
+                                        const SIMD_NAME(target_t) * at,
+                                        const SIMD_NAME(operands_t) * in, SIMD_REAL *c) {
   SIMD_REAL spare[BLOCK_ROWS * WIDTH];
   SIMD_NAME(target_t) strides = *at;
   strides.c_row = WIDTH;
-  SIMD_NAME(any_tile)(rows, hr_div_ceil(columns, LANES), GEMM_SET, &strides, a, NULL, b, spare);
+  SIMD_NAME(any_tile)(rows, hr_div_ceil(columns, LANES), GEMM_SET, &strides, in, spare);
   for (int64_t i = 0; i < rows; i++) {
     const SIMD_REAL *sums = spare + i * WIDTH;
     if (mode == GEMM_SET)
@@ -215,6 +226,12 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
 }
 #endif
 
+/* Elements of B that are prefetched: `count` runs of `lines` cache lines each; `lines` 0: none. */
+typedef struct SIMD_NAME(lines) {
+  const SIMD_REAL *first;
+  int64_t step, count, lines; /* step: distance between runs */
+} SIMD_NAME(lines_t);
+
 /* A group of panels, and the block of A that is multiplied by them. */
 typedef struct SIMD_NAME(group) {
   const gemm_job_t *job;
@@ -224,6 +241,10 @@ typedef struct SIMD_NAME(group) {
   int64_t columns;
   const SIMD_REAL *b; /* panels */
   int64_t b_step;     /* reals from a column to the next, for columns that begin panels */
+  /* B in place, with the first column at `source`, if the first rows pack the panels; else NULL. */
+  const SIMD_REAL *source;
+  SIMD_NAME(target_t) from;
+  SIMD_NAME(lines_t) next; /* elements of B that the next group packs */
 } SIMD_NAME(group_t);
 
 /* Elements of the next BLOCK_ROWS rows that a tile prefetches; NULL: none. The tile is number
@@ -236,20 +257,43 @@ SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * bloc
   return block->data + (row / BLOCK_ROWS + 1) * block->panel + first * block->row;
 }
 
+/* Lets a tile prefetch elements that the next group packs. Tiles are numbered through the group; a
+ * tile prefetches one line of as many runs as it has iterations, so that a line is asked for every
+ * UNROLL terms. */
+SIMD_INLINE void SIMD_NAME(prefetch_next)(const SIMD_NAME(group_t) * group, int64_t number,
+                                          SIMD_NAME(operands_t) * in) {
+  enum { UNROLL = 4, LINE = 64 / (int)sizeof(SIMD_REAL) };
+  const SIMD_NAME(lines_t) *next = &group->next;
+  int64_t runs = group->at.k / UNROLL;
+  in->next = NULL;
+  if (!next->lines || !runs) return;
+  int64_t parts = hr_div_ceil(next->count, runs);
+  if (number >= parts * next->lines) return;
+  in->next = next->first + number / parts * LINE + number % parts * runs * next->step;
+  in->next_step = next->step;
+}
+
 /* Multiplies at most BLOCK_ROWS rows of a block, from `row` on, by columns [first, end) of a
- * group. */
+ * group. The first rows pack the panels. */
 SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group, int64_t row,
                                                int64_t first, int64_t end, const SIMD_REAL *a,
                                                SIMD_REAL *c) {
   int64_t rows = hr_min(BLOCK_ROWS, group->block->rows - row);
-  const SIMD_NAME(target_t) *at = &group->at;
+  int64_t panels = hr_div_ceil(group->columns, WIDTH);
   for (int64_t s = first; s < end; s += WIDTH) {
     int64_t count = hr_min(WIDTH, end - s);
-    const SIMD_REAL *b = group->b + s * group->b_step;
+    const SIMD_NAME(target_t) *at = &group->at;
+    SIMD_NAME(operands_t) in = {.a = a, .b = group->b + s * group->b_step};
+    in.ahead = SIMD_NAME(ahead_of)(group->block, row, s / WIDTH);
+    SIMD_NAME(prefetch_next)(group, row / BLOCK_ROWS * panels + s / WIDTH, &in);
+    if (group->source && row == 0 && SIMD_NAME(reads_exactly)(count)) {
+      in.packed = (SIMD_REAL *)in.b;
+      in.b = group->source + s;
+      at = &group->from;
+    }
     if (count % LANES == 0) SIMD_NAME(any_tile)
-    (rows, count / LANES, group->mode, at, a, SIMD_NAME(ahead_of)(group->block, row, s / WIDTH), b,
-     c + s);
-    else SIMD_NAME(edge)(rows, count, group->mode, at, a, b, c + s);
+    (rows, count / LANES, group->mode, at, &in, c + s);
+    else SIMD_NAME(edge)(rows, count, group->mode, at, &in, c + s);
   }
 }
 
@@ -267,6 +311,13 @@ SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD
    c + i / BLOCK_ROWS * step);
 }
 
+/* True if the first rows pack panels of B while they are multiplied by them. */
+SIMD_INLINE bool SIMD_NAME(packs_first_rows)(const gemm_job_t *job, int parts,
+                                             const SIMD_NAME(block_t) * block) {
+  return !job->packed_b && SIMD_NAME(has_dense_rows)(job, parts) && block->rows >= BLOCK_ROWS &&
+         (block->col == 1 || (block->row == 1 && block->col == BLOCK_ROWS));
+}
+
 /* True if B is read in place: few rows use it, its rows are dense and fill vectors unless these can
  * be masked, and the second cache keeps its part. Sharing of cache sets by its rows costs less than
  * a copy, as a tile reads each row once. Sums have the same order either way. */
@@ -279,7 +330,51 @@ SIMD_INLINE bool SIMD_NAME(reads_b_in_place)(const gemm_job_t *job, int parts,
   if (range->columns % LANES && !HAS_MASKS) return false;
   if (range->rows > PLACE_ROWS || job->b_row == WIDTH || (job->b_row < WIDTH && !HAS_MASKS))
     return false;
-  return now->depth * range->columns * SIZE <= GROUP_BYTES;
+  return now->depth * range->columns * SIZE <= PLACE_BYTES;
+}
+
+SIMD_INLINE const SIMD_REAL *SIMD_NAME(place_in_b)(const gemm_job_t *job, int64_t row,
+                                                   int64_t column) {
+  return (const SIMD_REAL *)job->b + row * job->b_row + column * job->b_col;
+}
+
+/* Elements of B with `columns` columns from `column` on and `depth` terms from `first` on. */
+SIMD_INLINE SIMD_NAME(lines_t) SIMD_NAME(lines_of)(const gemm_job_t *job, int parts, int64_t first,
+                                                   int64_t depth, int64_t column, int64_t columns) {
+  enum { LINE = 64 / (int)sizeof(SIMD_REAL) };
+  if (parts > 1 || job->packed_b || job->b_rows || columns <= 0 || depth <= 0)
+    return (SIMD_NAME(lines_t)){0};
+  const SIMD_REAL *b = SIMD_NAME(place_in_b)(job, first, column);
+  if (job->b_col == 1)
+    return (SIMD_NAME(lines_t)){b, job->b_row, depth, hr_div_ceil(columns, LINE) + 1};
+  if (job->b_row == 1)
+    return (SIMD_NAME(lines_t)){b, job->b_col, columns, hr_div_ceil(depth, LINE) + 1};
+  return (SIMD_NAME(lines_t)){0};
+}
+
+/* Elements of B that are needed after the group of columns from `j` on: those of the next group, or
+ * of the first group of the next depth block. */
+SIMD_INLINE SIMD_NAME(lines_t)
+    SIMD_NAME(lines_after)(const gemm_job_t *job, int parts, const gemm_range_t *range,
+                           const gemm_range_t *now, int64_t j, int64_t width) {
+  int64_t after = j + width, end = now->first + now->depth;
+  if (after < range->columns)
+    return SIMD_NAME(lines_of)(job, parts, now->first, now->depth, range->column + after,
+                               hr_min(width, range->columns - after));
+  int64_t depth = hr_min(now->depth, range->first + range->depth - end);
+  return SIMD_NAME(lines_of)(job, parts, end, depth, range->column, hr_min(width, range->columns));
+}
+
+/* Packs the columns of a group that the first rows do not pack. */
+SIMD_INLINE void SIMD_NAME(pack_group)(const SIMD_NAME(group_t) * group, int parts,
+                                       const gemm_range_t *now, int64_t column, SIMD_REAL *space) {
+  int64_t first = 0;
+  if (group->source)
+    first =
+        SIMD_NAME(reads_exactly)(group->columns) ? group->columns : group->columns / WIDTH * WIDTH;
+  if (first < group->columns) SIMD_NAME(pack_panels)
+  (group->job, parts, now->first, now->depth, column + first, group->columns - first,
+   space + first * now->depth);
 }
 
 /* Multiplies rows and depth `now` of a range by all columns of the range, group by group. */
@@ -290,19 +385,23 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm
   gemm_panels_t panels = gemm_panels_of(job);
   int64_t width = gemm_group_columns(job, range->columns, now->depth, WIDTH, sizeof(SIMD_REAL));
   bool in_place = SIMD_NAME(reads_b_in_place)(job, parts, range, now, group->block);
+  bool packs_first = !in_place && SIMD_NAME(packs_first_rows)(job, parts, group->block);
   SIMD_REAL *space = (SIMD_REAL *)group->b;
+  group->from = group->at;
+  group->from.b_row = job->b_row;
   if (in_place) group->at.b_row = job->b_row;
   group->b_step = in_place ? 1 : now->depth;
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t column = range->column + j;
     group->columns = hr_min(width, range->columns - j);
+    group->source = packs_first ? SIMD_NAME(place_in_b)(job, now->first, column) : NULL;
+    group->next = SIMD_NAME(lines_after)(job, parts, range, now, j, width);
     if (in_place)
-      group->b = (const SIMD_REAL *)job->b + now->first * job->b_row + column;
+      group->b = SIMD_NAME(place_in_b)(job, now->first, column);
     else if (job->packed_b)
       group->b = (const SIMD_REAL *)job->packed_b + gemm_packed_at(&panels, now->first, column);
     else
-      SIMD_NAME(pack_panels)
-    (job, parts, now->first, now->depth, column, group->columns, space);
+      SIMD_NAME(pack_group)(group, parts, now, column, space);
     SIMD_NAME(panels)(group, c + j);
     if (job->finish_unit) gemm_report_finished(job, range, now, worker, column, group->columns);
   }

@@ -18,7 +18,8 @@
 #include <immintrin.h>
 #endif
 #define PREFETCH_ROWS 24 /* prefetch distance in rows of B: the time of a miss in all caches */
-#define BASE_ROWS 3      /* rows of A that one address reaches with the stride times 0, 1 and 2 */
+#define PANEL_WIDTH (GEMM_TILE_VECTORS(SIMD_BYTES) * LANES) /* reals in a row of packed B */
+#define BASE_ROWS 3 /* rows of A that one address reaches with the stride times 0, 1 and 2 */
 /* How a tile treats the last vector of its rows: all lanes are columns of C; only the first ones
  * are stored (MASKED); or at most half of the lanes are columns, and the vector holds those of two
  * rows (HALVES), which saves a multiply-add for every two rows. */
@@ -36,21 +37,29 @@ typedef struct SIMD_NAME(target) {
   int64_t k, a_row, a_col, b_row, c_row, last;
 } SIMD_NAME(target_t);
 
-/* Operands of a tile at the current term of the sums. */
-typedef struct SIMD_NAME(place) {
-  const SIMD_REAL *bases[BASE_ROWS], *b; /* bases: rows 0, 3 and 6 of A */
+/* Operands of a tile at the first term of the sums, and what else it moves. */
+typedef struct SIMD_NAME(operands) {
+  const SIMD_REAL *a, *b;
   const SIMD_REAL *ahead; /* elements of A that the next tile reads, prefetched; or NULL */
+  const SIMD_REAL *next;  /* elements of B that a later group packs, prefetched; or NULL */
+  int64_t next_step;      /* distance between prefetched elements of B */
+  SIMD_REAL *packed;      /* panel that the rows of B are copied to; or NULL */
+} SIMD_NAME(operands_t);
+
+/* The same at the current term. */
+typedef struct SIMD_NAME(place) {
+  const SIMD_REAL *bases[BASE_ROWS]; /* rows 0, 3 and 6 of A */
+  SIMD_NAME(operands_t) in;
 } SIMD_NAME(place_t);
 
 /* The operands at the first term. The assembler statement keeps the compiler from computing the
  * bases from each other in the loop; a constant stride of 1 needs no statement. */
 SIMD_INLINE SIMD_NAME(place_t)
-    SIMD_NAME(place_of)(int rows, const SIMD_NAME(target_t) * at, const SIMD_REAL *a,
-                        const SIMD_REAL *b, const SIMD_REAL *ahead) {
-  SIMD_NAME(place_t) now = {{a, a, a}, b, ahead};
+    SIMD_NAME(place_of)(int rows, const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in) {
+  SIMD_NAME(place_t) now = {{in.a, in.a, in.a}, in};
 #pragma GCC unroll 3
   for (int g = 1; g * BASE_ROWS < rows; g++) {
-    now.bases[g] = a + g * BASE_ROWS * at->a_row;
+    now.bases[g] = in.a + g * BASE_ROWS * at->a_row;
     if (at->a_row != 1) __asm__("" : "+r"(now.bases[g]));
   }
   return now;
@@ -107,7 +116,7 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, gemm_last_t last,
                                      SIMD_NAME(acc) sums[8][16]) {
   SIMD_NAME(acc) line[16];
   SIMD_REAL factors[8];
-  const SIMD_REAL *b = now->b + u * at->b_row;
+  const SIMD_REAL *b = now->in.b + u * at->b_row;
   int whole = last == LAST_WHOLE ? vecs : vecs - 1;
   int of_one_row = last == LAST_HALVES ? whole : vecs;
 #pragma GCC unroll 16
@@ -115,6 +124,10 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, gemm_last_t last,
 #if SIMD_BYTES == 64
   if (last != LAST_WHOLE) line[whole] = SIMD_NAME(load_last)(last, at, b + whole * LANES);
 #endif
+  if (now->in.packed)
+#pragma GCC unroll 16
+    for (int v = 0; v < vecs; v++)
+      ((SIMD_NAME(vec) *)(now->in.packed + u * PANEL_WIDTH))[v] = line[v];
   if (prefetch_rows)
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(b + prefetch_rows + v * LANES);
@@ -135,8 +148,9 @@ SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, const SIMD_NAME(target_t) * at,
                                        SIMD_NAME(place_t) * now) {
 #pragma GCC unroll 3
   for (int g = 0; g * BASE_ROWS < rows; g++) now->bases[g] += terms * at->a_col;
-  now->b += terms * at->b_row;
-  if (now->ahead) now->ahead += terms * at->a_col;
+  now->in.b += terms * at->b_row;
+  if (now->in.ahead) now->in.ahead += terms * at->a_col;
+  if (now->in.packed) now->in.packed += terms * PANEL_WIDTH;
 }
 
 /* Adds all terms, `unroll` per iteration. The first iterations add single terms, and each of them
@@ -156,15 +170,19 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, gemm_last_t last, int 
 #pragma GCC unroll 4
     for (int u = 0; u < unroll; u++) {
       SIMD_NAME(add_term)(rows, vecs, last, at, u, prefetch_rows, now, sums);
-      if (now->ahead && u % 2 == 0)
-        __builtin_prefetch(now->ahead + (at->a_row == 1 ? u * at->a_col : u / 2 * at->a_row));
+      if (now->in.ahead && u % 2 == 0)
+        __builtin_prefetch(now->in.ahead + (at->a_row == 1 ? u * at->a_col : u / 2 * at->a_row));
+    }
+    if (now->in.next) {
+      __builtin_prefetch(now->in.next, 0, 2);
+      now->in.next += now->in.next_step;
     }
     SIMD_NAME(pass_terms)(rows, at, unroll, now);
   }
 #pragma GCC unroll 4
   for (; p < at->k; p++) {
     SIMD_NAME(add_term)(rows, vecs, last, at, 0, prefetch_rows, now, sums);
-    if (now->ahead && unroll == 1) __builtin_prefetch(now->ahead);
+    if (now->in.ahead && unroll == 1) __builtin_prefetch(now->in.ahead);
     SIMD_NAME(pass_terms)(rows, at, 1, now);
   }
 }
