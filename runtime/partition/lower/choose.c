@@ -1,9 +1,8 @@
 /* Assigns mesh axes to the factors of an operation. Every axis (split where some array's sharding
  * or some factor splits it) may be assigned to a factor that it cuts in some operand or wanted
- * result, to another factor if that one must be whole, or to none. All assignments are tried. Their
- * cost is that of resharding operands and results, plus a little for the work of a partition. With
- * more than MAX_TRIALS assignments, each axis keeps its first two candidates. Usually all arrays
- * agree, and the first assignment costs nothing. */
+ * result, to another factor if that one must be whole, or to none. All assignments are tried, or
+ * the first two for each axis if there are more than MAX_TRIALS. Their cost is that of resharding
+ * operands and results, plus a little for the work of a partition. Usually it is 0 at once. */
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99
+#define SHARED_SHARE 0.95
 /* Cost of a sort's comparison, for each operand, in elementwise operations. */
 #define COMPARISON_WORK 32
 
@@ -184,10 +184,9 @@ static void find_candidates(chooser_t *chooser, int a) {
 
 static void find_atoms(chooser_t *chooser) {
   for (int s = 0; s < chooser->source_count; s++)
-    for (int f = 0; f < chooser->rule->factor_count; f++) {
-      spmd_axes_t axes = chooser->sources[s].axes[f];
-      for (int i = 0; i < axes.count; i++) add_axis(chooser, axes.items[i]);
-    }
+    for (int f = 0; f < chooser->rule->factor_count; f++)
+      for (int i = 0; i < chooser->sources[s].axes[f].count; i++)
+        add_axis(chooser, chooser->sources[s].axes[f].items[i]);
   for (int a = 0; a < chooser->atom_count; a++) find_candidates(chooser, a);
 }
 
@@ -358,14 +357,21 @@ static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
   return false;
 }
 
-/* Cost of resharding operand k. */
+/* True if a later product takes the operand of this one, too. */
+static bool is_shared(const chooser_t *chooser, const hlo_instr_t *operand) {
+  const hlo_instr_t *last = chooser->lower->users[operand->id];
+  return chooser->instr->op == HLO_DOT && last && last != chooser->instr && last->op == HLO_DOT;
+}
+
+/* Cost of resharding operand k; a little less if a later product may take it as it is then. */
 static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
   int operand;
   const hlo_instr_t *reader =
       spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
   if (is_repeated(chooser, trial, k)) return 0;
-  return spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, operand),
-                       trial->tensors[k]);
+  double share = is_shared(chooser, reader->operands[operand]) ? SHARED_SHARE : 1;
+  return share * spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, operand),
+                               trial->tensors[k]);
 }
 
 /* True if operand k is gathered and otherwise stays as it is defined. */
@@ -389,8 +395,7 @@ static bool gives_wanted(const chooser_t *chooser, const trial_t *trial) {
  * instruction, as do those of its pieces (lower_concatenate.c): only the first has latency. */
 static double operands_cost(const chooser_t *chooser, const trial_t *trial) {
   double sum = 0, latency = spmd_step_us(SPMD_ALL_GATHER, 0, 2);
-  bool shares = chooser->instr->op == HLO_CONCATENATE && gives_wanted(chooser, trial);
-  bool any = false;
+  bool any = false, shares = chooser->instr->op == HLO_CONCATENATE && gives_wanted(chooser, trial);
   for (int k = 0; k < chooser->rule->operand_count; k++) {
     double cost = operand_cost(chooser, trial, k);
     sum += cost;

@@ -111,6 +111,10 @@ static spmd_list_t drop(const spmd_reshard_t *problem, spmd_layout_t *layout, in
   return taken;
 }
 
+/* An all-reduce counts a little less: all-reduces of other arrays may be combined with it, other
+ * than a reduce-scatter and a gather of the same cost. */
+#define REDUCE_SHARE 0.9999
+
 /* Cost of a step. A permute sends the parts that change their device; an all-to-all exchanges its
  * larger side. */
 static double step_us(const spmd_reshard_t *problem, const spmd_step_t *step) {
@@ -120,7 +124,8 @@ static double step_us(const spmd_reshard_t *problem, const spmd_step_t *step) {
   if (step->kind == SPMD_PERMUTE) return spmd_step_us(step->kind, step->bytes, 2);
   if (step->kind == SPMD_ALL_TO_ALL && after > bytes) bytes = after;
   if (step->kind == SPMD_REDUCE_SCATTER) bytes = after * parts;
-  return spmd_step_us(step->kind, bytes, parts);
+  double share = step->kind == SPMD_ALL_REDUCE ? REDUCE_SHARE : 1;
+  return share * spmd_step_us(step->kind, bytes, parts);
 }
 
 static void reach(search_t *search, int from, spmd_step_t step) {
