@@ -3,12 +3,10 @@
  * a clean error. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program,
  * see fuzz_driver.h. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "ops/rules/verify.h"
@@ -38,7 +36,7 @@ static void check_write(const mlir_module_t *tree, bool portable) {
     return;
   }
   st = load_tree(hr_buffer_data(bytes), hr_buffer_size(bytes), &again);
-  if (st) fuzz_drop_status(st);
+  fuzz_drop_status(st);
   mlir_module_destroy(again);
   hr_buffer_release(bytes);
 }
@@ -55,22 +53,17 @@ static void run_tree(const uint8_t *data, size_t size) {
   mlir_module_destroy(tree);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  size_t live = hr_mem_live_blocks();
-  hr_buffer_t *buffer;
-  hlo_module_t *module = NULL;
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  hlo_module_t *module;
   if (mlir_is_bytecode(data, size)) run_tree(data, size);
-  hr_status_t st = hr_buffer_wrap((void *)data, size, false, NULL, NULL, &buffer);
-  if (st) fuzz_fail("no memory");
-  st = read_module("fuzz", buffer, &module);
-  hr_buffer_release(buffer);
-  if (!st) st = hlo_verify(module);
-  if (st) fuzz_drop_status(st);
+  HR_TRY(fuzz_read_module(data, size, &module));
+  hr_status_t st = hlo_verify(module);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

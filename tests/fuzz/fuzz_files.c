@@ -16,7 +16,7 @@
 #include "cli/cli_signature.h"
 #include "feed/feed_wire.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "io/array_file.h"
 #include "io/crc32.h"
 #include "ir/value_npy.h"

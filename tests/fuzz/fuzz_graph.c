@@ -4,36 +4,28 @@
  * inputs: `fuzz_graph --mutate COUNT SEED FILE...`. With -DHR_FUZZING -fsanitize=fuzzer it is a
  * target of libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "ops/rules/verify.h"
 #include "proto_mutator.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
 #include "tf/tf_read.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  hr_buffer_t *bytes;
-  hlo_module_t *module = NULL;
-  static bool is_warm; /* other tables are filled by the first graph */
-  size_t live = hr_mem_live_blocks();
-  if (hr_buffer_wrap((void *)data, size, false, NULL, NULL, &bytes)) fuzz_fail("no memory");
-  hr_status_t st = read_module("fuzz", bytes, &module);
-  if (!st) st = hlo_verify(module);
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  hlo_module_t *module;
+  HR_TRY(fuzz_read_module(data, size, &module));
+  hr_status_t st = hlo_verify(module);
   if (!st && module->arena.total_bytes > ((size_t)1 << 30) + 4096 * size)
     fuzz_fail("memory out of proportion");
-  fuzz_drop_status(st);
   hlo_module_destroy(module);
-  hr_buffer_release(bytes);
-  if (is_warm && hr_mem_live_blocks() != live) fuzz_fail("leak");
-  is_warm = true;
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "proto/hlo_proto.h"
@@ -42,29 +41,25 @@ static void check_write(const hlo_module_t *module, hlo_proto_form_t form) {
     fuzz_fail("what was written does not read back");
   }
   hlo_print_module(&second, again, HLO_PRINT_LONG);
-  if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0) {
-    fprintf(stderr, "%s\n%s\n", first.data, second.data);
-    fuzz_fail("what was written reads back different");
-  }
+  fuzz_expect_same(&first, &second, "what was written reads back different");
   hlo_module_destroy(again);
   hr_buffer_release(bytes);
   hr_strbuf_deinit(&first);
   hr_strbuf_deinit(&second);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  size_t live = hr_mem_live_blocks();
-  hlo_module_t *module = NULL;
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  hlo_module_t *module;
   hlo_proto_is((hr_str_t){(const char *)data, size});
-  hr_status_t st = read_bytes(data, size, &module);
-  if (!st) st = hlo_verify(module);
+  HR_TRY(read_bytes(data, size, &module));
+  hr_status_t st = hlo_verify(module);
   if (!st) check_write(module, size % 2 ? HLO_PROTO_MODULE : HLO_PROTO_HLO);
-  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

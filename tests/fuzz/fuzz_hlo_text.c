@@ -2,12 +2,9 @@
  * and prints the same. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a
  * program, see fuzz_driver.h. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "ir/print.h"
 #include "ops/rules/verify.h"
 #include "read/read.h"
@@ -40,45 +37,45 @@ static bool is_printed_fast(const hlo_module_t *module) {
 }
 
 /* A verified module prints as text that reads back the same. */
-static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
+static void check_print(const hlo_module_t *module) {
   hr_strbuf_t first, second;
   hlo_module_t *again;
   hr_strbuf_init(&first);
   hr_strbuf_init(&second);
-  hlo_print_module(&first, module, style);
+  hlo_print_module(&first, module, HLO_PRINT_LONG);
   hr_status_t st = read_bytes(first.data, first.size, &again);
   if (st) {
     hr_status_print(stderr, st);
-    if (style == HLO_PRINT_LONG) fuzz_fail("what was printed does not read back");
-    fuzz_drop_status(st); /* without '%', a name can look like a reserved word */
-  } else {
-    hlo_print_module(&second, again, style);
-    if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0)
-      fuzz_fail("what was printed reads back different");
-    hlo_module_destroy(again);
+    fuzz_fail("what was printed does not read back");
   }
+  hlo_print_module(&second, again, HLO_PRINT_LONG);
+  fuzz_expect_same(&first, &second, "what was printed reads back different");
+  hlo_module_destroy(again);
   hr_strbuf_deinit(&first);
   hr_strbuf_deinit(&second);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  size_t live = hr_mem_live_blocks();
-  hlo_module_t *module = NULL;
-  hr_status_t st = read_bytes(data, size, &module);
-  if (!st) st = hlo_verify(module);
+static void check_dot(const hlo_module_t *module) {
+  hr_strbuf_t dot;
+  hr_strbuf_init(&dot);
+  hlo_print_dot(&dot, module);
+  hr_strbuf_deinit(&dot);
+}
+
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  hlo_module_t *module;
+  HR_TRY(read_bytes(data, size, &module));
+  hr_status_t st = hlo_verify(module);
   if (!st && is_printed_fast(module)) {
-    hr_strbuf_t dot;
-    check_print(module, HLO_PRINT_LONG);
-    hr_strbuf_init(&dot);
-    hlo_print_dot(&dot, module);
-    hr_strbuf_deinit(&dot);
+    check_print(module);
+    check_dot(module);
   }
-  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

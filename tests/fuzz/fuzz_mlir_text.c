@@ -2,12 +2,9 @@
  * and what is accepted prints as text that reads back and prints the same. With -DHR_FUZZING
  * -fsanitize=fuzzer it is a target of libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "ir/print.h"
 #include "mlir/text/mlir_parser.h"
 #include "mlir/text/mlir_print.h"
@@ -42,10 +39,7 @@ static void check_print(const mlir_module_t *tree) {
     fuzz_fail("what was printed does not parse");
   }
   mlir_print_module(&second, again);
-  if (first.size != second.size || memcmp(first.data, second.data, first.size) != 0) {
-    fprintf(stderr, "%.*s\n%.*s\n", (int)first.size, first.data, (int)second.size, second.data);
-    fuzz_fail("what was printed parses as something else");
-  }
+  fuzz_expect_same(&first, &second, "what was printed parses as something else");
   mlir_module_destroy(again);
   hr_strbuf_deinit(&first);
   hr_strbuf_deinit(&second);
@@ -68,17 +62,16 @@ static hr_status_t import(const mlir_module_t *tree) {
   return st;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  size_t live = hr_mem_live_blocks();
-  mlir_module_t *tree = NULL;
-  hr_status_t st = parse(data, size, &tree);
-  if (!st) st = import(tree);
-  if (st) fuzz_drop_status(st);
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  mlir_module_t *tree;
+  HR_TRY(parse(data, size, &tree));
+  hr_status_t st = import(tree);
   mlir_module_destroy(tree);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

@@ -6,24 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "jit/link/object_loader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  size_t live = hr_mem_live_blocks();
+static hr_status_t check_input(const uint8_t *data, size_t size) {
   jit_object_t *object = NULL;
   void *address;
   hr_status_t st = jit_object_load(data, size, &object);
   if (!st) st = jit_object_find(object, "kernel", &address);
   if (st && hr_status_code(st) != HR_INVALID && hr_status_code(st) != HR_NO_MEMORY)
     fuzz_fail("another error");
-  free(hr_status_format(st));
-  hr_status_release(st);
   jit_object_unload(object);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING

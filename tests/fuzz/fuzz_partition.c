@@ -3,13 +3,9 @@
  * verifies. The text is HLO or MLIR. With -DHR_FUZZING -fsanitize=fuzzer it is a target of
  * libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buffer.h"
-#include "base/mem.h"
 #include "fuzz_driver.h"
-#include "fuzz_status.h"
+#include "fuzz_reader.h"
 #include "ops/rules/verify.h"
 #include "partition/program.h"
 #include "passes/pipeline.h"
@@ -25,14 +21,6 @@ static void check_made(hr_status_t st, const char *what) {
   fuzz_fail(what);
 }
 
-static hr_status_t read_text(const uint8_t *data, size_t size, hlo_module_t **out_module) {
-  hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_wrap((void *)(uintptr_t)data, size, false, NULL, NULL, &bytes));
-  hr_status_t st = read_module("fuzz", bytes, out_module);
-  hr_buffer_release(bytes);
-  return st;
-}
-
 static hr_status_t partition(hlo_module_t *module) {
   spmd_options_t options = {.device_count = module->num_partitions};
   if (options.device_count > DEVICES_MAX) options.device_count = DEVICES_MAX;
@@ -42,18 +30,17 @@ static hr_status_t partition(hlo_module_t *module) {
   return pass_run_all(module, &passes);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
-  size_t live = hr_mem_live_blocks();
-  hlo_module_t *module = NULL;
-  hr_status_t st = read_text(data, size, &module);
-  if (!st) st = hlo_verify(module);
+static hr_status_t check_input(const uint8_t *data, size_t size) {
+  hlo_module_t *module;
+  HR_TRY(fuzz_read_module(data, size, &module));
+  hr_status_t st = hlo_verify(module);
   if (!st) st = partition(module);
-  if (st) fuzz_drop_status(st);
   hlo_module_destroy(module);
-  if (hr_mem_live_blocks() != live) fuzz_fail("leak");
-  return 0;
+  return st;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return fuzz_check(data, size, check_input);
 }
 
 #ifndef HR_FUZZING
