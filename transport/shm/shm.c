@@ -1,29 +1,20 @@
-/* Opening and mapping the memory that the processes of one machine share (layout: shm.h).
+/* Opening the memory that the processes of one machine share (layout: shm.h), and its use.
  *
  * tp_shm_open: an all-gather over the endpoint tells every rank which ranks are on its machine. The
  * first of these creates a file; the others open it through /proc/PID/fd, or, if that is forbidden,
  * by name in /dev/shm or $TMPDIR. All agree on the result, so that all ranks of a machine share
  * memory or none does. tp_shm_attach: children of one parent inherit the file and need no messages.
- *
- * The file is sparse: address space for all heaps is mapped at once, memory comes by fallocate as
- * it is used. Mappings begin at a multiple of the large page size, so that the kernel can use large
- * pages. A write lock on one byte per process, which the kernel drops when the process ends, tells
- * the others that it lives. */
+ */
 #include "transport/shm/shm.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arith.h"
@@ -31,16 +22,9 @@
 #include "base/mem.h"
 #include "base/processors.h"
 #include "transport/core/collective.h"
+#include "transport/shm/shm_file.h"
 #include "transport/shm/shm_heap.h"
 
-#define PAGE_BYTES 4096
-#define CONTROL_BLOCKS 8192 /* most groups and pipes */
-/* Address space of a heap; its memory is allocated on use. Under a limit of addresses (ulimit -v,
- * memory limits of batch systems) all heaps together take 1 / LIMIT_SHARE of it, as every process
- * maps them all. */
-#define HEAP_BYTES (UINT64_C(1) << 34)
-#define LEAST_HEAP_BYTES (UINT64_C(16) << 20)
-#define LIMIT_SHARE 2
 #define MAX_READ_BYTES ((size_t)1 << 30) /* process_vm_readv reads at most 2 GiB in one call */
 #define POLLS_PER_CLOCK 64               /* failed polls of a wait per reading of the clock */
 #define ALIVE_PERIOD_MS 100              /* period of the check whether an awaited peer lives */
@@ -152,126 +136,6 @@ static bool can_read_next(const tp_shm_t *shm, const tp_group_t *locals,
 
 /* --- the file --- */
 
-/* Place of the file: a memfd of the kernel, which needs no space in a file system, or else a
- * folder. */
-typedef enum file_dir { DIR_MEMORY, DIR_SHARED_FOLDER, DIR_TEMPORARY_FOLDER, DIR_COUNT } file_dir_t;
-
-static void name_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_dir) {
-  const char *temporary = getenv("TMPDIR");
-  const char *const starts[DIR_COUNT] = {"", "/dev/shm/",
-                                         temporary && *temporary ? temporary : "/tmp"};
-  snprintf(shm->name, sizeof shm->name, "%s%shlorun.%d.%016llx", starts[file_dir],
-           file_dir == DIR_TEMPORARY_FOLDER ? "/" : "", (int)getuid(),
-           (unsigned long long)first->number);
-}
-
-static size_t rank_states_bytes(const tp_shm_t *shm) {
-  return (size_t)hr_round_up((int64_t)((size_t)shm->local_size * sizeof(tp_shm_rank_state_t)),
-                             PAGE_BYTES);
-}
-static size_t controls_bytes(const tp_shm_t *shm) { return CONTROL_BLOCKS * shm->control_bytes; }
-/* Heaps begin at a multiple of the large page size. */
-static size_t heaps_at(const tp_shm_t *shm) {
-  return (size_t)hr_round_up((int64_t)(rank_states_bytes(shm) + controls_bytes(shm)),
-                             (int64_t)TP_SHM_LARGE_PAGE);
-}
-static char *heap_of(const tp_shm_t *shm, int local) {
-  return shm->base + heaps_at(shm) + (size_t)local * shm->heap_bytes;
-}
-
-static size_t choose_heap_bytes(int local_size) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return HEAP_BYTES;
-  uint64_t bytes = limit.rlim_cur / LIMIT_SHARE / (uint64_t)local_size;
-  bytes = hr_max(hr_min(bytes, HEAP_BYTES), LEAST_HEAP_BYTES);
-  return bytes / TP_SHM_LARGE_PAGE * TP_SHM_LARGE_PAGE;
-}
-
-static void compute_sizes(tp_shm_t *shm, int local_size) {
-  shm->local_size = local_size;
-  size_t bytes = sizeof(tp_shm_control_t) + (size_t)local_size * sizeof(tp_shm_member_t);
-  shm->control_bytes = (size_t)hr_round_up((int64_t)bytes, PAGE_BYTES);
-  shm->heap_bytes = choose_heap_bytes(local_size);
-  shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * shm->heap_bytes;
-}
-
-/* The process that created the file chose the size of heaps, by its own limit. */
-static bool read_sizes(tp_shm_t *shm) {
-  struct stat file;
-  if (fstat(shm->fd, &file)) return false;
-  shm->mapped_bytes = (size_t)file.st_size;
-  if (shm->mapped_bytes < heaps_at(shm)) return false;
-  shm->heap_bytes = (shm->mapped_bytes - heaps_at(shm)) / (size_t)shm->local_size;
-  return shm->heap_bytes >= LEAST_HEAP_BYTES;
-}
-
-static bool reserve_file(const tp_shm_t *shm) {
-  return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 &&
-         tp_shm_file_reserve(shm->fd, 0, rank_states_bytes(shm)) == 0;
-}
-
-/* Never returns a standard stream, which may be closed. */
-static int file_without_name(const char *title) {
-  int fd = memfd_create(title, MFD_CLOEXEC), moved = -1;
-  if (fd < 0) return fd;
-  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  close(fd);
-  return moved;
-}
-
-static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
-  bool is_named = file_dir != DIR_MEMORY;
-  shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-                     : file_without_name(shm->name);
-  if (shm->fd < 0 || reserve_file(shm)) return;
-  close(shm->fd);
-  if (is_named) unlink(shm->name);
-  shm->fd = -1;
-}
-
-/* A memfd is opened through the descriptors of the first process; that descriptor may be another
- * file by then, or the id another process. */
-static void open_file(tp_shm_t *shm, const identity_t *first, file_dir_t file_dir, int first_fd) {
-  char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
-  if (file_dir != DIR_MEMORY) {
-    shm->fd = open(shm->name, O_RDWR | O_CLOEXEC);
-    return;
-  }
-  snprintf(path, sizeof path, "/proc/%d/fd/%d", first->process, first_fd);
-  snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", shm->name);
-  ssize_t size = readlink(path, found, sizeof found - 1);
-  if (size > 0 && !strcmp(found, wanted)) shm->fd = open(path, O_RDWR | O_CLOEXEC);
-}
-
-/* The address is a multiple of the large page size, like the offsets in the file: a condition for
- * large pages. */
-static char *map_at_large_page(const tp_shm_t *shm) {
-  size_t size = shm->mapped_bytes;
-  char *space = mmap(NULL, size + TP_SHM_LARGE_PAGE, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) return NULL;
-  size_t head = -(uintptr_t)space % TP_SHM_LARGE_PAGE;
-  void *at = mmap(space + head, size, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, shm->fd, 0);
-  if (head) munmap(space, head);
-  munmap(space + head + size, TP_SHM_LARGE_PAGE - head);
-  if (at != MAP_FAILED) return at;
-  munmap(space + head, size);
-  return NULL;
-}
-
-static bool map_file(tp_shm_t *shm) {
-  if (!read_sizes(shm)) return false;
-  shm->base = map_at_large_page(shm);
-  if (!shm->base) return false;
-  struct flock alive = {
-      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
-  if (fcntl(shm->fd, F_SETLK, &alive)) return false;
-  atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_HERE);
-  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), shm->heap_bytes,
-                            &shm->heap);
-}
-
 static hr_status_t notify_all(tp_group_t *group, int mine, int *answers) {
   tp_request_t *request;
   HR_TRY(tp_all_gather(group, &mine, sizeof mine, answers, &request));
@@ -289,34 +153,25 @@ static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
 
 /* The first process creates the file and the others open it; then its name is removed. */
 static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const identity_t *first,
-                              file_dir_t file_dir, bool *out_shared) {
+                              tp_shm_dir_t dir, bool *out_shared) {
   bool is_first = shm->my_local == 0;
   int fds[locals->size];
-  name_file(shm, first, file_dir);
-  if (is_first) create_file(shm, file_dir);
+  tp_shm_file_name(shm, first->number, dir);
+  if (is_first) tp_shm_file_create(shm, dir);
   HR_TRY(notify_all(locals, shm->fd, fds));
-  if (fds[0] >= 0 && !is_first) open_file(shm, first, file_dir, fds[0]);
-  HR_TRY(all_agree(locals, shm->fd >= 0 && map_file(shm), out_shared));
-  if (is_first && shm->fd >= 0 && file_dir != DIR_MEMORY) unlink(shm->name);
+  if (fds[0] >= 0 && !is_first) tp_shm_file_open(shm, dir, first->process, fds[0]);
+  HR_TRY(all_agree(locals, shm->fd >= 0 && tp_shm_file_map(shm), out_shared));
+  if (is_first && shm->fd >= 0 && dir != TP_SHM_DIR_NONE) unlink(shm->name);
   return NULL;
-}
-
-static void unmap(tp_shm_t *shm) {
-  tp_shm_heap_destroy(shm->heap);
-  if (shm->base) munmap(shm->base, shm->mapped_bytes);
-  if (shm->fd >= 0) close(shm->fd);
-  shm->heap = NULL;
-  shm->base = NULL;
-  shm->fd = -1;
 }
 
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const identity_t *first,
                                 bool *out_shared) {
-  compute_sizes(shm, shm->local_size);
-  for (file_dir_t file_dir = 0; file_dir < DIR_COUNT; file_dir++) {
-    HR_TRY(share_file(shm, locals, first, file_dir, out_shared));
+  tp_shm_file_choose_sizes(shm, shm->local_size);
+  for (tp_shm_dir_t dir = 0; dir < TP_SHM_DIR_COUNT; dir++) {
+    HR_TRY(share_file(shm, locals, first, dir, out_shared));
     if (*out_shared) return NULL;
-    unmap(shm);
+    tp_shm_file_unmap(shm);
   }
   return NULL;
 }
@@ -372,23 +227,10 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
 
 /* --- inherited file --- */
 
-hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
-  tp_shm_t shm = {.fd = file_without_name("hlorun")};
-  compute_sizes(&shm, local_size);
-  if (shm.fd >= 0 && reserve_file(&shm)) {
-    *out_fd = shm.fd;
-    return NULL;
-  }
-  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s",
-                            local_size, strerror(errno));
-  if (shm.fd >= 0) close(shm.fd);
-  return st;
-}
-
 static hr_status_t map_inherited(tp_shm_t *shm) {
   HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
   for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
-  if (map_file(shm)) return NULL;
+  if (tp_shm_file_map(shm)) return NULL;
   return hr_error(HR_UNAVAILABLE,
                   "cannot map the %.3g GB that %d processes share (of addresses: ulimit -v): %s",
                   (double)shm->mapped_bytes / 1e9, shm->local_size, strerror(errno));
@@ -399,7 +241,7 @@ hr_status_t tp_shm_attach(int fd, int local_size, int my_local, tp_shm_t **out_s
   HR_TRY(shm_new(&shm));
   shm->fd = fd;
   shm->my_local = my_local;
-  compute_sizes(shm, local_size);
+  tp_shm_file_choose_sizes(shm, local_size);
   hr_status_t st = map_inherited(shm);
   if (st)
     tp_shm_release(shm);
@@ -412,7 +254,7 @@ void tp_shm_retain(tp_shm_t *shm) { atomic_fetch_add(&shm->holders, 1); }
 
 void tp_shm_release(tp_shm_t *shm) {
   if (atomic_fetch_sub(&shm->holders, 1) != 1) return;
-  unmap(shm);
+  tp_shm_file_unmap(shm);
   hr_arena_deinit(&shm->arena);
   hr_free(shm);
 }
@@ -452,7 +294,8 @@ bool tp_shm_watch_is_due(tp_shm_watch_t *watch) {
 /* --- control blocks and heap --- */
 
 static tp_shm_control_t *control_at(const tp_shm_t *shm, uint64_t number) {
-  return (tp_shm_control_t *)(shm->base + rank_states_bytes(shm) + number * shm->control_bytes);
+  return (tp_shm_control_t *)(shm->base + tp_shm_rank_states_bytes(shm) +
+                              number * shm->control_bytes);
 }
 
 static hr_status_t no_memory(const tp_shm_t *shm, int error) {
@@ -469,8 +312,8 @@ hr_status_t tp_shm_control_of(tp_shm_t *shm, uint64_t key, int members,
   size_t used = sizeof(tp_shm_control_t) + (size_t)members * sizeof(tp_shm_member_t);
   key |= 1;
   *out_control = NULL;
-  for (uint64_t i = 0; i < CONTROL_BLOCKS && !*out_control; i++) {
-    tp_shm_control_t *control = control_at(shm, (key + i) / 2 % CONTROL_BLOCKS);
+  for (uint64_t i = 0; i < TP_SHM_CONTROL_BLOCKS && !*out_control; i++) {
+    tp_shm_control_t *control = control_at(shm, (key + i) / 2 % TP_SHM_CONTROL_BLOCKS);
     uint64_t found = 0;
     int error = tp_shm_file_reserve(shm->fd, (uint64_t)((char *)control - shm->base), used);
     if (error) return no_memory(shm, error);
@@ -498,6 +341,6 @@ void tp_shm_free(tp_shm_t *shm, void *memory) {
 }
 
 bool tp_shm_has(const tp_shm_t *shm, const void *memory) {
-  const char *heap = heap_of(shm, shm->my_local), *at = memory;
+  const char *heap = tp_shm_heap_start(shm, shm->my_local), *at = memory;
   return at >= heap && at < heap + shm->heap_bytes;
 }

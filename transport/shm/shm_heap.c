@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "base/vec.h"
-#include "transport/shm/shm.h"
+#include "transport/shm/shm_file.h"
 
 #define ALIGNMENT 4096
 #define GROWTH (2 * TP_SHM_LARGE_PAGE)
@@ -36,14 +36,6 @@ struct tp_shm_heap {
   pthread_mutex_t lock;
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
-
-/* A signal interrupts fallocate, whether or not its handler restarts calls. */
-int tp_shm_file_reserve(int fd, uint64_t at, uint64_t size_bytes) {
-  int error;
-  do error = posix_fallocate(fd, (off_t)at, (off_t)size_bytes);
-  while (error == EINTR);
-  return error;
-}
 
 bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
                         tp_shm_heap_t **out_heap) {

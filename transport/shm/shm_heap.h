@@ -11,10 +11,6 @@
 typedef struct tp_shm_heap tp_shm_heap_t;
 struct tp_shm;
 
-/* Memory for bytes [at, at + size_bytes) of a shared file, so that a write to them cannot end in
- * SIGBUS. 0, or an errno: ENOSPC where the file system is full. */
-int tp_shm_file_reserve(int fd, uint64_t at, uint64_t size_bytes);
-
 /* Addresses [start, start + size_bytes) of the mapping of `fd` at `base`. False: no memory. */
 bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes,
                         tp_shm_heap_t **out_heap);
