@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/decimal.h"
 #include "base/nearest_name.h"
+#include "base/variables.h"
 
 #define HELP_COLUMN 28 /* where the explanations start */
 #define HELP_WIDTH 110
@@ -59,19 +59,6 @@ static const struct help_row {
 };
 #define HELP_ROW_COUNT (sizeof help_rows / sizeof *help_rows)
 
-static const struct variable_info {
-  const char *name, *value, *help;
-} variables[] = {
-#define OPTION(id, ...)
-#define OPTION_GROUP(title)
-#define VARIABLE(name, value, help) {name, value, help},
-#include "base/options.def"
-#undef OPTION
-#undef OPTION_GROUP
-#undef VARIABLE
-};
-#define VARIABLE_COUNT (sizeof variables / sizeof *variables)
-
 /* Old names that are still accepted. */
 static const struct option_alias {
   const char *old_name;
@@ -86,19 +73,6 @@ static const struct option_alias {
 #undef OPTION_GROUP
 #undef VARIABLE
     {NULL, HR_OPTION_COUNT}};
-
-static const struct variable_alias {
-  const char *old_name, *name;
-} variable_aliases[] = {
-#define OPTION(id, ...)
-#define OPTION_GROUP(title)
-#define VARIABLE(name, value, help)
-#define VARIABLE_ALIAS(old_name, name) {old_name, name},
-#include "base/options.def"
-#undef OPTION
-#undef OPTION_GROUP
-#undef VARIABLE
-    {NULL, NULL}};
 
 static const char *const command_names[] = {"run", "check", "test", "convert",
                                             "schedule"}; /* by bit */
@@ -423,82 +397,9 @@ void hr_options_list(hr_strbuf_t *text) {
     hr_strbuf_add_char(text, '\n');
   }
   hr_strbuf_add_str(text, "\nVariables\n");
-  for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+  for (const hr_variable_t *variable = hr_variables; variable->name; variable++) {
     size_t start = text->size;
-    hr_strbuf_printf(text, "  %s=%s", variables[i].name, variables[i].value);
-    add_wrapped(text, text->size - start, variables[i].help);
-  }
-}
-
-/* -1: no option has this name. */
-static int find_variable(const char *name, size_t size) {
-  for (size_t i = 0; i < VARIABLE_COUNT; i++)
-    if (is_name(variables[i].name, name, size)) return (int)i;
-  return -1;
-}
-
-/* Old variables are renamed in the environment; a new one that is set as well wins. */
-void hr_options_apply_aliases(void) {
-  for (const struct variable_alias *alias = variable_aliases; alias->old_name; alias++) {
-    const char *value = getenv(alias->old_name);
-    if (!value) continue;
-    setenv(alias->name, value, 0);
-    unsetenv(alias->old_name);
-  }
-}
-
-static bool is_seconds(const char *value) {
-  char *end;
-  double seconds = hr_strtod(value, &end);
-  return end != value && !*end && seconds >= 0;
-}
-
-/* Does a value suit one alternative of a row's `value`: a whole number N or BYTES, a number of
- * seconds S, any text for another name in capitals, or the word itself? */
-static bool suits(const char *value, const char *wanted, size_t size) {
-  uint64_t number;
-  if ((size == 1 && *wanted == 'N') || (size == 5 && !memcmp(wanted, "BYTES", 5)))
-    return hr_parse_u64(value, &number);
-  if (size == 1 && *wanted == 'S') return is_seconds(value);
-  for (size_t i = 0; i < size; i++)
-    if (wanted[i] >= 'A' && wanted[i] <= 'Z') return true;
-  return strlen(value) == size && memcmp(value, wanted, size) == 0;
-}
-
-/* A row with a single number, such as 1, is a switch, which any value turns on. "" counts as not
- * set. */
-static bool is_fine(const char *value, const char *wanted) {
-  bool is_switch = !strchr(wanted, '|') && *wanted >= '0' && *wanted <= '9';
-  if (!*value || is_switch) return true;
-  for (const char *at = wanted; *at;) {
-    size_t size = strcspn(at, "|");
-    if (suits(value, at, size)) return true;
-    at += size + (at[size] == '|');
-  }
-  return false;
-}
-
-/* A warning, not an error: the variable may be meant for another version. */
-static void warn_of_name(FILE *stream, const char *name, size_t size) {
-  const char *names[VARIABLE_COUNT];
-  char word[HR_NEAREST_WORD_MAX + 1] = "";
-  if (size > HR_NEAREST_WORD_MAX) return;
-  memcpy(word, name, size);
-  for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
-  const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
-  const char *separator = nearest ? "; nearest: " : "";
-  if (!nearest) nearest = "";
-  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, separator, nearest);
-}
-
-void hr_options_check_environment(FILE *stream) {
-  for (char **entry = environ; *entry; entry++) {
-    size_t size = strcspn(*entry, "=");
-    if (strncmp(*entry, "HLORUN_", 7) || !(*entry)[size]) continue;
-    int found = find_variable(*entry, size);
-    if (found < 0)
-      warn_of_name(stream, *entry, size);
-    else if (!is_fine(*entry + size + 1, variables[found].value))
-      fprintf(stream, "hlorun: warning: %s: want %s\n", *entry, variables[found].value);
+    hr_strbuf_printf(text, "  %s=%s", variable->name, variable->value);
+    add_wrapped(text, text->size - start, variable->help);
   }
 }

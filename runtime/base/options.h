@@ -1,5 +1,5 @@
-/* Command-line options and HLORUN_* variables of options.def: parsing, lists and help. The commands
- * define their meaning. Thread: one at a time. */
+/* Command-line options of options.def: parsing, lists and help (of the HLORUN_* variables, too).
+ * The commands define their meaning. Thread: one at a time. */
 #ifndef HR_BASE_OPTIONS_H
 #define HR_BASE_OPTIONS_H
 
@@ -80,10 +80,5 @@ bool hr_parse_u64(const char *text, uint64_t *out_value);
 void hr_options_help(hr_strbuf_t *text, hr_command_t command);
 /* Every option with its commands, then every variable. */
 void hr_options_list(hr_strbuf_t *text);
-/* Sets the current name of variables that are set under an old name only. Thread: the only one. */
-void hr_options_apply_aliases(void);
-/* Warns on `stream` about unknown HLORUN_* variables, with the nearest name, and about invalid
- * values. */
-void hr_options_check_environment(FILE *stream);
 
 #endif

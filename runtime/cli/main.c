@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/nearest_name.h"
 #include "base/open.h"
+#include "base/variables.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_build.h"
@@ -153,8 +154,8 @@ static hr_status_t read_environment(void) {
   bool has_warned = getenv("HLORUN_LAUNCHED") || getenv("HLORUN_VERDICT");
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  hr_options_apply_aliases();
-  if (rank <= 0 && !has_warned) hr_options_check_environment(stderr);
+  hr_variables_apply_aliases();
+  if (rank <= 0 && !has_warned) hr_variables_check(stderr);
   HR_TRY(hr_log_configure(getenv("HLORUN_LOG")));
   HR_TRY(hr_log_open(secure_getenv("HLORUN_LOG_FILE"), rank, world, host));
   return apply_fault(getenv("HLORUN_FAULT"));

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/nearest_name.h"
 #include "base/options.h"
+#include "base/variables.h"
 #include "tests/lib/unit.h"
 
 #define WORDS(...) \
@@ -99,7 +100,7 @@ static void check_variable(const char *name, const char *value, const char *want
   size_t size;
   FILE *stream = open_memstream(&report, &size);
   setenv(name, value, 1);
-  hr_options_check_environment(stream);
+  hr_variables_check(stream);
   unsetenv(name);
   fclose(stream);
   CU_ASSERT_TRUE(want ? strstr(report, want) != NULL : !strstr(report, name));
@@ -127,12 +128,12 @@ static void test_old_names(void) {
          "--turns=7");
   setenv("HLORUN_OWN_CODE", "0", 1);
   unsetenv("HLORUN_X64");
-  hr_options_apply_aliases();
+  hr_variables_apply_aliases();
   CU_ASSERT_PTR_NULL(getenv("HLORUN_OWN_CODE"));
   CU_ASSERT_PTR_NOT_NULL_FATAL(getenv("HLORUN_X64"));
   CU_ASSERT_STRING_EQUAL(getenv("HLORUN_X64"), "0");
   setenv("HLORUN_OWN_CODE", "1", 1); /* the new name wins */
-  hr_options_apply_aliases();
+  hr_variables_apply_aliases();
   CU_ASSERT_STRING_EQUAL(getenv("HLORUN_X64"), "0");
   unsetenv("HLORUN_X64");
 }
