@@ -10,60 +10,19 @@
  * travels. Runs of small operands of one type are packed into one message. */
 #include <string.h>
 
-#include "base/arith.h"
 #include "ops/kernels/comm/collective_common.h"
-#include "ops/kernels/comm/reduce_local.h"
-#include "ops/kernels/elementwise/body.h"
+#include "ops/kernels/comm/collective_reducer.h"
 
-#define WIDEN_BLOCK 1024 /* elements widened at a time */
 #define MAX_PACKED_BYTES \
   ((size_t)32 << 10) /* size up to which operands are packed into one message */
-
-/* How one operand is combined: it is converted to the body's type if that differs, and the result
- * is converted to its own type. */
-typedef struct reduction {
-  hr_dtype_t dtype; /* element type of messages: the body's */
-  const op_body_t *body;
-  const ew_kernel_t *binary; /* set if the body is one plain op */
-  reduce_local_fn fast;      /* vector loop for the most frequent ops and types; may be NULL */
-  bool wide;                 /* a plain sum of a narrow float type */
-  const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
-} reduction_t;
 
 /* Shared by all executions of the instruction. */
 typedef struct reduce_plan {
   int count;
-  reduction_t *reductions; /* per operand */
+  coll_reduction_t *reductions; /* per operand */
 } reduce_plan_t;
 
 /* --- prepare --- */
-
-/* A conversion kernel between two element types; NULL if they are the same. */
-static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_t to,
-                                   const ew_kernel_t **out_kernel) {
-  *out_kernel = NULL;
-  if (from == to) return NULL;
-  hlo_instr_t operand = {.op = HLO_PARAMETER, .shape = hlo_shape_scalar(from)},
-              *operands[] = {&operand};
-  hlo_instr_t convert = {
-      .op = HLO_CONVERT, .shape = hlo_shape_scalar(to), .operand_count = 1, .operands = operands};
-  return ew_kernel_prepare(arena, &convert, out_kernel);
-}
-
-/* How one operand is reduced: by a vector loop (fast), by an elementwise kernel (binary), or by
- * calls of the body. Sums of 16-bit floats accumulate in f32 (wide). */
-static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtype_t from,
-                               hr_dtype_t to, reduction_t *reduction) {
-  hlo_opcode_t op = HLO_OPCODE_COUNT;
-  reduction->body = body;
-  reduction->dtype = op_body_param_dtype(body, 0);
-  if (!op_body_is_binary(body, &op, &reduction->binary)) reduction->binary = NULL;
-  reduction->fast = reduction->binary ? reduce_local_of(op, reduction->dtype) : NULL;
-  bool is_narrow = reduction->dtype == HR_BF16 || reduction->dtype == HR_F16;
-  reduction->wide = reduction->binary && op == HLO_ADD && is_narrow;
-  HR_TRY(prepare_convert(arena, from, reduction->dtype, &reduction->convert_in));
-  return prepare_convert(arena, reduction->dtype, to, &reduction->convert_out);
-}
 
 /* Shape of result k of a collective: an element of the tuple, or the only shape. */
 static const hlo_shape_t *shape_at(const hlo_shape_t *shape, int k) {
@@ -83,109 +42,10 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &plan->reductions));
   for (int k = 0; k < plan->count; k++) {
     const hlo_shape_t *in = by_elements ? step->in_shapes[0]->elements[k] : step->in_shapes[k];
-    HR_TRY(prepare_one(arena, body, in->dtype, shape_at(step->out_shape, k)->dtype,
-                       &plan->reductions[k]));
+    HR_TRY(coll_reduction_prepare(arena, body, in->dtype, shape_at(step->out_shape, k)->dtype,
+                                  &plan->reductions[k]));
   }
   *out_plan = plan;
-  return NULL;
-}
-
-/* --- the reducer --- */
-
-/* Context of the transport's callbacks; `combiner` is generated code for the body, if there is
- * any. */
-typedef struct reducer_context {
-  op_env_t *env;
-  const reduction_t *reduction;
-  op_combiner_t combiner;
-} reducer_context_t;
-
-/* Combines by generated code, else by one op's loop, else by the interpreted body. */
-static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b,
-                               int64_t count) {
-  const reduction_t *reduction = of->reduction;
-  const void *ins[] = {a, b};
-  int64_t steps[] = {1, 1};
-  if (of->combiner.run) return of->combiner.run(of->combiner.code, out, a, b, count);
-  if (!reduction->binary)
-    return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
-  ew_kernel_run(reduction->binary, count, ins, steps, out);
-  return NULL;
-}
-
-/* Left fold of several members' parts, in their listed order. */
-static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays,
-                                  int64_t count) {
-  const reducer_context_t *of = context;
-  if (of->reduction->fast) {
-    of->reduction->fast(out, in, arrays, count);
-    return NULL;
-  }
-  HR_TRY(combine_two(of, out, in[0], in[1], count));
-  for (int k = 2; k < arrays; k++) HR_TRY(combine_two(of, out, out, in[k], count));
-  return NULL;
-}
-
-/* acc = acc op in: the callback for two arrays. */
-static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
-  return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
-}
-
-/* A body with control flow, evaluated by the engine element by element. */
-static hr_status_t call_for_elements(void *context, void *acc, const void *in, int64_t count) {
-  const reducer_context_t *of = context;
-  const void *ins[] = {acc, in};
-  int64_t steps[] = {1, 1};
-  hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
-  hr_status_t st =
-      op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
-  hr_arena_rewind(of->env->scratch, mark);
-  return st;
-}
-
-/* Widens elements in blocks that stay in the cache, then adds them. */
-static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t count) {
-  const reducer_context_t *of = context;
-  float wide[WIDEN_BLOCK], *sums = acc;
-  for (int64_t start = 0; start < count; start += WIDEN_BLOCK) {
-    int64_t size = hr_min(count - start, WIDEN_BLOCK);
-    hr_floats_to_f32(of->reduction->dtype, (const uint16_t *)in + start, wide, size);
-    for (int64_t i = 0; i < size; i++) sums[start + i] += wide[i];
-  }
-  return NULL;
-}
-
-/* Converts elements to the accumulator's type, f32. */
-static void widen_to_f32(void *context, const void *in, void *acc, int64_t count) {
-  hr_floats_to_f32(((const reducer_context_t *)context)->reduction->dtype, in, acc, count);
-}
-
-/* Rounds accumulators once to the element type. */
-static void narrow_from_f32(void *context, const void *acc, void *out, int64_t count) {
-  hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
-}
-
-/* A reducer that calls no function of the environment may run in any thread of the transport
- * (any_thread); only single binary ops may be reordered. */
-static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction_t *reduction,
-                               hr_reducer_t *out_reducer) {
-  reducer_context_t *context;
-  HR_TRY(HR_NEW(arena, &context));
-  *context = (reducer_context_t){.env = env, .reduction = reduction};
-  if (!reduction->fast && !reduction->wide && env->combiner)
-    context->combiner = env->combiner(env, op_body_computation(reduction->body));
-  bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
-  *out_reducer = (hr_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements,
-                                .context = context,
-                                .any_thread = is_free,
-                                .is_reorderable = reduction->binary && !reduction->wide,
-                                .combine = is_free && !reduction->wide ? combine_arrays : NULL,
-                                .element_bytes = hr_dtype_bytes(reduction->dtype)};
-  if (!reduction->wide) return NULL;
-  out_reducer->reduce = add_wide;
-  out_reducer->acc_bytes = sizeof(float);
-  out_reducer->widen = widen_to_f32;
-  out_reducer->narrow = narrow_from_f32;
   return NULL;
 }
 
@@ -257,8 +117,8 @@ static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_
 
 /* The destination of reduction k: its result if that has the type of messages. */
 static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer,
-                                  const hlo_shape_t *shape, const reduction_t *reduction, int k,
-                                  hlo_value_t **out_value) {
+                                  const hlo_shape_t *shape, const coll_reduction_t *reduction,
+                                  int k, hlo_value_t **out_value) {
   const hlo_shape_t *result = shape_at(shape, k);
   if (!reduction->convert_out) return coll_result(env, transfer, result, k, out_value);
   return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
@@ -275,7 +135,7 @@ static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_o
 /* Sets the operand in the type of messages: itself, or a copy in the array that receives its
  * reduction. In an asynchronous start with preallocated results, the bytes of an operand may be
  * overwritten before the end unless the operand is pinned, so they are copied. */
-static void move_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
+static void move_operand(const hlo_value_t *operand, int k, const coll_reduction_t *reduction,
                          const op_transfer_t *transfer, hlo_value_t *travelling,
                          hlo_value_t **out_operand) {
   bool is_pinned = k < 64 && (transfer->pinned_operands >> k & 1);
@@ -295,7 +155,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
                                  hlo_value_t *const *in, const coll_operands_t *operands, int k,
                                  op_transfer_t *transfer) {
   reducing_t *reducing = transfer->context;
-  const reduction_t *reduction = &reducing->plan->reductions[k];
+  const coll_reduction_t *reduction = &reducing->plan->reductions[k];
   hlo_value_t **travelling = &reducing->travelling[k];
   if (!reduction->convert_in && is_alone(step, in, operands, k, transfer)) {
     HR_TRY(op_reuse_or_copy(env, step, in, k, travelling));
@@ -308,11 +168,12 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
 }
 
 /* Starts an all-reduce of `count` elements of one operand. */
-static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group,
-                             const void *in, void *out, int64_t count, op_transfer_t *transfer) {
+static hr_status_t start_one(op_env_t *env, const coll_reduction_t *reduction,
+                             const op_group_t *group, const void *in, void *out, int64_t count,
+                             op_transfer_t *transfer) {
   hr_reducer_t reducer;
   op_request_t **request;
-  HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
+  HR_TRY(coll_reducer_new(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->all_reduce(env, group, in, out, count, &reducer, request);
 }
@@ -320,7 +181,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
 /* Packs the small operands first .. last - 1 contiguously. */
 static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                 int first, int last, op_transfer_t *transfer) {
-  const reduction_t *reduction = &reducing->plan->reductions[first];
+  const coll_reduction_t *reduction = &reducing->plan->reductions[first];
   int64_t count = 0;
   void *pack;
   for (int k = first; k < last; k++) count += reducing->operands[k]->count;
@@ -337,7 +198,7 @@ static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_gr
 
 /* End of the run of small operands of one type that begins at `first`. */
 static int end_of_pack(const reducing_t *reducing, int first) {
-  const reduction_t *reductions = reducing->plan->reductions;
+  const coll_reduction_t *reductions = reducing->plan->reductions;
   int last = first;
   while (last < reducing->plan->count && reductions[last].dtype == reductions[first].dtype &&
          hlo_value_bytes(reducing->travelling[last]) <= MAX_PACKED_BYTES)
@@ -445,7 +306,7 @@ const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_red
 /* Reduces member k's part of `in` (all of it for a group of one) into `out`, both in the type of
  * messages. */
 static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                                 const reduction_t *reduction, const hlo_value_t *in,
+                                 const coll_reduction_t *reduction, const hlo_value_t *in,
                                  hlo_value_t *out, op_transfer_t *transfer) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   if (in->count != out->count * group->size)
@@ -463,7 +324,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   }
   hr_reducer_t reducer;
   op_request_t **request;
-  HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
+  HR_TRY(coll_reducer_new(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_add_request(env, transfer, &request));
   return env->comm_ops->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
@@ -472,7 +333,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                const op_group_t *group, hlo_value_t *operand, int k,
                                reducing_t *reducing, op_transfer_t *transfer) {
-  const reduction_t *reduction = &reducing->plan->reductions[k];
+  const coll_reduction_t *reduction = &reducing->plan->reductions[k];
   hlo_value_t *in = operand;
   if (reduction->convert_in) {
     HR_TRY(convert_value(env, reduction->convert_in, reduction->dtype, operand, &in));
