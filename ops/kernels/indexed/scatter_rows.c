@@ -364,7 +364,7 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
   if (!loops || !loops->list_loop) return false;
   job->list_loop = loops->list_loop;
   if ((index == HR_S32 || index == HR_S64) && components >= 1 &&
-      components <= SCATTER_ROWS_COMPONENTS)
+      components <= SCATTER_ROWS_COMPONENTS && !job->is_listed)
     job->direct_loop =
         loops->direct_loop[(index == HR_S64 ? SCATTER_ROWS_COMPONENTS : 0) + components - 1];
   return true;
@@ -375,8 +375,9 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
 bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_rows_job_t *job) {
   const window_starts_t *offsets = &native->starts;
   const int64_t *strides = offsets->batch.row_strides;
-  if (offsets->batch.empty || strides[0] != width || strides[2] != 0) return false;
+  if (offsets->batch.empty || strides[0] != width) return false;
   *job = (scatter_rows_job_t){.offsets = native,
+                              .is_listed = strides[2] != 0,
                               .last = offsets->batch.row_count,
                               .width = width,
                               .end = width,

@@ -34,6 +34,7 @@ struct scatter_rows_job {
   int64_t index_step, component_step;       /* strides in the index array, elements */
   int64_t limits[SCATTER_ROWS_COMPONENTS];  /* largest valid start per component */
   int64_t strides[SCATTER_ROWS_COMPONENTS]; /* operand's stride per component, elements */
+  bool is_listed;       /* has each window its own part of the operand, as in batches of one? */
   bool has_runs;        /* are successive windows of one element often the same one? */
   uint32_t part, parts; /* this job handles the offsets whose hash belongs to `part` of `parts` */
 };

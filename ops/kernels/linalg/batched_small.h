@@ -10,8 +10,19 @@
 #include "base/dtype.h"
 
 #define BATCHED_SMALL_SIZE 32 /* largest number of rows and columns */
+/* Largest number of rows and columns of interleaved triangles and of LU and Cholesky factors. */
+#define BATCHED_FACTOR_SIZE 16
 /* Elements up to which matrices are too small for vectors along a column. */
 #define BATCHED_TINY_ELEMENTS 64
+
+/* A triangular solve: strides in elements of the matrices, from one equation, unknown or right-hand
+ * side to the next. */
+typedef struct batched_triangle {
+  int64_t size, sides;
+  int64_t equation, unknown; /* of the triangle */
+  int64_t x_unknown, x_side; /* of the right-hand sides */
+  bool forward, unit;        /* first unknown first; the diagonal counts as ones */
+} batched_triangle_t;
 
 typedef struct batched_small_loops {
   int lanes; /* matrices per call */
@@ -28,6 +39,13 @@ typedef struct batched_small_loops {
    * below and right of them in a. */
   void (*gebrd)(int64_t m, int64_t n, void *a, void *diagonal, void *superdiagonal, void *left_taus,
                 void *right_taus);
+  /* Cholesky: the factor replaces its triangle of a, whose element (i, j), j <= i, is at i * row +
+   * j * col. False: a matrix is not positive definite, and all are undefined. */
+  bool (*potrf)(int64_t n, int64_t row, int64_t col, void *a);
+  /* LU with partial pivoting, and the interleaved pivots of LAPACK's getrf. False: a pivot is zero,
+   * and all are undefined. */
+  bool (*getrf)(int64_t m, int64_t n, void *a, int32_t *pivots);
+  void (*trsm)(const batched_triangle_t *by, const void *a, void *x);
 } batched_small_loops_t;
 
 /* The loops for `batch` matrices of m x n; NULL for other types, larger matrices, or batches of

@@ -163,13 +163,123 @@ SIMD_TARGET static void SIMD_NAME(gebrd)(int64_t m, int64_t n, void *a_, void *d
   }
 }
 
+/* Integers as wide as the elements; comparisons of lanes give them, all bits equal. */
+typedef __typeof__(_Generic((SIMD_REAL)0, float
+                            : (int32_t)0, double
+                            : (int64_t)0)) SIMD_NAME(integer);
+typedef SIMD_NAME(integer) SIMD_NAME(bits) __attribute__((vector_size(SIMD_BYTES)));
+
+SIMD_INLINE SIMD_NAME(lane)
+    SIMD_NAME(choose)(SIMD_NAME(bits) is_a, SIMD_NAME(lane) a, SIMD_NAME(lane) b) {
+  return (SIMD_NAME(lane))(((SIMD_NAME(bits))a & is_a) | ((SIMD_NAME(bits))b & ~is_a));
+}
+
+SIMD_INLINE SIMD_NAME(lane) SIMD_NAME(square_root)(SIMD_NAME(lane) x) {
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++)
+    x[l] = sizeof(SIMD_REAL) == 4 ? (SIMD_REAL)__builtin_sqrtf((float)x[l])
+                                  : (SIMD_REAL)__builtin_sqrt((double)x[l]);
+  return x;
+}
+
+/* True if all lanes of a comparison's result hold. */
+SIMD_INLINE bool SIMD_NAME(all)(SIMD_NAME(bits) holds) {
+  SIMD_NAME(integer) all = -1;
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++) all &= holds[l];
+  return all != 0;
+}
+
+SIMD_TARGET static bool SIMD_NAME(potrf)(int64_t n, int64_t row, int64_t col, void *a_) {
+  SIMD_NAME(lane) *a = a_;
+  SIMD_NAME(bits) is_positive = ~(SIMD_NAME(bits)){0};
+  for (int64_t j = 0; j < n; j++) {
+    SIMD_NAME(lane) *pivot_row = a + j * row, square = pivot_row[j * col];
+    for (int64_t k = 0; k < j; k++) square -= pivot_row[k * col] * pivot_row[k * col];
+    is_positive &= square > (SIMD_NAME(lane)){0};
+    SIMD_NAME(lane) pivot = pivot_row[j * col] = SIMD_NAME(square_root)(square);
+    for (int64_t i = j + 1; i < n; i++) {
+      SIMD_NAME(lane) *other = a + i * row, rest = other[j * col];
+      for (int64_t k = 0; k < j; k++) rest -= other[k * col] * pivot_row[k * col];
+      other[j * col] = rest / pivot;
+    }
+  }
+  return SIMD_NAME(all)(is_positive);
+}
+
+/* Exchanges row j with row at[l] in each lane l. */
+SIMD_INLINE void SIMD_NAME(swap_rows)(int64_t m, int64_t n, int64_t j, SIMD_NAME(bits) at,
+                                      SIMD_NAME(lane) * a) {
+  for (int64_t i = j + 1; i < m; i++) {
+    SIMD_NAME(bits) is_pivot = at == (SIMD_NAME(integer))i;
+    for (int64_t c = 0; c < n; c++) {
+      SIMD_NAME(lane) upper = a[j * n + c], lower = a[i * n + c];
+      a[j * n + c] = SIMD_NAME(choose)(is_pivot, lower, upper);
+      a[i * n + c] = SIMD_NAME(choose)(is_pivot, upper, lower);
+    }
+  }
+}
+
+/* The first row of the largest element of column j from row j on, per lane. Magnitudes are compared
+ * as integers, so that NaN is the largest, as in lu_loops.h. */
+SIMD_INLINE SIMD_NAME(bits)
+    SIMD_NAME(pivot_rows)(int64_t m, int64_t n, int64_t j, const SIMD_NAME(lane) * a) {
+  const SIMD_NAME(integer) magnitude =
+      (SIMD_NAME(integer))(sizeof(SIMD_REAL) == 4 ? INT32_MAX : INT64_MAX);
+  SIMD_NAME(bits)
+  most = (SIMD_NAME(bits))a[j * n + j] & magnitude,
+  at = (SIMD_NAME(bits)){0} + (SIMD_NAME(integer))j;
+  for (int64_t i = j + 1; i < m; i++) {
+    SIMD_NAME(bits) size = (SIMD_NAME(bits))a[i * n + j] & magnitude, is_larger = size > most;
+    most = (size & is_larger) | (most & ~is_larger);
+    at = (is_larger & (SIMD_NAME(integer))i) | (at & ~is_larger);
+  }
+  return at;
+}
+
+SIMD_TARGET static bool SIMD_NAME(getrf)(int64_t m, int64_t n, void *a_, int32_t *pivots) {
+  SIMD_NAME(lane) *a = a_;
+  SIMD_NAME(bits) is_regular = ~(SIMD_NAME(bits)){0};
+  for (int64_t j = 0; j < m && j < n; j++) {
+    SIMD_NAME(bits) at = SIMD_NAME(pivot_rows)(m, n, j, a);
+    for (int l = 0; l < LANES; l++) pivots[j * LANES + l] = (int32_t)at[l] + 1;
+    SIMD_NAME(swap_rows)(m, n, j, at, a);
+    SIMD_NAME(lane) pivot = a[j * n + j];
+    is_regular &= pivot != (SIMD_NAME(lane)){0};
+    for (int64_t i = j + 1; i < m; i++) {
+      SIMD_NAME(lane) factor = a[i * n + j] = a[i * n + j] / pivot;
+      for (int64_t c = j + 1; c < n; c++) a[i * n + c] -= factor * a[j * n + c];
+    }
+  }
+  return SIMD_NAME(all)(is_regular);
+}
+
+/* One right-hand side after the other: their chains of operations overlap. */
+SIMD_TARGET static void SIMD_NAME(trsm)(const batched_triangle_t *by, const void *a_, void *x_) {
+  const SIMD_NAME(lane) *a = a_;
+  for (int64_t side = 0; side < by->sides; side++) {
+    SIMD_NAME(lane) *x = (SIMD_NAME(lane) *)x_ + side * by->x_side;
+    for (int64_t solved = 0; solved < by->size; solved++) {
+      int64_t i = by->forward ? solved : by->size - 1 - solved;
+      int64_t first = by->forward ? 0 : i + 1, step = by->forward ? i : by->size - 1 - i;
+      SIMD_NAME(lane) rest = x[i * by->x_unknown];
+      for (int64_t k = first; k < first + step; k++)
+        rest -= a[i * by->equation + k * by->unknown] * x[k * by->x_unknown];
+      x[i * by->x_unknown] = by->unit ? rest : rest / a[i * (by->equation + by->unknown)];
+    }
+  }
+}
+
 static const batched_small_loops_t SIMD_NAME(loops) = {LANES,
                                                        SIMD_NAME(load),
                                                        SIMD_NAME(store),
                                                        SIMD_NAME(geqrf),
                                                        SIMD_NAME(orgqr),
                                                        SIMD_NAME(sytrd),
-                                                       SIMD_NAME(gebrd)};
+                                                       SIMD_NAME(gebrd),
+                                                       SIMD_NAME(potrf),
+                                                       SIMD_NAME(getrf),
+                                                       SIMD_NAME(trsm)};
 
 #undef LANES
 #undef SIMD_INLINE

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "ops/kernels/linalg/batched_small.h"
 #include "ops/kernels/linalg/blas_routines.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/linalg/triangular_halves.h"
@@ -29,8 +30,9 @@ typedef struct cholesky_native {
   int n;
   bool lower, blocked;
   bool by_halves;
-  size_t space_bytes; /* scratch bytes of a worker in triangular_halves.h */
-  int workers;        /* workers that have scratch memory */
+  const batched_small_loops_t *batched; /* NULL: matrices one by one */
+  size_t space_bytes;                   /* scratch bytes of a worker */
+  int workers;                          /* workers that have scratch memory */
   bool reports; /* potrf: info is a result, and the other triangle is kept; cholesky zeroes that */
   int64_t grain;
 } cholesky_native_t;
@@ -115,6 +117,31 @@ static void factor_matrices(void *context, int64_t begin, int64_t end, int worke
     r.a = all + i * bytes;
     r.operand = operands + i * bytes;
     finish_matrix(&r, factor_part(&r, r.plan->n, r.a, worker), i);
+  }
+}
+
+/* Factors groups of interleaved matrices. A group with a matrix that is not positive definite is
+ * factored one by one. */
+static void factor_groups(void *context, int64_t begin, int64_t end, int worker) {
+  cholesky_run_t r = *(const cholesky_run_t *)context;
+  const cholesky_native_t *p = r.plan;
+  int64_t size = (int64_t)p->n * p->n, bytes = size * (int64_t)hr_dtype_bytes(p->routines.dtype);
+  char *all = r.a, *space = worker_space(&r, worker);
+  for (int64_t group = begin; group < end; group++) {
+    int64_t first = group * p->batched->lanes, count = hr_min(p->batch - first, p->batched->lanes);
+    p->batched->load(all + first * bytes, size, count, space);
+    if (!p->batched->potrf(p->n, p->lower ? p->n : 1, p->lower ? 1 : p->n, space)) {
+      factor_matrices(context, first, first + count, worker);
+      continue;
+    }
+    p->batched->store(space, size, count, all + first * bytes);
+    for (int64_t i = first; i < first + count; i++) {
+      r.a = all + i * bytes;
+      if (p->reports)
+        r.info[i] = 0;
+      else
+        clear_other_triangle(&r);
+    }
   }
 }
 
@@ -217,10 +244,16 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
                       .operand = in[0],
                       .spaces = run->scratch,
                       .info = plan->reports ? out[1] : NULL};
-  hr_workers_t *workers = plan->by_halves ? native_workers(run, plan->workers) : run->workers;
+  hr_workers_t *workers = plan->space_bytes ? native_workers(run, plan->workers) : run->workers;
   size_t bytes = (size_t)plan->batch * (size_t)plan->n * (size_t)plan->n *
                  hr_dtype_bytes(plan->routines.dtype);
   if (in[0] != out[0]) memcpy(out[0], in[0], bytes);
+  if (plan->batched) {
+    int64_t lanes = plan->batched->lanes;
+    hr_workers_split(workers, hr_div_ceil(plan->batch, lanes), plan->grain / lanes + 1,
+                     factor_groups, &r);
+    return NULL;
+  }
   if (!plan->blocked) {
     hr_workers_split(workers, plan->batch, plan->grain, factor_matrices, &r);
     return NULL;
@@ -234,11 +267,17 @@ static hr_status_t run_cholesky(const op_native_run_t *run, const void *plan_, v
 
 /* Scratch bytes of a worker for one matrix, or for one block. */
 static size_t halves_space_bytes(const cholesky_native_t *plan, hr_dtype_t dtype) {
+  if (!plan->by_halves) return 0;
   if (!plan->blocked) return triangular_space_bytes(dtype, plan->n, plan->n);
   gemm_job_t product = block_product(plan, BLOCK, BLOCK, BLOCK);
   size_t blocks = (size_t)hr_round_up((int64_t)gemm_space_bytes(&product), 64);
   size_t solves = triangular_space_bytes(dtype, BLOCK, BLOCK);
   return blocks > solves ? blocks : solves;
+}
+
+static size_t batched_space_bytes(const cholesky_native_t *plan, hr_dtype_t dtype) {
+  if (!plan->batched) return 0;
+  return (size_t)plan->n * (size_t)plan->n * (size_t)plan->batched->lanes * hr_dtype_bytes(dtype);
 }
 
 /* Blocks pay for a lower triangle of several blocks, if the batch is short. */
@@ -258,7 +297,9 @@ static hr_status_t plan_cholesky(const op_native_target_t *target, const hlo_sha
   plan->blocked = lower && n >= 3 * BLOCK && plan->batch < NATIVE_SUM_PARTS;
   plan->by_halves = lower && (a->dtype == HR_F32 || a->dtype == HR_F64);
   plan->workers = target->workers;
-  plan->space_bytes = plan->by_halves ? halves_space_bytes(plan, a->dtype) : 0;
+  plan->batched = n <= BATCHED_FACTOR_SIZE ? batched_small_find(a->dtype, plan->batch, n, n) : NULL;
+  plan->space_bytes = (size_t)hr_max((int64_t)halves_space_bytes(plan, a->dtype),
+                                     (int64_t)batched_space_bytes(plan, a->dtype));
   plan->grain = 1 + 100000 / (n * n * n);
   out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;
   out->flops = (double)plan->batch * (double)n * (double)n * (double)n / 3;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "ops/kernels/linalg/batched_small.h"
 #include "ops/kernels/linalg/blas_routines.h"
 #include "ops/kernels/linalg/lu.h"
 #include "ops/kernels/linalg/native_linalg.h"
@@ -24,10 +25,11 @@ typedef struct solve_native {
   int side, uplo, transpose, diagonal;
   bool is_small; /* too small for BLAS: call overhead would dominate */
   bool by_halves, is_vector;
-  size_t space_bytes; /* scratch bytes of a worker in triangular_halves.h */
-  int workers;        /* workers that have scratch memory */
-  bool split;         /* workers share right-hand sides, else the batch */
-  int part;           /* right-hand sides per call if they are divided */
+  const batched_small_loops_t *batched; /* NULL: triangles one by one */
+  size_t space_bytes;                   /* scratch bytes of a worker */
+  int workers;                          /* workers that have scratch memory */
+  bool split;                           /* workers share right-hand sides, else the batch */
+  int part;                             /* right-hand sides per call if they are divided */
   int64_t grain;
 } solve_native_t;
 
@@ -84,6 +86,35 @@ static void solve_matrices(void *context, int64_t begin, int64_t end, int worker
                    r->x + i * p->m * p->n * element_bytes, sides, worker);
 }
 
+/* The interleaved solve. A triangle on the right is the transpose of one on the left. */
+static batched_triangle_t interleaved_triangle(const solve_native_t *p) {
+  bool left = p->side == BLAS_LEFT, by_columns = left == (p->transpose != BLAS_NO_TRANSPOSE);
+  return (batched_triangle_t){.size = p->size,
+                              .sides = left ? p->n : p->m,
+                              .equation = by_columns ? 1 : p->size,
+                              .unknown = by_columns ? p->size : 1,
+                              .x_unknown = left ? p->n : 1,
+                              .x_side = left ? 1 : p->n,
+                              .forward = (p->uplo == BLAS_LOWER) != by_columns,
+                              .unit = p->diagonal == BLAS_UNIT};
+}
+
+static void solve_groups(void *context, int64_t begin, int64_t end, int worker) {
+  const solve_run_t *r = context;
+  const solve_native_t *p = r->plan;
+  int64_t lanes = p->batched->lanes, bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
+          size = (int64_t)p->size * p->size, sides = (int64_t)p->m * p->n;
+  batched_triangle_t triangle = interleaved_triangle(p);
+  char *a = r->spaces + (size_t)worker * p->space_bytes, *x = a + size * lanes * bytes;
+  for (int64_t group = begin; group < end; group++) {
+    int64_t first = group * lanes, count = hr_min(p->batch - first, lanes);
+    p->batched->load(r->a + first * size * bytes, size, count, a);
+    p->batched->load(r->x + first * sides * bytes, sides, count, x);
+    p->batched->trsm(&triangle, a, x);
+    p->batched->store(x, sides, count, r->x + first * sides * bytes);
+  }
+}
+
 /* Right-hand sides are columns of x, or its rows if the triangle is on the right. */
 static void solve_sides(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
@@ -101,10 +132,15 @@ static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void 
                              void *const *out) {
   const solve_native_t *p = plan;
   solve_run_t r = {p, in[0], out[0], run->scratch};
-  hr_workers_t *workers = p->by_halves ? native_workers(run, p->workers) : run->workers;
+  hr_workers_t *workers = p->space_bytes ? native_workers(run, p->workers) : run->workers;
   int64_t element_bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
           bytes = (int64_t)p->m * p->n * element_bytes;
   if (in[1] != out[0]) memcpy(out[0], in[1], (size_t)(p->batch * bytes));
+  if (p->batched) {
+    int64_t lanes = p->batched->lanes;
+    hr_workers_split(workers, hr_div_ceil(p->batch, lanes), p->grain / lanes + 1, solve_groups, &r);
+    return NULL;
+  }
   if (!p->split) {
     hr_workers_split(workers, p->batch, p->grain, solve_matrices, &r);
     return NULL;
@@ -123,6 +159,13 @@ static hr_status_t run_solve(const op_native_run_t *run, const void *plan, void 
 static int sides_of_part(const solve_native_t *plan, int64_t sides) {
   return (int)(plan->by_halves ? hr_round_up(hr_div_ceil(sides, plan->workers), SIDES_UNIT)
                                : hr_round_up(hr_div_ceil(sides, NATIVE_SUM_PARTS), SIDES_UNIT));
+}
+
+static size_t space_bytes(const solve_native_t *plan, int64_t sides) {
+  hr_dtype_t dtype = plan->routines.dtype;
+  size_t elements = (size_t)plan->size * ((size_t)plan->size + (size_t)sides);
+  if (plan->batched) return elements * (size_t)plan->batched->lanes * hr_dtype_bytes(dtype);
+  return plan->by_halves ? triangular_space_bytes(dtype, plan->size, sides) : 0;
 }
 
 /* plan: side, uplo, transpose and diagonal are set. */
@@ -147,7 +190,9 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   plan->by_halves = !plan->is_small && size > FEW_ROWS && sides >= FEW_SIDES && is_real;
   plan->is_vector = !plan->is_small && sides == 1 && is_real;
   plan->workers = target->workers;
-  plan->space_bytes = plan->by_halves ? triangular_space_bytes(a->dtype, size, sides) : 0;
+  if (size <= BATCHED_FACTOR_SIZE && sides <= BATCHED_SMALL_SIZE)
+    plan->batched = batched_small_find(a->dtype, plan->batch, m, n);
+  plan->space_bytes = space_bytes(plan, sides);
   out->scratch_bytes = plan->space_bytes * (size_t)plan->workers;
   plan->part = sides_of_part(plan, sides);
   plan->split = !plan->is_small && plan->batch < NATIVE_SUM_PARTS && plan->part < sides;

@@ -1,17 +1,23 @@
-/* A scatter of one value into each row of a constant array becomes a select by position:
+/* A scatter of one value into each row of a constant array, or of any array of short rows, becomes
+ * a select by position:
  *
  *   scatter(broadcast(c)[B,K], index[B], v[B])   ->   select(iota == index, body(c, v), c)
+ *   scatter(x[B,K], index[B], v[B]), K small     ->   select(iota == index, body(x, v), x)
  *
- * JAX emits it as the gradient of reading one element per row (the loss of a classifier). The
- * select fuses with its users, and the array of zeros is never written. An index out of bounds
- * matches no position, as the scatter drops it. Exact in every bit. */
+ * JAX emits it as the gradient of reading one element per row (the loss of a classifier), and for
+ * the permutations of small LU factorisations. The select fuses with its users, and the array of
+ * zeros is never written. An index out of bounds matches no position, as the scatter drops it.
+ * Exact in every bit. */
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
+
+/* Longest row of an array that is not constant: about what one scattered element costs. */
+#define SHORT_ROW 16
 
 typedef struct scatter_rows {
   hlo_builder_t *builder;
   const hlo_instr_t *scatter;
-  hlo_instr_t *start;       /* value of all elements of the operand */
+  hlo_instr_t *start;       /* the operand, or the value of all its elements */
   hr_ints_t batch;          /* dimensions of the operand: all but one */
   int64_t scatter_dim;      /* the remaining dimension */
   const hlo_shape_t *sizes; /* shape of the batch, in the type of the operand */
@@ -57,13 +63,18 @@ static bool updates_one_per_row(const hlo_instr_t *scatter) {
          hlo_shape_elements(scatter->operands[2]->shape) == rows;
 }
 
+static bool has_short_rows(const hlo_instr_t *scatter) {
+  hr_ints_t scatter_dim = hlo_attr_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
+  return scatter->shape->dims[scatter_dim.data[0]] <= SHORT_ROW;
+}
+
 static bool is_row_scatter(const hlo_instr_t *instr) {
   if (instr->op != HLO_SCATTER || instr->operand_count != 3 || !hlo_shape_is_array(instr->shape))
     return false;
   for (int k = 0; k < 3; k++)
     if (hlo_shape_is_dynamic(instr->operands[k]->shape)) return false;
-  return find_fill_scalar(instr->operands[0]) && updates_one_per_row(instr) &&
-         has_simple_body(instr->called[0]);
+  return updates_one_per_row(instr) && has_simple_body(instr->called[0]) &&
+         (find_fill_scalar(instr->operands[0]) || has_short_rows(instr));
 }
 
 static hlo_instr_t *reshape_to_batch(scatter_rows_t *rows, hlo_instr_t *x, hr_dtype_t dtype) {
@@ -74,17 +85,27 @@ static hlo_instr_t *reshape_to_batch(scatter_rows_t *rows, hlo_instr_t *x, hr_dt
   return builder->status ? NULL : hlo_build_reshape(builder, x, shape);
 }
 
-/* The new value per row: the body applied to the fill value and the update. */
-static hlo_instr_t *build_row_values(scatter_rows_t *rows) {
+/* The start values as an array of this shape. */
+static hlo_instr_t *spread_start(scatter_rows_t *rows, const hlo_shape_t *shape) {
+  if (!hlo_shape_is_scalar(rows->start->shape)) return rows->start;
+  return hlo_build_broadcast(rows->builder, rows->start, shape, (hr_ints_t){NULL, 0});
+}
+
+/* The new values: the body applied to the start values and the updates; per row if the start is
+ * one value. */
+static hlo_instr_t *build_new_values(scatter_rows_t *rows) {
   const hlo_instr_t *root = rows->scatter->called[0]->root;
+  const hlo_shape_t *shape = rows->scatter->shape;
   hlo_instr_t *update = reshape_to_batch(rows, rows->scatter->operands[2], rows->sizes->dtype);
-  if (root->op == HLO_PARAMETER) return update;
-  hlo_instr_t *start =
-      hlo_build_broadcast(rows->builder, rows->start, rows->sizes, (hr_ints_t){NULL, 0});
-  hlo_instr_t *operands[] = {start, update};
-  return hlo_build_binary(rows->builder, root->op,
-                          operands[hlo_parameter_number(root->operands[0])],
-                          operands[hlo_parameter_number(root->operands[1])]);
+  bool by_row = hlo_shape_is_scalar(rows->start->shape);
+  if (!by_row) update = hlo_build_broadcast(rows->builder, update, shape, rows->batch);
+  if (root->op != HLO_PARAMETER) {
+    hlo_instr_t *operands[] = {spread_start(rows, rows->sizes), update};
+    update =
+        hlo_build_binary(rows->builder, root->op, operands[hlo_parameter_number(root->operands[0])],
+                         operands[hlo_parameter_number(root->operands[1])]);
+  }
+  return by_row ? hlo_build_broadcast(rows->builder, update, shape, rows->batch) : update;
 }
 
 /* iota == index along the rows. Compared in s32 or s64: narrow types cannot hold all positions. */
@@ -111,20 +132,19 @@ static hlo_instr_t *build_match_mask(scatter_rows_t *rows) {
 
 static hr_status_t rewrite_scatter(pass_rewrite_t *rewrite, hlo_instr_t *scatter) {
   const hlo_shape_t *shape = scatter->shape;
+  hlo_instr_t *fill = find_fill_scalar(scatter->operands[0]);
   scatter_rows_t rows = {
       .builder = &rewrite->builder,
       .scatter = scatter,
-      .start = find_fill_scalar(scatter->operands[0]),
+      .start = fill ? fill : scatter->operands[0],
       .batch = hlo_attr_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS),
       .scatter_dim = hlo_attr_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS).data[0]};
   int64_t dims[HLO_MAX_RANK];
   for (int64_t i = 0; i < rows.batch.count; i++) dims[i] = shape->dims[rows.batch.data[i]];
   HR_TRY(hlo_shape_array(rewrite->arena, shape->dtype, (int)rows.batch.count, dims, &rows.sizes));
-  hlo_instr_t *row_values =
-      hlo_build_broadcast(rows.builder, build_row_values(&rows), shape, rows.batch);
-  hlo_instr_t *fill = hlo_build_broadcast(rows.builder, rows.start, shape, (hr_ints_t){NULL, 0});
+  hlo_instr_t *values = build_new_values(&rows), *start = spread_start(&rows, shape);
   return pass_replace(rewrite, scatter,
-                      hlo_build_select(rows.builder, build_match_mask(&rows), row_values, fill));
+                      hlo_build_select(rows.builder, build_match_mask(&rows), values, start));
 }
 
 static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
