@@ -79,11 +79,16 @@ static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
+/* Divisor of the columns of a group: a panel, or what is reported as final at once. */
+static inline int64_t gemm_group_unit(const gemm_job_t *job, int64_t panel) {
+  return job->finish && job->finish_unit ? job->finish_unit : panel;
+}
+
 /* Columns of a group, that is, whose panels are packed at once. `columns` is divided into groups of
- * equal size that stay in the second-level cache; the size is a multiple of finish_unit. */
+ * equal size that stay in the second-level cache, or have one unit. */
 static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t columns, int64_t depth,
                                          int64_t panel, int64_t real_bytes) {
-  int64_t unit = job->finish && job->finish_unit ? job->finish_unit : panel;
+  int64_t unit = gemm_group_unit(job, panel);
   int64_t units = hr_div_ceil(columns, unit);
   int64_t most = hr_max(GROUP_BYTES / (depth * unit * real_bytes), 1);
   return hr_div_ceil(units, hr_div_ceil(units, most)) * unit;
@@ -103,8 +108,9 @@ static inline int64_t gemm_deepest_panel(int64_t depth) {
 /* Bytes of the panels of B that are packed at once. */
 static inline int64_t gemm_panels_bytes(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t columns = hr_round_up(job->n * parts, PANEL_BYTES / real_bytes);
-  return hr_min(GROUP_BYTES, hr_round_up(gemm_deepest_panel(depth) * columns * real_bytes, 64));
+  int64_t column_bytes = gemm_deepest_panel(depth) * real_bytes, panel = PANEL_BYTES / real_bytes;
+  int64_t group_bytes = hr_max(GROUP_BYTES, column_bytes * gemm_group_unit(job, panel));
+  return hr_min(group_bytes, hr_round_up(column_bytes * hr_round_up(job->n * parts, panel), 64));
 }
 
 /* The enumerators of simd_width double in width from 16 bytes. */
@@ -196,7 +202,7 @@ static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t c
                              int64_t depth_parts) {
   int64_t parts = reals_per_element(job);
   int64_t panel = PANEL_BYTES / real_bytes(job);
-  if (job->finish && job->finish_unit && col_parts > 1) panel = job->finish_unit;
+  if (col_parts > 1) panel = gemm_group_unit(job, panel);
   double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
   double columns = (double)(hr_div_ceil(hr_div_ceil(job->n * parts, panel), col_parts) * panel);
   double depth = (double)hr_div_ceil(job->k * parts, depth_parts);
@@ -209,7 +215,7 @@ static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t c
 static gemm_partition_t make_partition(const gemm_job_t *job, int64_t row_parts, int64_t col_parts,
                                        int64_t depth_parts) {
   int64_t panel = PANEL_BYTES / real_bytes(job) / reals_per_element(job);
-  if (job->finish && job->finish_unit) panel = job->finish_unit;
+  panel = gemm_group_unit(job, panel);
   gemm_partition_t partition = {
       .row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
       .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
