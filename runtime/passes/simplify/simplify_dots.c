@@ -151,7 +151,17 @@ static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot)
   return turned ? dot_build(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-/* If the two groups of free dimensions are swapped afterwards, swaps the operands. */
+#define INNERMOST_LEAST 16 /* least elements in line for which a transpose decides the operands */
+
+/* Would the transpose of a dot read its result in line if the operands were swapped? `to`: the
+ * permutation that would be left. */
+static bool is_in_line_if_swapped(const hlo_shape_t *shape, hr_ints_t to) {
+  int64_t last = to.count - 1;
+  return to.data[last] == last && shape->dims[last] >= INNERMOST_LEAST;
+}
+
+/* Swaps the operands if the two groups of free dimensions are swapped afterwards, or if what is
+ * left of the transpose keeps the innermost dimension. */
 static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *dot = transpose->operands[0];
   hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
@@ -159,17 +169,25 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
   dot_sides_read(dot, sides);
   int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]),
       right = dot_free_count(&sides[1]);
-  if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot)) return NULL;
+  int64_t to[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  bool is_exact = true;
+  if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot) || !left || !right) return NULL;
   for (int d = 0; d < batch + left + right; d++) {
-    int from = d < batch + right ? d + left : d - right;
-    if (d < batch) from = d;
-    if (permutation.data[d] != from) return NULL;
+    int64_t from = permutation.data[d];
+    to[d] = from;
+    if (from >= batch) to[d] = from < batch + left ? from + right : from - left;
+    sizes[to[d]] = transpose->shape->dims[d];
+    is_exact &= to[d] == d;
   }
+  hr_ints_t rest = {to, permutation.count};
+  if (!is_exact && !is_in_line_if_swapped(transpose->shape, rest)) return NULL;
   const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
   if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1])
     return NULL;
   dot_side_t swapped[] = {sides[1], sides[0]};
-  return dot_build(rewrite, dot, swapped, transpose->shape);
+  hlo_instr_t *product = dot_build(rewrite, dot, swapped,
+                                   pass_shape(rewrite, dot->shape->dtype, dot->shape->rank, sizes));
+  return is_exact ? product : pass_build_transpose(rewrite, product, to);
 }
 
 /* ---- dimensions of size 1 ---- */
