@@ -31,6 +31,8 @@ hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite,
                                hlo_instr_t *instr); /* dot and convolution of bytes */
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* operands and results of convolutions */
+hlo_instr_t *simplify_conv_taps(pass_rewrite_t *rewrite,
+                                hlo_instr_t *conv); /* convolutions of one channel */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* dot, convolution as dot */
 hlo_instr_t *simplify_grouped_dot(pass_rewrite_t *rewrite,

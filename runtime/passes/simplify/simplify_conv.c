@@ -126,5 +126,6 @@ hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op != HLO_CONVOLUTION || !pass_conv_is_plain(instr)) return NULL;
   hlo_instr_t *replacement = fold_operand_transposes(rewrite, instr);
   if (!replacement) replacement = fold_reverse(rewrite, instr);
-  return replacement ? replacement : fold_pad(rewrite, instr);
+  if (!replacement) replacement = fold_pad(rewrite, instr);
+  return replacement ? replacement : simplify_conv_taps(rewrite, instr);
 }
