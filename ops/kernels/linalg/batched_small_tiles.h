@@ -2,16 +2,48 @@
  * simd_foreach_real.h. A `lane` vector holds the same element of LANES matrices; strides count lane
  * vectors. Algorithms are unblocked (LAPACK's geqr2, org2r, sytd2, gebd2); all branches on values
  * become per-lane selects, because lanes differ. */
+#include "ops/kernels/simd/simd_square.h"
+
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
 typedef SIMD_REAL SIMD_NAME(lane) __attribute__((vector_size(SIMD_BYTES)));
 
+/* The same without alignment. */
+typedef SIMD_REAL SIMD_NAME(part)
+    __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
+
+SIMD_DEFINE_SQUARE(SIMD_NAME(square), SIMD_INLINE, SIMD_NAME(lane))
+
+/* Interleaves LANES elements of LANES matrices. */
+SIMD_INLINE void SIMD_NAME(load_square)(const SIMD_REAL *from, int64_t elements,
+                                        SIMD_NAME(lane) * to) {
+  SIMD_NAME(lane) x[LANES];
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++) x[l] = *(const SIMD_NAME(part) *)(from + l * elements);
+  SIMD_NAME(square_transpose)(x);
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++) to[l] = x[l];
+}
+
+SIMD_INLINE void SIMD_NAME(store_square)(const SIMD_NAME(lane) * from, int64_t elements,
+                                         SIMD_REAL *to) {
+  SIMD_NAME(lane) x[LANES];
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++) x[l] = from[l];
+  SIMD_NAME(square_transpose)(x);
+#pragma GCC unroll 16
+  for (int l = 0; l < LANES; l++) *(SIMD_NAME(part) *)(to + l * elements) = x[l];
+}
+
 SIMD_TARGET static void SIMD_NAME(load)(const void *from_, int64_t elements, int64_t count,
                                         void *to_) {
   const SIMD_REAL *from = from_;
   SIMD_REAL *to = to_;
-  for (int64_t i = 0; i < elements; i++)
+  int64_t i = 0;
+  for (; count == LANES && i + LANES <= elements; i += LANES)
+    SIMD_NAME(load_square)(from + i, elements, (SIMD_NAME(lane) *)(to + i * LANES));
+  for (; i < elements; i++)
     for (int64_t l = 0; l < LANES; l++)
       to[i * LANES + l] = from[(l < count ? l : count - 1) * elements + i];
 }
@@ -20,8 +52,11 @@ SIMD_TARGET static void SIMD_NAME(store)(const void *from_, int64_t elements, in
                                          void *to_) {
   const SIMD_REAL *from = from_;
   SIMD_REAL *to = to_;
+  int64_t whole = count == LANES ? elements / LANES * LANES : 0;
+  for (int64_t i = 0; i < whole; i += LANES)
+    SIMD_NAME(store_square)((const SIMD_NAME(lane) *)(from + i * LANES), elements, to + i);
   for (int64_t l = 0; l < count; l++)
-    for (int64_t i = 0; i < elements; i++) to[l * elements + i] = from[i * LANES + l];
+    for (int64_t i = whole; i < elements; i++) to[l * elements + i] = from[i * LANES + l];
 }
 
 /* Squares of a column below this are rounding errors, as the column depends on others: it counts as
