@@ -150,18 +150,25 @@ SIMD_TARGET static void SIMD_NAME(pack_transposed)(const SIMD_REAL *b, int64_t c
     }
 }
 
-/* Packs a panel of B that is given by row and column offsets. */
+/* Packs a panel of B that is given by row and column offsets, one run of adjacent columns after the
+ * other. */
 SIMD_TARGET static void SIMD_NAME(gather_panel)(const gemm_job_t *job, int64_t first, int64_t depth,
                                                 int64_t column, int64_t columns, SIMD_REAL *to) {
   const int64_t *offsets = job->b_cols + column;
   const int64_t *rows = job->b_rows + first;
-  bool dense = SIMD_NAME(run_length)(offsets, columns) == columns;
-  for (int64_t p = 0; p < depth; p++, to += WIDTH) {
-    const SIMD_REAL *from = (const SIMD_REAL *)job->b + rows[p];
-    if (dense && columns == WIDTH)
-      memcpy(to, from + offsets[0], WIDTH * sizeof *to);
-    else
-      for (int64_t j = 0; j < columns; j++) to[j] = from[offsets[j]];
+  for (int64_t j = 0, run; j < columns; j += run) {
+    const SIMD_REAL *from = (const SIMD_REAL *)job->b + offsets[j];
+    run = SIMD_NAME(run_length)(offsets + j, columns - j);
+    for (int64_t p = 0; p < depth; p++) {
+      SIMD_REAL *line = to + p * WIDTH + j;
+      if (run == WIDTH)
+        memcpy(line, from + rows[p], WIDTH * sizeof *line);
+      else if (run % LANES == 0)
+        for (int64_t v = 0; v < run; v += LANES)
+          *(SIMD_NAME(vec) *)(line + v) = *(const SIMD_NAME(vec) *)(from + rows[p] + v);
+      else
+        for (int64_t i = 0; i < run; i++) line[i] = from[rows[p] + i];
+    }
   }
 }
 

@@ -124,12 +124,29 @@ static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *othe
   return !in_line;
 }
 
+/* Is the side a product with a batch dimension innermost that has this order if its operands are
+ * swapped? Read as it is, each element is in another cache line. */
+static bool is_free_swap(pass_rewrite_t *rewrite, const dot_side_t *side, const int64_t *order) {
+  const hlo_instr_t *x = side->x;
+  int rank = x->shape->rank;
+  dot_side_t sides[2];
+  if (x->op != HLO_DOT || pass_use_count(rewrite, x) > 1 || has_algorithm(x)) return false;
+  if (dot_dim_role(side, rank - 1) != BATCH) return false;
+  dot_sides_read(x, sides);
+  int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]);
+  int right = dot_free_count(&sides[1]);
+  for (int d = 0; d < rank; d++)
+    if (order[d] != (d < batch ? d : d < batch + right ? d + left : d - right)) return false;
+  return true;
+}
+
 /* Computes a side in this order, if it can be computed in any order. */
 static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other,
                            mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
-  if (!pass_transpose_is_free(rewrite, side->x) || !find_contiguous_order(side, other, order))
+  if (!find_contiguous_order(side, other, order)) return false;
+  if (!pass_transpose_is_free(rewrite, side->x) && !is_free_swap(rewrite, side, order))
     return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
