@@ -397,4 +397,16 @@ diff "$work/text.mlir" "$work/again.mlir" >"$work/out" && pass || fail "$name: t
 cp "$work/text.mlir" "$work/out"
 expect_text "lists of axes have their kinds" 'axes = #sdy<list_of_axis_ref_lists[{}, {"a"}]>, out_sharding = #sdy.sharding<@mesh'
 expect_text "one list of axes has its kind" 'reduction_axes = #sdy<axis_ref_list{"a"}>'
+# A single result is the element of a tuple in JAX's HLO with GSPMD's shardings: its sharding is that of the result.
+cat >"$work/root.hlo" <<'PROGRAM'
+HloModule root
+ENTRY main {
+  x = f32[8,4] parameter(0), sharding={devices=[4,1]<=[4]}
+  y = f32[4,8] transpose(x), dimensions={1,0}
+  t = (f32[4,8]) tuple(y)
+  ROOT r = f32[4,8] get-tuple-element(t), index=0, sharding={devices=[2,2]<=[4]}
+}
+PROGRAM
+expect_exit "the sharding of a tuple's element" 0 "$hlorun" -n 4 --random-inputs --output-shards -o "$work/root.txt" "$work/root.hlo"
+grep -q '^out0@3 = f32\[2,4\]' "$work/root.txt" && pass || fail "the sharding of a tuple's element" "$work/root.txt"
 finish

@@ -238,13 +238,16 @@ static hlo_instr_t *mark_results(hlo_builder_t *builder, hr_arena_t *scratch, hl
   return hlo_build_tuple(builder, count, elements);
 }
 
+/* The sharding of the old root is that of the new one, if it was an element of a tuple that the new
+ * one is made of directly. */
 static hr_status_t mark_entry(normalizer_t *normalizer) {
   hlo_computation_t *entry = normalizer->module->entry;
   hlo_instr_t *root = entry->root;
   hlo_builder_t builder = hlo_builder_at(entry, root->line, root->column);
   hlo_instr_t *marked = mark_results(&builder, &normalizer->scratch, root);
   HR_TRY(hlo_builder_finish(&builder));
-  if (marked != root && marked->op == HLO_TUPLE) marked->extra = root->extra;
+  bool is_element = root->op == HLO_GET_TUPLE_ELEMENT && !marked->extra;
+  if (marked != root && (marked->op == HLO_TUPLE || is_element)) marked->extra = root->extra;
   entry->root = marked;
   return NULL;
 }
