@@ -13,6 +13,9 @@
  *                               ----------    > combined row -> taps k = 0, 1, 2 added at offset k
  *                               ----------   /
  *
+ *                the same if few trailing elements have no window, or if windows are large: a row
+ *                then has all of them
+ *
  * Floats of 16 bits and fewer are converted to f32 as whole arrays. Windows with too many rows,
  * and other bodies, are left to the reference kernel. */
 #include <string.h>
@@ -27,7 +30,8 @@
 #include "ops/query/reduce_order.h"
 
 enum {
-  GRAIN = 1 << 14 /* least combinations per worker */
+  GRAIN = 1 << 14,     /* least combinations per worker */
+  MIN_LANES_BYTES = 64 /* shortest results that are computed one by one */
 };
 
 /* One plan: a scan (scans), a scan with another body (rows NULL), or result by result. */
@@ -210,6 +214,29 @@ static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan,
   return NULL;
 }
 
+/* Elements of the trailing dimensions, which have no window, belong to the row. */
+static void widen_row(native_window_plan_t *plan, int64_t inner) {
+  window_tap_range_t *taps = (window_tap_range_t *)plan->taps;
+  for (int64_t k = 0; k < plan->tap_count; k++) {
+    taps[k].out_first *= inner;
+    taps[k].in_first *= inner;
+    taps[k].count *= inner;
+  }
+  plan->lanes *= inner;
+  plan->in_row *= inner;
+}
+
+/* Does a row of results along dimension d, with `inner` elements without a window after it, take
+ * less time than its results one by one? Rows under it are combined once for all taps. */
+static bool pays_as_row(const hlo_window_t *window, int d, int64_t inner, hr_dtype_t dtype) {
+  const hlo_window_dim_t *w = &window->dims[d];
+  int64_t others = 1;
+  if (w->stride != 1 || w->base_dilation != 1 || w->size > WINDOW_MAX_RESULTS) return false;
+  for (int k = 0; k < d; k++) others *= hr_min(window->dims[k].size, WINDOW_MAX_RESULTS);
+  return inner * (int64_t)hr_dtype_bytes(dtype) < MIN_LANES_BYTES ||
+         others * w->size >= 2 * (others + w->size);
+}
+
 /* True if the results of each tap are adjacent, so that a tap is one loop. */
 static bool taps_are_loops(const native_window_plan_t *plan) {
   for (int64_t k = 0; k < plan->tap_count; k++)
@@ -229,6 +256,11 @@ static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan,
     last--;
     HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
     if (!taps_are_loops(plan)) return NULL;
+  } else if (last > 0 && pays_as_row(window, last - 1, plan->lanes, in->dtype)) {
+    int64_t inner = plan->lanes;
+    last--;
+    HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
+    widen_row(plan, inner);
   }
   return window_cells_plan(arena, window, last, in, out, &plan->cells, out_possible);
 }
