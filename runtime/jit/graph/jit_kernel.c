@@ -22,7 +22,7 @@
 
 #define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
 #define SIMPLE_REDUCED 6.0 /* largest cost in a reduction: allows a division, an exponential */
-#define SHORT_SUM 4
+#define SHORT_SUM 8         /* most terms of a written-out sum whose results are lanes */
 #define ROW_TERMS 40        /* most terms of an unrolled row, elements of 4 bytes or more */
 #define NARROW_ROW_TERMS 64 /* most terms for narrower elements: lanes of terms gain less */
 #define RESULTS_LEAST 64    /* least number of results that are worth lanes of their own */
