@@ -140,13 +140,32 @@ static bool is_free_swap(pass_rewrite_t *rewrite, const dot_side_t *side, const 
   return true;
 }
 
-/* Computes a side in this order, if it can be computed in any order. */
+#define TURNED_LEAST 8 /* least rows, columns and terms for which a copy of the operand pays */
+
+static int64_t size_of_role(const dot_side_t *side, dot_role_t role) {
+  int64_t size = 1;
+  for (int d = 0; d < side->x->shape->rank; d++)
+    if (dot_dim_role(side, d) == role) size *= side->x->shape->dims[d];
+  return size;
+}
+
+/* Is each element of the side's matrices in another cache line, as a batch dimension is innermost,
+ * and read often enough for a copy? */
+static bool is_worth_copy(const dot_side_t *side, const dot_side_t *other) {
+  int rank = side->x->shape->rank;
+  return dot_dim_role(side, rank - 1) == BATCH && side->x->shape->dims[rank - 1] > 1 &&
+         size_of_role(side, FREE) >= TURNED_LEAST && size_of_role(other, FREE) >= TURNED_LEAST &&
+         size_of_role(side, CONTRACTING) >= TURNED_LEAST;
+}
+
+/* Computes a side in this order, if it can be computed in any order, or if that is worth a copy. */
 static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other,
                            mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
   if (!find_contiguous_order(side, other, order)) return false;
-  if (!pass_transpose_is_free(rewrite, side->x) && !is_free_swap(rewrite, side, order))
+  if (!pass_transpose_is_free(rewrite, side->x) && !is_free_swap(rewrite, side, order) &&
+      !is_worth_copy(side, other))
     return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
