@@ -265,7 +265,8 @@ SIMD_INLINE void SIMD_NAME(prefetch_next)(const SIMD_NAME(group_t) * group, int6
   enum { UNROLL = 4, LINE = 64 / (int)sizeof(SIMD_REAL) };
   const SIMD_NAME(lines_t) *next = &group->next;
   int64_t runs = group->at.k / UNROLL;
-  in->next = NULL;
+  in->next = in->b;
+  in->next_step = 0;
   if (!next->lines || !runs) return;
   int64_t parts = hr_div_ceil(next->count, runs);
   if (number >= parts * next->lines) return;

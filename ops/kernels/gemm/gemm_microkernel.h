@@ -41,8 +41,8 @@ typedef struct SIMD_NAME(target) {
 typedef struct SIMD_NAME(operands) {
   const SIMD_REAL *a, *b;
   const SIMD_REAL *ahead; /* elements of A that the next tile reads, prefetched; or NULL */
-  const SIMD_REAL *next;  /* elements of B that a later group packs, prefetched; or NULL */
-  int64_t next_step;      /* distance between prefetched elements of B */
+  const SIMD_REAL *next;  /* elements of B that a later group packs, prefetched */
+  int64_t next_step;      /* distance between them; 0: none, and `next` is any address */
   SIMD_REAL *packed;      /* panel that the rows of B are copied to; or NULL */
 } SIMD_NAME(operands_t);
 
@@ -173,10 +173,8 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, gemm_last_t last, int 
       if (now->in.ahead && u % 2 == 0)
         __builtin_prefetch(now->in.ahead + (at->a_row == 1 ? u * at->a_col : u / 2 * at->a_row));
     }
-    if (now->in.next) {
-      __builtin_prefetch(now->in.next, 0, 2);
-      now->in.next += now->in.next_step;
-    }
+    __builtin_prefetch(now->in.next, 0, 2);
+    now->in.next += now->in.next_step;
     SIMD_NAME(pass_terms)(rows, at, unroll, now);
   }
 #pragma GCC unroll 4
