@@ -302,7 +302,8 @@ static size_t plan_topk_scratch(native_topk_plan_t *plan) {
          items = align_scratch((size_t)plan->capacity * item_bytes);
   plan->spare = items;
   plan->radix = 2 * items;
-  plan->worker_bytes = 2 * items + align_scratch(radix_scratch_bytes());
+  int64_t most = hr_max(plan->capacity, plan->parts * plan->k);
+  plan->worker_bytes = 2 * items + align_scratch(radix_scratch_bytes(most));
   plan->best = plan->worker_bytes * (size_t)plan->workers;
   return plan->best +
          (plan->parts > 1 ? (size_t)((plan->lines + 1) * plan->parts * plan->k) * item_bytes : 0);

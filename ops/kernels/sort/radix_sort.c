@@ -45,7 +45,11 @@ static int digit_bits(int64_t count) { return count < MANY ? 8 : 11; }
 #define KEY_OF(x) ((x).key)
 #include "ops/kernels/sort/radix_sort_template.h"
 
-size_t radix_scratch_bytes(void) { return COUNTS * sizeof(uint32_t); }
+/* Merges need no counters; eight passes of 8 bits need fewer than six of 11. */
+size_t radix_scratch_bytes(int64_t count) {
+  size_t counters = count <= MAX_MERGE ? 0 : count < MANY ? (size_t)8 << 8 : COUNTS;
+  return counters * sizeof(uint32_t);
+}
 
 size_t radix_long_scratch_bytes(int workers) {
   size_t parts = workers < MAX_PARTS ? (size_t)workers : MAX_PARTS;

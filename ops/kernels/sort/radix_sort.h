@@ -24,8 +24,8 @@ static inline size_t radix_item_bytes(radix_kind_t kind) {
   return kind == RADIX_PAIR ? 16 : 8;
 }
 
-/* Scratch bytes of radix_sort, and of radix_sort_long by `workers` workers. */
-size_t radix_scratch_bytes(void);
+/* Scratch bytes of radix_sort for up to `count` items, and of radix_sort_long by `workers`. */
+size_t radix_scratch_bytes(int64_t count);
 size_t radix_long_scratch_bytes(int workers);
 
 /* Sorts `count` items, ascending. `spare` has room for as many. Returns whichever of the two
