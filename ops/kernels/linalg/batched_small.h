@@ -46,6 +46,9 @@ typedef struct batched_small_loops {
    * and all are undefined. */
   bool (*getrf)(int64_t m, int64_t n, void *a, int32_t *pivots);
   void (*trsm)(const batched_triangle_t *by, const void *a, void *x);
+  /* Tridiagonal systems of n rows with k right-hand sides, by LAPACK's gtsv; b and the diagonals
+   * are replaced as there. False: a pivot is zero, and all are undefined. */
+  bool (*gtsv)(int64_t n, int64_t k, void *dl, void *d, void *du, void *b);
 } batched_small_loops_t;
 
 /* The loops for `batch` matrices of m x n; NULL for other types, larger matrices, or batches of

@@ -204,6 +204,10 @@ typedef __typeof__(_Generic((SIMD_REAL)0, float
                             : (int64_t)0)) SIMD_NAME(integer);
 typedef SIMD_NAME(integer) SIMD_NAME(bits) __attribute__((vector_size(SIMD_BYTES)));
 
+/* All bits but the sign. */
+static const SIMD_NAME(integer)
+    SIMD_NAME(magnitude) = (SIMD_NAME(integer))(sizeof(SIMD_REAL) == 4 ? INT32_MAX : INT64_MAX);
+
 SIMD_INLINE SIMD_NAME(lane)
     SIMD_NAME(choose)(SIMD_NAME(bits) is_a, SIMD_NAME(lane) a, SIMD_NAME(lane) b) {
   return (SIMD_NAME(lane))(((SIMD_NAME(bits))a & is_a) | ((SIMD_NAME(bits))b & ~is_a));
@@ -259,8 +263,7 @@ SIMD_INLINE void SIMD_NAME(swap_rows)(int64_t m, int64_t n, int64_t j, SIMD_NAME
  * as integers, so that NaN is the largest, as in lu_loops.h. */
 SIMD_INLINE SIMD_NAME(bits)
     SIMD_NAME(pivot_rows)(int64_t m, int64_t n, int64_t j, const SIMD_NAME(lane) * a) {
-  const SIMD_NAME(integer) magnitude =
-      (SIMD_NAME(integer))(sizeof(SIMD_REAL) == 4 ? INT32_MAX : INT64_MAX);
+  const SIMD_NAME(integer) magnitude = SIMD_NAME(magnitude);
   SIMD_NAME(bits)
   most = (SIMD_NAME(bits))a[j * n + j] & magnitude,
   at = (SIMD_NAME(bits)){0} + (SIMD_NAME(integer))j;
@@ -305,6 +308,58 @@ SIMD_TARGET static void SIMD_NAME(trsm)(const batched_triangle_t *by, const void
   }
 }
 
+/* One step of gtsv on the right-hand sides of rows i and i + 1, exchanged in some lanes. */
+SIMD_INLINE void SIMD_NAME(eliminate)(int64_t k, SIMD_NAME(bits) swaps, SIMD_NAME(lane) factor,
+                                      SIMD_NAME(lane) * b) {
+  for (int64_t c = 0; c < k; c++) {
+    SIMD_NAME(lane) upper = b[c], lower = b[k + c];
+    b[c] = SIMD_NAME(choose)(swaps, lower, upper);
+    b[k + c] = SIMD_NAME(choose)(swaps, upper, lower) - factor * b[c];
+  }
+}
+
+SIMD_INLINE void SIMD_NAME(substitute)(int64_t n, int64_t k, const SIMD_NAME(lane) * lower,
+                                       const SIMD_NAME(lane) * d, const SIMD_NAME(lane) * du,
+                                       SIMD_NAME(lane) * b) {
+  for (int64_t c = 0; c < k; c++) {
+    SIMD_NAME(lane) below = b[(n - 1) * k + c] /= d[n - 1], second = {0};
+    for (int64_t i = n - 2; i >= 0; i--) {
+      SIMD_NAME(lane) rest = b[i * k + c] - du[i] * below;
+      if (i + 2 < n) rest -= lower[i] * second;
+      second = below;
+      below = b[i * k + c] = rest / d[i];
+    }
+  }
+}
+
+SIMD_TARGET static bool SIMD_NAME(gtsv)(int64_t n, int64_t k, void *dl, void *d_, void *du_,
+                                        void *b_) {
+  const SIMD_NAME(lane) zero = {0};
+  SIMD_NAME(lane) *lower = (SIMD_NAME(lane) *)dl + 1, *d = d_, *du = du_, *b = b_;
+  const SIMD_NAME(integer) magnitude = SIMD_NAME(magnitude);
+  SIMD_NAME(bits) is_regular = ~(SIMD_NAME(bits)){0};
+  for (int64_t i = 0; i + 1 < n; i++) {
+    SIMD_NAME(lane) size = (SIMD_NAME(lane))((SIMD_NAME(bits))d[i] & magnitude);
+    SIMD_NAME(bits) swaps = ~(size >= (SIMD_NAME(lane))((SIMD_NAME(bits))lower[i] & magnitude));
+    SIMD_NAME(lane) pivot = SIMD_NAME(choose)(swaps, lower[i], d[i]);
+    SIMD_NAME(lane) factor = SIMD_NAME(choose)(swaps, d[i], lower[i]) / pivot;
+    SIMD_NAME(lane) above = SIMD_NAME(choose)(swaps, d[i + 1], du[i]);
+    d[i + 1] = SIMD_NAME(choose)(swaps, du[i], d[i + 1]) - factor * above;
+    is_regular &= pivot != zero;
+    d[i] = pivot;
+    du[i] = above;
+    if (i + 2 < n) {
+      SIMD_NAME(lane) next = du[i + 1];
+      lower[i] = SIMD_NAME(choose)(swaps, next, zero);
+      du[i + 1] = SIMD_NAME(choose)(swaps, -factor * next, next);
+    }
+    SIMD_NAME(eliminate)(k, swaps, factor, b + i * k);
+  }
+  is_regular &= d[n - 1] != zero;
+  SIMD_NAME(substitute)(n, k, lower, d, du, b);
+  return SIMD_NAME(all)(is_regular);
+}
+
 static const batched_small_loops_t SIMD_NAME(loops) = {LANES,
                                                        SIMD_NAME(load),
                                                        SIMD_NAME(store),
@@ -314,7 +369,8 @@ static const batched_small_loops_t SIMD_NAME(loops) = {LANES,
                                                        SIMD_NAME(gebrd),
                                                        SIMD_NAME(potrf),
                                                        SIMD_NAME(getrf),
-                                                       SIMD_NAME(trsm)};
+                                                       SIMD_NAME(trsm),
+                                                       SIMD_NAME(gtsv)};
 
 #undef LANES
 #undef SIMD_INLINE

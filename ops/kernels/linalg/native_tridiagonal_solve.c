@@ -1,13 +1,15 @@
 /* gtsv (solution of tridiagonal systems by elimination with partial pivoting), for LAPACK's custom
- * call. The systems of a batch are distributed over the workers.
+ * call. The systems of a batch are distributed over the workers. Many systems with few right-hand
+ * sides are interleaved over vector lanes (batched_small.h), except for groups with a zero pivot.
  *
- * A system is factored once, by scalars; LAPACK's steps are kept as a multiplier and an exchange
- * each. Every step then works on rows of right-hand sides, COLUMNS at a time, so that the rows of
- * the next steps stay in the caches. */
+ * Of others, a system is factored once, by scalars; LAPACK's steps are kept as a multiplier and an
+ * exchange each. Every step then works on rows of right-hand sides, COLUMNS at a time, so that the
+ * rows of the next steps stay in the caches. */
 #include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "ops/kernels/linalg/batched_small.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/simd/simd_target.h"
 
@@ -17,11 +19,14 @@ extern const op_kernel_t custom_gtsv;
 
 #define COLUMNS 256 /* right-hand sides at a time */
 #define DIAGONALS 3
+/* Most bytes of an interleaved group, which stays in the second-level cache. */
+#define GROUP_BYTES (1 << 18)
 
 typedef struct gtsv_native {
   native_matrices_t matrices;
   bool is_double;
-  int64_t n, k; /* rows; right-hand sides */
+  int64_t batch, n, k;                  /* systems; rows; right-hand sides */
+  const batched_small_loops_t *batched; /* NULL: systems one by one */
 } gtsv_native_t;
 
 typedef struct gtsv_run {
@@ -109,17 +114,64 @@ static void solve_system(const void *context, int64_t i, hr_workers_t *workers, 
     f32_system(run, i, space);
 }
 
+/* Array j of the group's first system: a diagonal, or the right-hand sides, and its elements per
+ * system. */
+static char *group_array(const gtsv_run_t *run, int j, int64_t first, int64_t *out_elements) {
+  const gtsv_native_t *p = run->plan;
+  *out_elements = p->n * (j == DIAGONALS ? p->k : 1);
+  return (j == DIAGONALS ? run->b : run->diagonals[j]) +
+         first * *out_elements * (int64_t)(p->is_double ? sizeof(double) : sizeof(float));
+}
+
+static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory,
+                        char *space) {
+  const gtsv_run_t *run = context;
+  const gtsv_native_t *p = run->plan;
+  int64_t lanes = p->batched->lanes, first = group * lanes, count = hr_min(p->batch - first, lanes);
+  int64_t vector = lanes * (int64_t)(p->is_double ? sizeof(double) : sizeof(float)), elements;
+  char *at[DIAGONALS + 1];
+  for (int j = 0; j <= DIAGONALS; j++) {
+    at[j] = space + j * p->n * vector;
+    const char *from = group_array(run, j, first, &elements);
+    p->batched->load(from, elements, count, at[j]);
+  }
+  if (!p->batched->gtsv(p->n, p->k, at[0], at[1], at[2], at[3])) {
+    for (int64_t i = first; i < first + count; i++) solve_system(run, i, workers, memory, space);
+    return;
+  }
+  for (int j = 0; j <= DIAGONALS; j++) {
+    char *to = group_array(run, j, first, &elements);
+    p->batched->store(at[j], elements, count, to);
+  }
+  memset(run->info + first, 0, (size_t)count * sizeof *run->info);
+}
+
 static hr_status_t run_gtsv(const op_native_run_t *run, const void *plan_, void *const *in,
                             void *const *out) {
   const gtsv_native_t *plan = plan_;
   gtsv_run_t r = {plan, {out[0], out[1], out[2]}, out[3], out[4]};
   size_t bytes = plan->is_double ? sizeof(double) : sizeof(float);
-  size_t rows = (size_t)(plan->matrices.batch * plan->n);
+  size_t rows = (size_t)(plan->batch * plan->n);
   for (int j = 0; j <= DIAGONALS; j++)
     if (in[j] != out[j])
       memcpy(out[j], in[j], rows * bytes * (size_t)(j == DIAGONALS ? plan->k : 1));
-  native_matrices_run(&plan->matrices, run, solve_system, &r);
+  native_matrices_run(&plan->matrices, run, plan->batched ? solve_group : solve_system, &r);
   return NULL;
+}
+
+static size_t plan_systems(const op_native_target_t *target, hr_dtype_t dtype,
+                           gtsv_native_t *plan) {
+  size_t bytes = hr_dtype_bytes(dtype), space = (size_t)plan->n * (bytes + sizeof(bool));
+  const batched_small_loops_t *batched = batched_small_find(dtype, plan->batch, 1, 1);
+  double products = 8 * (double)plan->n * (double)plan->k;
+  double elements = (double)plan->n * (double)(plan->k + DIAGONALS);
+  if (batched && elements * (double)((size_t)batched->lanes * bytes) <= GROUP_BYTES) {
+    plan->batched = batched;
+    space = (size_t)(plan->n * (plan->k + DIAGONALS)) * (size_t)batched->lanes * bytes;
+  }
+  int64_t lanes = plan->batched ? batched->lanes : 1;
+  return native_matrices_plan(target, hr_div_ceil(plan->batch, lanes), products * (double)lanes, 0,
+                              space, &plan->matrices);
 }
 
 /* Real systems in LAPACK's layout. flops: those of the right-hand sides; operands' buffers may
@@ -136,10 +188,9 @@ static hr_status_t prepare_gtsv(const op_native_target_t *target, const op_step_
   plan->is_double = lapack->is_double;
   plan->n = lapack->n;
   plan->k = lapack->k;
-  size_t space = (size_t)plan->n * (bytes + sizeof(bool));
+  plan->batch = lapack->batch;
   double n = (double)plan->n, k = (double)plan->k;
-  out->scratch_bytes =
-      native_matrices_plan(target, lapack->batch, 8 * n * k, 0, space, &plan->matrices);
+  out->scratch_bytes = plan_systems(target, lapack->dtype, plan);
   out->flops = (double)lapack->batch * 8 * n * k;
   out->bytes = 2 * (double)lapack->batch * n * (k + DIAGONALS) * (double)bytes;
   out->reuse = in_place;

@@ -20,8 +20,8 @@
 #include "jit/graph/kernel_reduce.h"
 #include "jit/math/jit_math.h"
 
-#define SIMPLE_COST 3.0    /* largest cost of a simple op, in additions */
-#define SIMPLE_REDUCED 6.0 /* largest cost in a reduction: allows a division, an exponential */
+#define SIMPLE_COST 3.0     /* largest cost of a simple op, in additions */
+#define SIMPLE_REDUCED 6.0  /* largest cost in a reduction: allows a division, an exponential */
 #define SHORT_SUM 8         /* most terms of a written-out sum whose results are lanes */
 #define ROW_TERMS 40        /* most terms of an unrolled row, elements of 4 bytes or more */
 #define NARROW_ROW_TERMS 64 /* most terms for narrower elements: lanes of terms gain less */
