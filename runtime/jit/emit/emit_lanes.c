@@ -13,25 +13,34 @@
 
 /* --- increments of indices -------------------------------------------------------------------- */
 
-/* Increment of an index for `step` of one of its symbols, at all values. False: not constant. */
-static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step,
-                      int64_t *out_growth) {
+#define ALL_TERMS (~(uint32_t)0)
+
+/* Increment of an index for `step` of one of its symbols, at all values, in the terms that depend
+ * on any of `vars`, or in ALL_TERMS. False: not constant. */
+static bool growth_in(const jit_exprs_t *exprs, const jit_expr_t *expr, uint32_t vars, int of,
+                      int64_t step, int64_t *out_growth) {
   int64_t sum = 0, inner;
   for (int i = 0; i < expr->count; i++) {
     const jit_term_t *term = &expr->terms[i];
     const jit_symbol_t *symbol = &exprs->symbols[term->symbol];
+    if (vars != ALL_TERMS && !(symbol->vars & vars)) continue;
     bool is_nonaffine = symbol->kind == JIT_SYMBOL_QUOTIENT || symbol->kind == JIT_SYMBOL_REMAINDER;
     if (!is_nonaffine) {
       sum += term->symbol == of ? term->factor * step : 0;
       continue;
     }
-    if (symbol->of->low < 0 || !growth_of(exprs, symbol->of, of, step, &inner) ||
+    if (symbol->of->low < 0 || !growth_in(exprs, symbol->of, ALL_TERMS, of, step, &inner) ||
         inner % symbol->divisor)
       return false;
     if (symbol->kind == JIT_SYMBOL_QUOTIENT) sum += term->factor * (inner / symbol->divisor);
   }
   *out_growth = sum;
   return true;
+}
+
+static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step,
+                      int64_t *out_growth) {
+  return growth_in(exprs, expr, ALL_TERMS, of, step, out_growth);
 }
 
 static int64_t floor_rest(int64_t a, int64_t b) {
@@ -56,18 +65,21 @@ static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int la
 }
 
 /* Does every other symbol than the lanes' variable change the index in all lanes alike, and by a
- * multiple of `unit` (0: not at all)? Start indices that differ from lane to lane do not. */
+ * multiple of `unit` (0: not at all)? Start indices that differ from lane to lane do not. Terms
+ * that do not depend on the lanes' variable are alike in all lanes; with a unit of 1 that is
+ * enough. */
 static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in,
                             int64_t unit) {
   const jit_exprs_t *exprs = &emit->graph->exprs;
+  uint32_t lane_var = (uint32_t)1 << emit->lane.var, vars = unit == 1 ? lane_var : ALL_TERMS;
   int64_t growth;
   for (int i = 0; i < in->count; i++) {
     int number = in->terms[i].symbol;
     const jit_symbol_t *symbol = &exprs->symbols[number];
+    if (in == expr && unit == 1 && !(symbol->vars & lane_var)) continue;
     if (symbol->of && !others_are_even(emit, expr, symbol->of, unit)) return false;
     if (symbol->of || number == emit->lane.var) continue;
-    if (symbol->vars >> emit->lane.var & 1 || !growth_of(exprs, expr, number, 1, &growth))
-      return false;
+    if (symbol->vars & lane_var || !growth_in(exprs, expr, vars, number, 1, &growth)) return false;
     if (unit ? growth % unit : growth != 0) return false;
   }
   return true;

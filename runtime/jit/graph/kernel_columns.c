@@ -171,19 +171,29 @@ static void block_range(jit_emit_t *emit, kir_value_t *number, int64_t block, in
       jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(*out_to), (kir_value_t *[]){end, *out_to}, 2);
 }
 
-/* Loop over the lanes of the unit's block of columns. */
+/* Loop over the lanes of the unit's block of columns; a single block has parts in which conditions
+ * on the column are constant. */
 static void emit_lane_loop(jit_emit_t *emit, columns_t *columns,
                            void (*body)(jit_emit_t *, void *, int)) {
   const jit_kernel_t *kernel = columns->kernel;
+  const jit_parts_t *parts = &kernel->loops.inner;
   int var = kernel->loops.nest.rank - 1;
   int64_t size = kernel->loops.nest.sizes[var], block = columns->reduce->columns;
   jit_lanes_t how = {.var = var,
                      .lanes = kernel->loops.lanes,
                      .count = size % block ? -1 : block,
                      .unroll = 1,
+                     .is_phased = block >= size || block % kernel->loops.lanes == 0,
                      .body = body,
                      .context = columns};
   kir_value_t *from, *to;
+  for (int p = 0; p < parts->count; p++) {
+    how.from = parts->from[p];
+    how.to = parts->to[p];
+    how.count = how.to - how.from;
+    jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
+  }
+  if (parts->count) return;
   block_range(emit, columns->column, block, size, &from, &to);
   jit_loop_lanes(emit, &how, from, to);
 }

@@ -8,10 +8,11 @@
 /* Most columns of a short run, which is joined with adjacent groups. */
 #define GROUP_COLUMNS_MAX 256
 #define UNITS_TARGET 16
-#define BLOCK_MIN 8192    /* least elements of a block of rows */
-#define UNROLLED_NODES 40 /* most nodes of a row that is unrolled */
-#define CHUNK_ROWS 16     /* rows of a chunk */
-#define CHUNK_SUMS 16     /* most accumulators of a column, which are in registers */
+#define BLOCK_MIN 8192      /* least elements of a block of rows */
+#define UNROLLED_NODES 40   /* most nodes of a row that is unrolled */
+#define PARTS_NODES_MAX 480 /* most nodes of all parts of a block of columns */
+#define CHUNK_ROWS 16       /* rows of a chunk */
+#define CHUNK_SUMS 16       /* most accumulators of a column, which are in registers */
 /* Most elements of a chunk, so that the lines of all arrays are in the first-level cache. */
 #define CHUNK_ELEMENTS 1024
 
@@ -99,6 +100,17 @@ static void choose_blocks(jit_kernel_t *kernel) {
   kernel->schedule.phases[1].units = units;
 }
 
+/* Parts of a single block of columns, if the code of all of them stays small. */
+static void choose_parts(jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  kernel->loops.inner.count = 0;
+  if (reduce->columns < kernel->loops.nest.sizes[kernel->loops.nest.rank - 1]) return;
+  kernel->loops.vectors = 1;
+  jit_inner_parts(kernel);
+  int64_t nodes = kernel->graph->node_count * (reduce->unroll ? reduce->unroll : 1);
+  if (nodes * kernel->loops.inner.count > PARTS_NODES_MAX) kernel->loops.inner.count = 0;
+}
+
 /* Declines kernels that need a column's result before the column is complete. */
 hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
@@ -118,6 +130,7 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->loops.lanes = jit_kernel_lanes(kernel);
   choose_groups(kernel);
   choose_blocks(kernel);
+  choose_parts(kernel);
   kernel->schedule.phase_count = 2;
   double ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
