@@ -31,12 +31,11 @@
 #define PANEL_BYTES 192       /* bytes of a row of the widest panel */
 #define SHORT_DEPTH 64        /* most terms for which C is most of the traffic */
 #define UNIT_PANELS 4         /* most panels in a finish_unit */
-#define CONFLICT_BYTES 4096   /* bytes between rows that share the sets of the first-level cache */
+#define CONFLICT_BYTES 2048   /* bytes between rows that share few sets of the first-level cache */
 #define PLACE_ROWS 128        /* most rows of A for which B is read in place */
 #define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
 #define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
-#define PACKED_COLUMNS 256    /* least columns of C for which A with dense rows is packed */
 #define TURNED_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
 #define COLUMN_BYTES \
   128 /* least stride of dense columns for which A is packed: shorter ones share cache lines */
@@ -155,15 +154,13 @@ static int64_t real_bytes(const gemm_job_t *job) {
  *   dense in neither  more than one panel of B uses the copy
  *   dense columns     TURNED_COLUMNS columns use the copy, and columns are longer than cache lines,
  *                     of each of which a tile would read a part
- *   dense rows        PACKED_COLUMNS columns use the copy, and the rows of a tile share cache sets
- */
+ *   dense rows        never: those of a tile fit into the cache even if they share its sets */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (reals_per_element(job) == 2 && job->a_col != 1)) return true;
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
-  if (job->a_col != 1) return columns >= TURNED_COLUMNS && step_bytes >= COLUMN_BYTES;
-  return columns >= PACKED_COLUMNS && step_bytes > 0 && step_bytes % CONFLICT_BYTES == 0;
+  return job->a_col != 1 && columns >= TURNED_COLUMNS && step_bytes >= COLUMN_BYTES;
 }
 
 static gemm_range_t full_range(const gemm_job_t *job) {
