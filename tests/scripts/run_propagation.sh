@@ -152,4 +152,22 @@ module @uses {
 PROGRAM
 expect_exit "the only user of a loop's result" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/uses.mlir"
 expect_text "the only user of a loop's result" 'f32[16,8] <@mesh, [{}, {"d"}]> backward by reshape'
+# What a closed constraint takes is computed as that says, though it is in a group whose other members have more axes.
+cat >"$work/settled.mlir" <<'PROGRAM'
+module @settled {
+  sdy.mesh @mesh = <["y"=2, "z"=2]>
+  func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x16xf32>, %v: tensor<16x16xf32>) -> tensor<16x16xf32> {
+    %a = sdy.sharding_constraint %v <@mesh, [{?}, {"z"}]> : tensor<16x16xf32>
+    sdy.sharding_group %a group_id=1 : tensor<16x16xf32>
+    %dot = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x16xf32>) -> tensor<16x16xf32>
+    %b = stablehlo.transpose %dot, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    sdy.sharding_group %b group_id=1 : tensor<16x16xf32>
+    %c = sdy.sharding_constraint %b <@mesh, [{"y"}, {}]> : tensor<16x16xf32>
+    %d = stablehlo.add %a, %c : tensor<16x16xf32>
+    return %d : tensor<16x16xf32>
+  }
+}
+PROGRAM
+expect_exit "a settled member" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/settled.mlir"
+expect_text "a settled member" '7:10 transpose.6 f32[16,16] <@mesh, [{"y"}, {}]>'
 finish

@@ -219,6 +219,7 @@ static hr_status_t apply(prop_graph_t *graph, size_t i) {
   if (is_wanted(graph, op->tensors[0], &op->uses[0], NULL, wanted)) return NULL;
   if (!is_edge_target(graph, &op->uses[0])) {
     operand->said = wanted;
+    operand->is_settled = true;
     operand->origin = SPMD_FROM_USE;
     operand->source = op->instr;
     return NULL;

@@ -22,6 +22,7 @@ typedef struct prop_node {
   int op_count, use_count;
   int hidden_uses; /* number of uses by instructions without a rule, which are no ops */
   int group; /* next member of its sharding group, a circular list; the node itself if alone */
+  bool is_settled; /* a closed constraint on the value is its annotation */
 } prop_node_t;
 
 typedef enum prop_class {

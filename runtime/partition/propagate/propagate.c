@@ -140,12 +140,14 @@ static hr_status_t push_ops_of(propagation_t *p, int number) {
   return NULL;
 }
 
-/* Copies the node's axes to the other members of its group. */
+/* Copies the node's axes to the other members of its group. Those that a constraint has settled
+ * are computed so: what the group has comes after them. */
 static hr_status_t update_group(propagation_t *p, int number) {
   const prop_node_t *node = &p->graph.nodes.data[number];
   spmd_axes_t axes[HLO_MAX_RANK];
   for (int m = node->group; m != number; m = p->graph.nodes.data[m].group) {
-    if (is_maximal(p->graph.nodes.data[m].said)) continue;
+    const prop_node_t *member = &p->graph.nodes.data[m];
+    if (is_maximal(member->said) || member->is_settled) continue;
     for (int d = 0; d < node->shape->rank; d++) axes[d] = node->sharding->dims[d].axes;
     HR_TRY(prop_set_axes(&p->graph, m, axes));
     HR_TRY(push_ops_of(p, m));
