@@ -56,6 +56,14 @@ add(
     spd(2048, 8, 8),
     R("f32", 2048, 8, 1),
 )
+add(
+    "tridiagonal_batch",
+    lambda a, b, c, x: lax.linalg.tridiagonal_solve(a, b, c, x[..., None]),
+    R("f32", 64, 128),
+    4 + R("f32", 64, 128),
+    R("f32", 64, 128),
+    R("f32", 64, 128),
+)
 add("expm_4", jax.vmap(jax.scipy.linalg.expm), R("f32", 256, 4, 4) * 0.1)
 add("cross", lambda a, b: jnp.cross(a, b), R("f32", 65536, 3), R("f32", 65536, 3))
 add(
@@ -200,6 +208,15 @@ each("f32", "window_mul", window(lax.mul, 1, (1, 4)), 256, 256)
 each("f32", "window_dilated", window(lax.max, -np.inf, (3, 3), window_dilation=(2, 2)), 256, 256)
 each("f32", "window_base_dilated", window(lax.add, 0, (3, 3), base_dilation=(2, 2)), 128, 128)
 each("f32", "window_long", window(lax.add, 0, (1, 129)), 128, 2048)
+each(
+    "f32 f16",
+    "window_sums_rgb",
+    lambda x: lax.reduce_window(x, x.dtype.type(0), lax.add, (1, 7, 7, 1), (1, 1, 1, 1), "VALID"),
+    4,
+    64,
+    64,
+    3,
+)
 each("f32", "window_3d", window(lax.max, -np.inf, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1)), 2, 16, 16, 16, 16)
 each(
     "f32 bf16",

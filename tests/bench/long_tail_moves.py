@@ -210,6 +210,13 @@ add(
 add("scatter_add_u8", lambda x, i, u: x.at[i].add(u), R("u8", 4096), indices(4096, 65536), R("u8", 65536))
 add("scatter_min_s32", lambda x, i, u: x.at[i].min(u), R("s32", 4096), indices(4096, 65536), R("s32", 65536))
 add("scatter_mul_f64", lambda x, i, u: x.at[i].multiply(u), R("f64", 4096), indices(4096, 16384), R("f64", 16384))
+add(
+    "select_of_six",
+    lambda i, x: jnp.select([i == k for k in range(6)], [x * k for k in range(6)]),
+    indices(6, 65536),
+    R("f32", 65536),
+)
+each("f32", "cumprod_grad", jax.grad(lambda x: (jnp.cumprod(x, -1) * x).sum()), 1024, 64)
 add("one_hot_f32", lambda i: jax.nn.one_hot(i, 128), indices(128, 8192))
 add("one_hot_bf16", lambda i: jax.nn.one_hot(i, 100, dtype=jnp.bfloat16), indices(100, 8192))
 add("one_hot_dot", lambda i, w: jax.nn.one_hot(i, 256) @ w, indices(256, 2048), R("f32", 256, 64))

@@ -29,13 +29,27 @@ static kir_value_t *clamped_start(jit_emit_t *emit, const jit_symbol_t *symbol) 
                        (kir_value_t *[]){start, high}, 2);
 }
 
+/* of / divisor, in 32 bits where the interval allows: division by a constant then is one product.
+ */
+static kir_value_t *scalar_quotient(jit_emit_t *emit, const jit_symbol_t *symbol, kir_value_t *of) {
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  if (symbol->of->low < 0 || symbol->of->high > UINT32_MAX || symbol->divisor > INT32_MAX)
+    return kir_udiv(b, of, jit_emit_i64(emit, symbol->divisor));
+  kir_value_t *divisor = kir_const_int(i32, (uint64_t)symbol->divisor);
+  return kir_zext(b, kir_udiv(b, kir_trunc(b, of, i32), divisor), kir_type_of(of));
+}
+
+/* The remainder comes from the quotient, which is often needed as well, or is a mask. */
 static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) {
   kir_builder_t *b = emit->code->builder;
   if (symbol->kind == JIT_SYMBOL_LOOP) return emit->variables[symbol->index];
   if (symbol->kind == JIT_SYMBOL_START) return clamped_start(emit, symbol);
   kir_value_t *of = jit_emit_expr(emit, symbol->of), *divisor = jit_emit_i64(emit, symbol->divisor);
   jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
-  return symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
+  if (symbol->kind == JIT_SYMBOL_QUOTIENT) return scalar_quotient(emit, symbol, of);
+  if ((symbol->divisor & (symbol->divisor - 1)) == 0) return kir_urem(b, of, divisor);
+  return kir_sub(b, of, kir_mul(b, scalar_quotient(emit, symbol, of), divisor));
 }
 
 const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth) {
