@@ -253,6 +253,17 @@ static bool is_last_product(const tiling_t *t, const hlo_instr_t *instr) {
   return t->member[instr->id] && instr->op == HLO_DOT && !t->tiled[instr->id];
 }
 
+/* Lets what the cluster's fusions find of each row join again, such as sums: these are results if
+ * anything else reads them, so that the fusion is not computed once more outside for them alone. */
+static void keep_row_results(tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) {
+    const hlo_instr_t *instr = instr_at(t, i);
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || t->taken[i] || is_tiled_shape(t, instr->shape))
+      continue;
+    t->member[i] |= t->member[instr->operands[0]->id];
+  }
+}
+
 /* Drops members that no last product needs, and products without a tile. */
 static void drop_useless(tiling_t *t) {
   for (uint32_t i = 0; i < t->count; i++)
@@ -267,6 +278,7 @@ static void drop_useless(tiling_t *t) {
     if (!t->member[i]) t->marked[i] = false;
     if (t->member[i] && !t->marked[i]) leave(t, i);
   }
+  keep_row_results(t);
 }
 
 static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
