@@ -170,4 +170,20 @@ module @settled {
 PROGRAM
 expect_exit "a settled member" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/settled.mlir"
 expect_text "a settled member" '7:10 transpose.6 f32[16,16] <@mesh, [{"y"}, {}]>'
+# Members whose sharding is closed keep it, but their users take what the group has.
+cat >"$work/alike.mlir" <<'PROGRAM'
+module @alike {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}, %y: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+    sdy.sharding_group %x group_id=0 : tensor<8x6xf32>
+    sdy.sharding_group %y group_id=0 : tensor<8x6xf32>
+    %0 = stablehlo.sine %x : tensor<8x6xf32>
+    %1 = stablehlo.cosine %y : tensor<8x6xf32>
+    return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+  }
+}
+PROGRAM
+expect_exit "a closed member" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/alike.mlir"
+expect_text "a closed member" 'parameter.1 f32[8,6] <@mesh, [{}, {}]> annotated'
+expect_text "a closed member" 'cosine.5 f32[8,6] <@mesh, [{"d"}, {}]>'
 finish

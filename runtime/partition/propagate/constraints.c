@@ -15,6 +15,9 @@
  *
  *   y = constraint(x, s); z = constraint(y, t); w = g(x)       ->       w = g(z)
  *
+ * A member of a group whose sharding is closed by then keeps it. A constraint after it is the member,
+ * which users take.
+ *
  * Only the graph of propagation changes: both values of such a pair have the same elements.
  * Cost: linear in the uses, and in the program for each value that gets another user.
  * Source: Shardy's pass that applies sharding constraints. */
@@ -187,18 +190,19 @@ static hr_status_t follow_chain(prop_graph_t *graph, const prop_op_t *head) {
 
 /* --- application --- */
 
-/* Adds a constraint for an edge's value that enters a manual computation. */
-static hr_status_t constrain(prop_graph_t *graph, const prop_op_t *enters,
+/* Adds a constraint after a value, whose users shall take it: that of an edge that enters a manual
+ * computation, or of a member of a group. */
+static hr_status_t constrain(prop_graph_t *graph, const hlo_instr_t *instr,
                              const spmd_sharding_t *wanted, rewiring_t *rewiring) {
   prop_node_t node = graph->nodes.data[rewiring->from];
-  prop_op_t op = {.instr = enters->instr,
+  prop_op_t op = {.instr = instr,
                   .kind = PROP_ELEMENTWISE,
                   .is_pointwise = true,
                   .forward = true,
                   .backward = true,
                   .outer = -1};
   rewiring->to = (int)graph->nodes.count;
-  rewiring->made = (prop_use_t){enters->instr, -1 - rewiring->from, NULL, 0};
+  rewiring->made = (prop_use_t){instr, -1 - rewiring->from, NULL, 0};
   rewiring->except = NULL;
   node.said = wanted;
   node.hidden_uses = 0;
@@ -219,7 +223,6 @@ static hr_status_t apply(prop_graph_t *graph, size_t i) {
   if (is_wanted(graph, op->tensors[0], &op->uses[0], NULL, wanted)) return NULL;
   if (!is_edge_target(graph, &op->uses[0])) {
     operand->said = wanted;
-    operand->is_settled = true;
     operand->origin = SPMD_FROM_USE;
     operand->source = op->instr;
     return NULL;
@@ -227,7 +230,7 @@ static hr_status_t apply(prop_graph_t *graph, size_t i) {
   rewiring_t rewiring = {
       .from = op->tensors[0], .to = op->tensors[1], .old = op->uses[0], .except = op};
   rewiring.made = result_of(op);
-  if (op->outer == 0) HR_TRY(constrain(graph, op, wanted, &rewiring));
+  if (op->outer == 0) HR_TRY(constrain(graph, op->instr, wanted, &rewiring));
   return rewire(graph, &rewiring);
 }
 
@@ -238,5 +241,61 @@ hr_status_t prop_apply_constraints(prop_graph_t *graph) {
     if (is_constraint(op)) HR_TRY(follow_chain(graph, op));
     HR_TRY(apply(graph, i));
   }
+  return NULL;
+}
+
+/* True if all users take one value of the node. */
+static bool has_one_value(const prop_graph_t *graph, int number, prop_use_t *out_value) {
+  const prop_node_t *node = &graph->nodes.data[number];
+  bool found = false;
+  for (int i = 0; i < node->op_count; i++) {
+    const prop_op_t *op = &graph->ops.data[node->ops[i]];
+    for (int k = 0; k < op->rule->operand_count; k++) {
+      if (op->tensors[k] != number) continue;
+      if (!op->uses || (found && !same_value(out_value, &op->uses[k]))) return false;
+      *out_value = op->uses[k];
+      found = true;
+    }
+  }
+  return found;
+}
+
+/* The annotation of the first annotated member of a group, in program order. */
+static const spmd_sharding_t *group_annotation(const prop_graph_t *graph, int number) {
+  const prop_node_t *nodes = graph->nodes.data;
+  int first = number;
+  for (int m = nodes[number].group; m != number; m = nodes[m].group)
+    if (nodes[m].said && m < first) first = m;
+  return nodes[first].said;
+}
+
+/* Puts the value after member n in its place in the group. */
+static void take_place(prop_graph_t *graph, int n, int after) {
+  prop_node_t *nodes = graph->nodes.data;
+  int last = n;
+  while (nodes[last].group != n) last = nodes[last].group;
+  nodes[last].group = after;
+  nodes[after].group = nodes[n].group;
+  nodes[after].sharding = NULL;
+  nodes[n].group = n;
+}
+
+static hr_status_t split_member(prop_graph_t *graph, int n, const spmd_sharding_t *annotation) {
+  const prop_node_t *node = &graph->nodes.data[n];
+  rewiring_t rewiring = {.from = n};
+  if (node->group == n || !node->said || !is_closed(node->said)) return NULL;
+  if (!has_one_value(graph, n, &rewiring.old) || is_edge_target(graph, &rewiring.old)) return NULL;
+  HR_TRY(constrain(graph, node->instr, annotation, &rewiring));
+  take_place(graph, n, rewiring.to);
+  HR_TRY(rewire(graph, &rewiring));
+  return prop_graph_index(graph);
+}
+
+hr_status_t prop_split_members(prop_graph_t *graph) {
+  size_t count = graph->nodes.count;
+  const spmd_sharding_t **annotations;
+  HR_TRY(HR_NEW_ARRAY(graph->arena, count, &annotations));
+  for (size_t n = 0; n < count; n++) annotations[n] = group_annotation(graph, (int)n);
+  for (size_t n = 0; n < count; n++) HR_TRY(split_member(graph, (int)n, annotations[n]));
   return NULL;
 }

@@ -394,9 +394,7 @@ hr_status_t prop_graph_build(spmd_program_t *program, prop_graph_t *graph) {
   HR_TRY(HR_NEW_ARRAY(graph->arena, program->module->computations.count, &graph->callers));
   HR_TRY(build_body(graph, NULL, 0, NULL));
   HR_TRY(prop_graph_index(graph));
-  HR_TRY(prop_find_groups(graph));
-  prop_join_carried(graph);
-  return NULL;
+  return prop_find_groups(graph);
 }
 
 /* Only the vectors of nodes and ops are outside of the arena. */

@@ -22,7 +22,6 @@ typedef struct prop_node {
   int op_count, use_count;
   int hidden_uses; /* number of uses by instructions without a rule, which are no ops */
   int group; /* next member of its sharding group, a circular list; the node itself if alone */
-  bool is_settled; /* a closed constraint on the value is its annotation */
 } prop_node_t;
 
 typedef enum prop_class {
@@ -77,6 +76,11 @@ hr_status_t prop_graph_index(prop_graph_t *graph);
 /* Applies the shardings of constraints and of entries of manual computations to their operands
  * (constraints.c). Errors: NO_MEMORY. */
 hr_status_t prop_apply_constraints(prop_graph_t *graph);
+/* Takes members whose annotation is closed out of their groups: a constraint after them, with the
+ * annotation of the group, is the member, and all users take it. Errors: NO_MEMORY. */
+hr_status_t prop_split_members(prop_graph_t *graph);
+/* Ties results to the parameters that they become in the next step. */
+void prop_join_carried(prop_graph_t *graph);
 
 static inline int prop_tensor_count(const prop_op_t *op) {
   return op->rule->operand_count + op->rule->result_count;

@@ -19,8 +19,6 @@ hr_status_t prop_identity_rule(hr_arena_t *arena, const hlo_shape_t *shape, int 
                                const spmd_rule_t **out_rule);
 /* Ties the members of sharding groups. Errors: INVALID for groups of different ranks. */
 hr_status_t prop_find_groups(prop_graph_t *graph);
-/* Ties results to the parameters that they become in the next step. */
-void prop_join_carried(prop_graph_t *graph);
 /* Adds the edges of a marker at the entry or exit of a manual computation. Errors: INVALID if its
  * shardings do not turn the global shapes into the local ones. */
 hr_status_t prop_build_boundary(prop_graph_t *graph, const hlo_instr_t *marker, bool enters);

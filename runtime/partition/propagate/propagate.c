@@ -140,14 +140,12 @@ static hr_status_t push_ops_of(propagation_t *p, int number) {
   return NULL;
 }
 
-/* Copies the node's axes to the other members of its group. Those that a constraint has settled
- * are computed so: what the group has comes after them. */
+/* Copies the node's axes to the other members of its group. */
 static hr_status_t update_group(propagation_t *p, int number) {
   const prop_node_t *node = &p->graph.nodes.data[number];
   spmd_axes_t axes[HLO_MAX_RANK];
   for (int m = node->group; m != number; m = p->graph.nodes.data[m].group) {
-    const prop_node_t *member = &p->graph.nodes.data[m];
-    if (is_maximal(member->said) || member->is_settled) continue;
+    if (is_maximal(p->graph.nodes.data[m].said)) continue;
     for (int d = 0; d < node->shape->rank; d++) axes[d] = node->sharding->dims[d].axes;
     HR_TRY(prop_set_axes(&p->graph, m, axes));
     HR_TRY(push_ops_of(p, m));
@@ -362,7 +360,12 @@ static hr_status_t store_all(prop_graph_t *graph) {
 
 /* --- all of it --- */
 
+/* The steps before the rounds may add ops, so that arrays by op are made last. */
 static hr_status_t prepare(propagation_t *p) {
+  HR_TRY(prop_apply_constraints(&p->graph));
+  HR_TRY(prop_split_members(&p->graph));
+  prop_join_carried(&p->graph);
+  share_groups(&p->graph);
   for (size_t i = 0; i < p->graph.ops.count; i++) {
     const prop_op_t *op = &p->graph.ops.data[i];
     if (prop_tensor_count(op) > p->largest) p->largest = prop_tensor_count(op);
@@ -370,10 +373,7 @@ static hr_status_t prepare(propagation_t *p) {
   }
   HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->graph.ops.count + 1, &p->waiting));
   HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->largest + 1, &p->directions));
-  HR_TRY(HR_NEW_ARRAY(p->graph.arena, p->largest + 1, &p->changed));
-  HR_TRY(prop_apply_constraints(&p->graph));
-  share_groups(&p->graph);
-  return NULL;
+  return HR_NEW_ARRAY(p->graph.arena, p->largest + 1, &p->changed);
 }
 
 /* Runs the priorities in ascending order; unannotated programs have the one priority 0. */
