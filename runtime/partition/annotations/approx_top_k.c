@@ -66,6 +66,6 @@ static hr_status_t expand_call(pass_rewrite_t *rewrite, hlo_instr_t *call, void 
 }
 
 hr_status_t spmd_expand_approx_top_k(hlo_module_t *module) {
-  bool changed;
+  bool changed = false;
   return pass_rewrite_module(module, expand_call, NULL, &changed);
 }
