@@ -191,7 +191,7 @@ static void add_status(hr_strbuf_t *text, hr_status_t status) {
 
 static void answer(const char *verdict, const hr_strbuf_t *text) {
   printf("%s %zu\n", verdict, text->size);
-  fwrite(text->data, 1, text->size, stdout);
+  if (text->size) fwrite(text->data, 1, text->size, stdout);
   fflush(stdout);
 }
 

@@ -15,8 +15,8 @@
  *
  *   y = constraint(x, s); z = constraint(y, t); w = g(x)       ->       w = g(z)
  *
- * A member of a group whose sharding is closed by then keeps it. A constraint after it is the member,
- * which users take.
+ * A member of a group whose sharding is closed by then keeps it. A constraint after it is the
+ * member, which users take.
  *
  * Only the graph of propagation changes: both values of such a pair have the same elements.
  * Cost: linear in the uses, and in the program for each value that gets another user.
