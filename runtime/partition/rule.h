@@ -37,8 +37,7 @@ struct spmd_rule {
   int operand_count, result_count;      /* results: leaves of the shape */
   const spmd_tensor_factors_t *tensors; /* operands, then results */
   bool custom;                          /* given by the program (sdy.sharding_rule) */
-  const spmd_rule_t *other; /* another rule, of as many tensors, by which the op may be partitioned;
-                               NULL: none */
+  const spmd_rule_t *alternative;       /* another rule of as many tensors; NULL: there is none */
 };
 
 /* The rule of an instruction; NULL in *out_rule: it has none (tuples, control flow, unknown custom

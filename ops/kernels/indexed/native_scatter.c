@@ -20,45 +20,19 @@
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/promote_operands.h"
-#include "ops/kernels/elementwise/accumulate.h"
-#include "ops/kernels/indexed/scatter_rows.h"
-#include "ops/kernels/native.h"
+#include "ops/kernels/indexed/native_scatter.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
 
 enum {
-  MAX_ARRAYS = 8,
   BLOCK = 64,            /* elements of a strided row combined per call */
   MIN_PART_BYTES = 256,  /* least bytes of a row per worker */
   MIN_WINDOW_BYTES = 64, /* least bytes of a window that is divided by owner */
-  MIN_BYTES = 1 << 16,   /* bytes of updates below which one worker does all */
   GRAIN = 1 << 14,       /* least updates per worker */
   LONG_RUN = 8,          /* updates of an element, on average, in a run that is worth a branch */
   PREFETCH_DISTANCE = 4
 };
-
-typedef enum scatter_split { SPLIT_NOTHING, SPLIT_COLUMNS, SPLIT_OFFSETS } scatter_split_t;
-
-typedef struct native_scatter_plan {
-  gather_offsets_t offsets;
-  loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
-  accumulate_plan_t body;
-  hlo_opcode_t op; /* the body's op, if it is a single op */
-  bool overwrite;
-  int workers;
-  scatter_split_t split;
-  int64_t window_elements;
-  bool has_long_rows; /* columns can be divided among at least two workers */
-  bool are_disjoint;  /* windows with different starts do not overlap */
-  bool by_elements;   /* rows_job covers one element position of each window */
-  bool by_batches;    /* rows_job covers one batch */
-  bool has_row_loop;  /* rows_job has a loop for the op and type */
-  scatter_rows_job_t rows_job;
-  size_t copy_bytes;          /* size of a privatised copy */
-  int copies;                 /* privatised copies, including the result; 0: none */
-  int64_t counts[MAX_ARRAYS]; /* elements per operand */
-} native_scatter_plan_t;
 
 typedef struct scatter_job {
   const native_scatter_plan_t *plan;
@@ -74,9 +48,9 @@ typedef struct scatter_job {
 static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, int64_t from,
                           int64_t from_step) {
   const accumulate_plan_t *body = &job->plan->body;
-  const void *ins[2 * MAX_ARRAYS];
-  int64_t steps[2 * MAX_ARRAYS];
-  void *outs[MAX_ARRAYS];
+  const void *ins[2 * SCATTER_ARRAYS_MAX];
+  int64_t steps[2 * SCATTER_ARRAYS_MAX];
+  void *outs[SCATTER_ARRAYS_MAX];
   for (int k = 0; k < body->count; k++) {
     outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
     ins[k] = outs[k];
@@ -95,10 +69,10 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
 static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step,
                             int64_t from, int64_t from_step) {
   const accumulate_plan_t *body = &job->plan->body;
-  char rows[MAX_ARRAYS][BLOCK * 16] __attribute__((aligned(64)));
-  const void *ins[2 * MAX_ARRAYS];
-  int64_t steps[2 * MAX_ARRAYS];
-  void *outs[MAX_ARRAYS];
+  char rows[SCATTER_ARRAYS_MAX][BLOCK * 16] __attribute__((aligned(64)));
+  const void *ins[2 * SCATTER_ARRAYS_MAX];
+  int64_t steps[2 * SCATTER_ARRAYS_MAX];
+  void *outs[SCATTER_ARRAYS_MAX];
   for (int k = 0; k < body->count; k++) {
     ins[k] = job->to[k] + to * (int64_t)body->bytes[k];
     ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
@@ -164,75 +138,6 @@ static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements)
 static bool is_owner(const scatter_job_t *job, int64_t offset, int part) {
   uint64_t mixed = (uint64_t)offset * 0x9e3779b97f4a7c15u;
   return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
-}
-
-/* --- privatised copies ------------------------------------------------------------------------ */
-
-typedef struct copies_job {
-  const native_scatter_plan_t *plan;
-  const void *indices, *from;
-  char *to, *copies;
-} copies_job_t;
-
-/* Copy 0 is the result itself. */
-static char *copy_address(const copies_job_t *job, int64_t copy) {
-  const native_scatter_plan_t *plan = job->plan;
-  return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
-}
-
-/* Combines the copy's range of windows into `to`. Copy 0 is the result; the others start at the
- * op's identity. */
-static void scatter_into_copy(const copies_job_t *job, int64_t copy, char *to) {
-  const native_scatter_plan_t *plan = job->plan;
-  scatter_rows_job_t rows = plan->rows_job;
-  rows.indices = job->indices;
-  rows.from = job->from;
-  rows.to = to;
-  rows.first = plan->offsets.count * copy / plan->copies;
-  rows.last = plan->offsets.count * (copy + 1) / plan->copies;
-  if (copy) scatter_rows_fill(plan->op, plan->body.work, to, plan->counts[0]);
-  scatter_rows_run(&rows);
-}
-
-static void scatter_into_copies(void *context, int64_t begin, int64_t end, int worker) {
-  const copies_job_t *job = context;
-  (void)worker;
-  for (int64_t copy = begin; copy < end; copy++)
-    scatter_into_copy(job, copy, copy_address(job, copy));
-}
-
-/* Adds elements begin .. end - 1 of a copy to the result. */
-static void reduce_copy(const copies_job_t *job, const char *copy, int64_t begin, int64_t end) {
-  const native_scatter_plan_t *plan = job->plan;
-  int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
-  char *to = job->to + begin * bytes;
-  const void *ins[] = {to, copy + begin * bytes};
-  ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
-}
-
-/* Adds the copies to the result, in their order, by ranges of elements. */
-static void reduce_copies(void *context, int64_t begin, int64_t end, int worker) {
-  const copies_job_t *job = context;
-  (void)worker;
-  for (int64_t copy = 1; copy < job->plan->copies; copy++)
-    reduce_copy(job, copy_address(job, copy), begin, end);
-}
-
-/* Workers scatter updates into privatised copies, which are then added. A single worker does so
- * copy by copy, all at one address, which stays in its cache. */
-static void run_with_copies(const op_native_run_t *run, const native_scatter_plan_t *plan,
-                            void *const *in, void *to) {
-  copies_job_t job = {plan, in[1], in[2], to, run->scratch};
-  if (plan->workers == 1) {
-    scatter_into_copy(&job, 0, to);
-    for (int64_t copy = 1; copy < plan->copies; copy++) {
-      scatter_into_copy(&job, copy, job.copies);
-      reduce_copy(&job, job.copies, 0, plan->counts[0]);
-    }
-    return;
-  }
-  hr_workers_for(run->workers, plan->copies, 1, scatter_into_copies, &job);
-  hr_workers_split(run->workers, plan->counts[0], 4096, reduce_copies, &job);
 }
 
 /* --- rows, divided among the workers ---------------------------------------------------------- */
@@ -341,7 +246,7 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
     native_copy(run->workers, out[k], in[k], plan->counts[k] * (int64_t)plan->body.bytes[k]);
   if (plan->window.empty) return NULL;
   if (plan->copies) {
-    run_with_copies(run, plan, in, out[0]);
+    scatter_copies_run(run, plan, in, out[0]);
     return NULL;
   }
   if (plan->by_elements) {
@@ -393,7 +298,7 @@ static void plan_split(native_scatter_plan_t *plan, const hlo_shape_t *operand,
   int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
   plan->has_long_rows = plan->window.row_strides[0] == 1 && row_bytes >= 2 * MIN_PART_BYTES &&
                         rows_may_be_split(&plan->offsets, operand, sizes, plan->window.row_count);
-  if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
+  if (plan->workers == 1 || window_bytes * plan->offsets.count < SCATTER_BYTES_MIN) return;
   if (plan->has_long_rows && row_bytes / plan->workers >= MIN_PART_BYTES)
     plan->split = SPLIT_COLUMNS;
   else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_disjoint)
@@ -474,51 +379,14 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   plan->by_batches = plan->has_row_loop && batch->rank;
 }
 
-enum {
-  MAX_COPIES = 8,
-  COPIES_SHARE = 8 /* least updates of an element, on average, that justify a copy */
-};
-
-/* Sums of 16-bit floats are excluded, as their rounding depends too much on the order; complex ones
- * have no identity. */
-static bool may_use_copies(hlo_opcode_t op, hr_dtype_t dtype) {
-  if (hr_dtype_is_complex(dtype)) return false;
-  return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM ||
-         op == HLO_MINIMUM;
-}
-
-/* True for ops whose result does not depend on the order: there may be as many copies as workers,
- * and few updates justify them. */
-static bool is_order_independent(hlo_opcode_t op, hr_dtype_t dtype) {
-  return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
-}
-
-/* Copies pay if many updates meet a small array. The number of copies depends on the workers only
- * if the order of combination has no influence on the bits. */
-static void plan_copies(native_scatter_plan_t *plan) {
-  bool any_order = is_order_independent(plan->op, plan->body.work);
-  int64_t updates = plan->offsets.count * plan->window_elements;
-  int64_t copies = updates / ((any_order ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
-  int64_t min_bytes = any_order ? MIN_BYTES / 2 : 2 * MIN_BYTES;
-  int64_t max_copies = any_order ? hr_min(plan->workers, MAX_COPIES) : MAX_COPIES;
-  copies = hr_min(copies, max_copies);
-  if (!plan->has_row_loop || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2)
-    return;
-  if (plan->has_long_rows || !may_use_copies(plan->op, plan->body.work)) return;
-  if (updates * (int64_t)plan->body.bytes[0] < min_bytes) return;
-  plan->copies = (int)copies;
-  plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) /
-                     HR_ALIGNMENT * HR_ALIGNMENT;
-}
-
-/* Declines bodies that no kernel supports, and more arrays than MAX_ARRAYS. */
+/* Declines bodies that no kernel supports, and more arrays than SCATTER_ARRAYS_MAX. */
 static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step,
                                    op_native_step_t *out) {
   int count = (step->instr->operand_count - 1) / 2;
   native_scatter_plan_t *plan;
   uint64_t *reuse;
   bool possible;
-  if (count > MAX_ARRAYS) return NULL;
+  if (count > SCATTER_ARRAYS_MAX) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &reuse));
   HR_TRY(plan_body(target->arena, step, count, plan, &possible));
@@ -532,9 +400,7 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
         3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
   }
   plan_row_loops(step, plan);
-  plan_copies(plan);
-  out->scratch_bytes =
-      plan->copies ? (plan->workers == 1 ? 1 : (size_t)plan->copies - 1) * plan->copy_bytes : 0;
+  out->scratch_bytes = scatter_copies_plan(plan);
   out->plan = plan;
   out->reuse = reuse;
   return NULL;

@@ -2,8 +2,9 @@
  *
  *   up to MAX_MERGE items   merge sort of runs, in which an item's rank is counted
  *   more                    LSD radix sort over the bits in which keys differ: digits of 8 bits, or
- *                           of 11 bits from MANY items on, where passes over memory dominate
- *   long, by all workers    one MSD split by the topmost digit, then each bucket separately */
+ *                           of 11 bits from WIDE_DIGITS_MIN items on, where passes over memory
+ * dominate long, by all workers    one MSD split by the topmost digit, then each bucket separately
+ */
 #include "ops/kernels/sort/radix_sort.h"
 
 #include <string.h>
@@ -14,16 +15,16 @@
 NATIVE_OPTIMIZE
 
 enum {
-  RANK_RUN = 32,    /* items that are compared with each other */
-  MAX_MERGE = 160,  /* most items for which merge sort is faster */
-  MANY = 1 << 11,   /* least items for which wide digits pay: fewer passes over memory */
-  COUNTS = 6 << 11, /* counters of a radix sort: six passes of 11 bits */
-  SPLIT_BITS = 11,  /* bits of the topmost digit of a long line */
+  RANK_RUN = 32,             /* items that are compared with each other */
+  MAX_MERGE = 160,           /* most items for which merge sort is faster */
+  WIDE_DIGITS_MIN = 1 << 11, /* least items for which wide digits pay: fewer passes over memory */
+  COUNTS = 6 << 11,          /* counters of a radix sort: six passes of 11 bits */
+  SPLIT_BITS = 11,           /* bits of the topmost digit of a long line */
   SPLIT_BUCKETS = 1 << SPLIT_BITS,
   MAX_PARTS = 256
 };
 
-static int digit_bits(int64_t count) { return count < MANY ? 8 : 11; }
+static int digit_bits(int64_t count) { return count < WIDE_DIGITS_MIN ? 8 : 11; }
 
 #define ITEM uint32_t
 #define NAME(f) f##_key_32
@@ -47,8 +48,8 @@ static int digit_bits(int64_t count) { return count < MANY ? 8 : 11; }
 
 /* Merges need no counters; eight passes of 8 bits need fewer than six of 11. */
 size_t radix_scratch_bytes(int64_t count) {
-  size_t counters = count <= MAX_MERGE ? 0 : count < MANY ? (size_t)8 << 8 : COUNTS;
-  return counters * sizeof(uint32_t);
+  if (count <= MAX_MERGE) return 0;
+  return (count < WIDE_DIGITS_MIN ? (size_t)8 << 8 : COUNTS) * sizeof(uint32_t);
 }
 
 size_t radix_long_scratch_bytes(int workers) {

@@ -206,12 +206,12 @@ static hr_status_t pass_windows(hr_arena_t *arena, const spmd_rule_t *from,
   return NULL;
 }
 
-static hr_status_t with_other(hr_arena_t *arena, const spmd_rule_t *from, const spmd_rule_t *other,
-                              const spmd_rule_t **out_rule) {
+static hr_status_t add_alternative(hr_arena_t *arena, const spmd_rule_t *from,
+                                   const spmd_rule_t *alternative, const spmd_rule_t **out_rule) {
   spmd_rule_t *rule;
   HR_TRY(HR_NEW(arena, &rule));
   *rule = *from;
-  rule->other = other;
+  rule->alternative = alternative;
   *out_rule = rule;
   return NULL;
 }
@@ -239,5 +239,5 @@ hr_status_t spmd_rule_indexed(spmd_lower_t *lower, const hlo_instr_t *instr,
                hlo_attr_ints(instr, gathers ? HLO_ATTR_COLLAPSED_SLICE_DIMS
                                             : HLO_ATTR_INSERTED_WINDOW_DIMS)));
   *out_rule = a.rule;
-  return gathers && a.rule != plain ? with_other(lower->arena, a.rule, plain, out_rule) : NULL;
+  return gathers && a.rule != plain ? add_alternative(lower->arena, a.rule, plain, out_rule) : NULL;
 }

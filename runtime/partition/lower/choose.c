@@ -487,7 +487,7 @@ hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
   static _Thread_local chooser_t chooser;
   static _Thread_local trial_t best;
   double cost = INFINITY;
-  for (; rule && cost > 0; rule = rule->other) {
+  for (; rule && cost > 0; rule = rule->alternative) {
     chooser = (chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
     HR_TRY(find_sources(&chooser));
     find_atoms(&chooser);

@@ -121,7 +121,7 @@ const spmd_sharding_t *spmd_tensor_sharding(spmd_lower_t *lower, const spmd_rule
                                             spmd_axes_t unreduced);
 #define SPMD_CHOOSE_FACTORS 96  /* most factors of a rule that spmd_choose handles */
 #define SPMD_CHOOSE_TENSORS 256 /* most tensors of such a rule */
-/* The cheapest axes for the factors of an instruction, by its rule or the other one. */
+/* The cheapest axes for the factors of an instruction, by its rule or an alternative. */
 hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
                         spmd_choice_t *out_choice);
 

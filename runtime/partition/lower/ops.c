@@ -101,7 +101,7 @@ static spmd_factor_kind_t kind_along(spmd_lower_t *lower, const hlo_instr_t *sli
 
 /* Without `sums`, only single elements are sums. */
 static hr_status_t make_slice_rule(spmd_lower_t *lower, const hlo_instr_t *instr, bool sums,
-                                   const spmd_rule_t *other, const spmd_rule_t **out_rule) {
+                                   const spmd_rule_t *alternative, const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
   const hlo_shape_t *shape = instr->operands[0]->shape;
   HR_TRY(spmd_rule_begin(lower->arena, instr, 2 * shape->rank, &maker));
@@ -113,7 +113,7 @@ static hr_status_t make_slice_rule(spmd_lower_t *lower, const hlo_instr_t *instr
     if (kind == SPMD_REDUCTION) factor = spmd_rule_factor(&maker, left, SPMD_NEED_REPLICATION);
     HR_TRY(spmd_rule_place(&maker, 1, d, factor));
   }
-  maker.rule->other = other;
+  maker.rule->alternative = alternative;
   *out_rule = maker.rule;
   return NULL;
 }

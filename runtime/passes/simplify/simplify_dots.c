@@ -124,6 +124,12 @@ static bool find_contiguous_order(const dot_side_t *side, const dot_side_t *othe
   return !in_line;
 }
 
+/* The dimension of a dot's result that is dimension d after its operands are swapped. */
+static int swapped_dim(int d, int batch, int left, int right) {
+  if (d < batch) return d;
+  return d < batch + right ? d + left : d - right;
+}
+
 /* Is the side a product with a batch dimension innermost that has this order if its operands are
  * swapped? Read as it is, each element is in another cache line. */
 static bool is_free_swap(pass_rewrite_t *rewrite, const dot_side_t *side, const int64_t *order) {
@@ -136,11 +142,11 @@ static bool is_free_swap(pass_rewrite_t *rewrite, const dot_side_t *side, const 
   int batch = (int)sides[0].batch.count, left = dot_free_count(&sides[0]);
   int right = dot_free_count(&sides[1]);
   for (int d = 0; d < rank; d++)
-    if (order[d] != (d < batch ? d : d < batch + right ? d + left : d - right)) return false;
+    if (order[d] != swapped_dim(d, batch, left, right)) return false;
   return true;
 }
 
-#define TURNED_LEAST 8 /* least rows, columns and terms for which a copy of the operand pays */
+#define COPY_EXTENT_MIN 8 /* least rows, columns and terms for which a copy of the operand pays */
 
 static int64_t size_of_role(const dot_side_t *side, dot_role_t role) {
   int64_t size = 1;
@@ -154,8 +160,9 @@ static int64_t size_of_role(const dot_side_t *side, dot_role_t role) {
 static bool is_worth_copy(const dot_side_t *side, const dot_side_t *other) {
   int rank = side->x->shape->rank;
   return dot_dim_role(side, rank - 1) == BATCH && side->x->shape->dims[rank - 1] > 1 &&
-         size_of_role(side, FREE) >= TURNED_LEAST && size_of_role(other, FREE) >= TURNED_LEAST &&
-         size_of_role(side, CONTRACTING) >= TURNED_LEAST;
+         size_of_role(side, FREE) >= COPY_EXTENT_MIN &&
+         size_of_role(other, FREE) >= COPY_EXTENT_MIN &&
+         size_of_role(side, CONTRACTING) >= COPY_EXTENT_MIN;
 }
 
 /* Computes a side in this order, if it can be computed in any order, or if that is worth a copy. */
@@ -187,13 +194,13 @@ static hlo_instr_t *transpose_operand(pass_rewrite_t *rewrite, hlo_instr_t *dot)
   return turned ? dot_build(rewrite, dot, sides, dot->shape) : NULL;
 }
 
-#define INNERMOST_LEAST 16 /* least elements in line for which a transpose decides the operands */
+#define INNERMOST_MIN 16 /* least elements in line for which a transpose decides the operands */
 
 /* Would the transpose of a dot read its result in line if the operands were swapped? `to`: the
  * permutation that would be left. */
 static bool is_in_line_if_swapped(const hlo_shape_t *shape, hr_ints_t to) {
   int64_t last = to.count - 1;
-  return to.data[last] == last && shape->dims[last] >= INNERMOST_LEAST;
+  return to.data[last] == last && shape->dims[last] >= INNERMOST_MIN;
 }
 
 /* Swaps the operands if the two groups of free dimensions are swapped afterwards, or if what is
