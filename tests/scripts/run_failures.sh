@@ -406,6 +406,12 @@ if [ -z "$(sanitizer_flags)" ]; then
 else
   skip "sanitizers need more addresses: no room for threads that read"
 fi
+# The command itself is loaded into as little as 16 MiB of addresses, and says what it has no room for.
+if [ -z "$(sanitizer_flags)" ] && grep -q '^CFLAGS = .*-O[23]' "$build_dir/Makefile"; then
+  expect_exit "16 MiB of addresses" 5 "${limited[@]}" "-v 16384" "$hlorun" --random-inputs busy.hlo
+else
+  skip "code that is not optimised needs more addresses: 16 MiB of addresses"
+fi
 expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
 
 # Disks that are full or read-only.
