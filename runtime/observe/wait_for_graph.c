@@ -29,10 +29,12 @@
 
 #define STALL_S 60    /* seconds of a wait after which a warning is printed */
 #define DEPUTIES 4    /* ranks that can collect the report */
-#define DEPUTY_S 0.5  /* seconds that each deputy waits longer than the previous one */
+#define DEPUTY_S 0.4  /* seconds that each deputy waits longer than the previous one */
 #define COLLECT_S 1.0 /* seconds that a deputy collects answers */
-#define LINGER_S 1.6  /* seconds for which a rank that timed out answers before it exits */
-#define POLL_S 0.02   /* seconds between polls for messages */
+/* Seconds for which a rank that timed out answers before it exits: the last deputy reports within
+ * 3 * DEPUTY_S + COLLECT_S = 2.2 s, and mpirun loses what processes write while it ends them. */
+#define LINGER_S 2.6
+#define POLL_S 0.02             /* seconds between polls for messages */
 #define POLL_COLLECTING_S 0.002 /* seconds between polls while answers are collected */
 /* Least ratio of pause to cost of a poll: with more processes than processors a probe may yield. */
 #define POLL_BACKOFF 4
