@@ -27,8 +27,8 @@
 
 #define EXIT_NOT_STARTED 5
 #define LOOK_MS 200  /* milliseconds between polls for a failed process */
-#define END_MS 6000  /* grace period for mpirun after a failure */
-#define LAST_MS 2000 /* grace period after SIGTERM */
+#define END_MS 3500  /* grace period for mpirun after a failure */
+#define LAST_MS 1000 /* grace period after SIGTERM */
 
 /* --- number of processes --- */
 
