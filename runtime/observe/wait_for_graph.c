@@ -31,9 +31,9 @@
 #define DEPUTIES 4    /* ranks that can collect the report */
 #define DEPUTY_S 0.4  /* seconds that each deputy waits longer than the previous one */
 #define COLLECT_S 1.0 /* seconds that a deputy collects answers */
-/* Seconds for which a rank that timed out answers before it exits: the last deputy reports within
- * 3 * DEPUTY_S + COLLECT_S = 2.2 s, and mpirun loses what processes write while it ends them. */
-#define LINGER_S 2.6
+/* Seconds for which a rank that timed out answers before it exits: until the last deputy has
+ * reported, and a little more, as mpirun loses what processes write while it ends them. */
+#define LINGER_S ((DEPUTIES - 1) * DEPUTY_S + COLLECT_S + 0.4)
 #define POLL_S 0.02             /* seconds between polls for messages */
 #define POLL_COLLECTING_S 0.002 /* seconds between polls while answers are collected */
 /* Least ratio of pause to cost of a poll: with more processes than processors a probe may yield. */

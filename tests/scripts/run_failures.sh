@@ -411,6 +411,8 @@ fi
 if [ -z "$(sanitizer_flags)" ] && grep -q '^CFLAGS = .*-O[23]' "$build_dir/Makefile"; then
   expect_exit "16 MiB of addresses" 5 "${limited[@]}" "-v 16384" "$hlorun" --random-inputs busy.hlo
   expect_exit "stacks of 64 KiB" 5 "${limited[@]}" "-s 64" "$hlorun" --random-inputs busy.hlo
+  expect_exit "a stack of 128 KiB for the partitioner" 0 "${limited[@]}" "-s 128" "$hlorun" --stop-after partition \
+    "$source_dir/tests/corpora/auto_spmd/ulysses_grad/prog.mlir"
 else
   skip "code that is not optimised needs more memory: 16 MiB of addresses, stacks of 64 KiB"
 fi

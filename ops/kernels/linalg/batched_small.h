@@ -19,8 +19,8 @@
  * side to the next. */
 typedef struct batched_triangle {
   int64_t size, sides;
-  int64_t equation, unknown; /* of the triangle */
-  int64_t x_unknown, x_side; /* of the right-hand sides */
+  int64_t equation, unknown; /* strides in the triangle */
+  int64_t x_unknown, x_side; /* strides in the right-hand sides */
   bool forward, unit;        /* first unknown first; the diagonal counts as ones */
 } batched_triangle_t;
 

@@ -2,9 +2,8 @@
  *
  *   up to MAX_MERGE items   merge sort of runs, in which an item's rank is counted
  *   more                    LSD radix sort over the bits in which keys differ: digits of 8 bits, or
- *                           of 11 bits from WIDE_DIGITS_MIN items on, where passes over memory
- * dominate long, by all workers    one MSD split by the topmost digit, then each bucket separately
- */
+ *                           of 11 bits from WIDE_DIGITS_MIN items on (passes over memory dominate)
+ *   long, by all workers    one MSD split by the topmost digit, then each bucket separately */
 #include "ops/kernels/sort/radix_sort.h"
 
 #include <string.h>

@@ -29,8 +29,8 @@ static kir_value_t *clamped_start(jit_emit_t *emit, const jit_symbol_t *symbol) 
                        (kir_value_t *[]){start, high}, 2);
 }
 
-/* of / divisor, in 32 bits where the interval allows: division by a constant then is one product.
- */
+/* The quotient `of` / divisor, in 32 bits where the interval of `of` allows: division by a constant
+ * is one product then. */
 static kir_value_t *scalar_quotient(jit_emit_t *emit, const jit_symbol_t *symbol, kir_value_t *of) {
   kir_builder_t *b = emit->code->builder;
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);

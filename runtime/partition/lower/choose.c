@@ -14,8 +14,8 @@
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
 #define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
-#define NEXT_USER_SHARE 0.99
-#define SHARED_SHARE 0.95
+#define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
+#define SHARED_SHARE 0.95    /* share of an operand's cost if a later product takes it, too */
 /* Cost of a sort's comparison, for each operand, in elementwise operations. */
 #define COMPARISON_WORK 32
 

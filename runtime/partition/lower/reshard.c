@@ -172,7 +172,7 @@ bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
 }
 
 /* Cache of costs: a program of many layers has few different problems. */
-#define KNOWN_COSTS 256
+#define KNOWN_COSTS 32
 
 typedef struct known_cost {
   spmd_reshard_t problem; /* all zero: an empty entry */

@@ -413,7 +413,7 @@ static void gather_and_slice(const spmd_reshard_t *problem, spmd_plan_t *plan) {
 }
 
 void spmd_reshard_plan(const spmd_reshard_t *problem, spmd_plan_t *out_plan) {
-  node_t nodes[MAX_NODES];
+  static _Thread_local node_t nodes[MAX_NODES]; /* too large for small stacks */
   search_t search = {.problem = problem, .nodes = nodes, .count = 1};
   spmd_layout_t end = spmd_reshard_end(problem);
   out_plan->count = out_plan->collectives = 0;
