@@ -90,7 +90,7 @@ for axis in (0, 1, 2):
             128,
             96,
         )
-each("s8 s16 u16 f16 f64", "max_last", lambda x: x.max(-1), 4096, 256)
+each("s8 s16 u16 bf16 f16 f64", "max_last", lambda x: x.max(-1), 4096, 256)
 each("u8 s8 bf16 f16 f64 c64", "sum_last", lambda x: x.sum(-1), 4096, 256)
 each("u8 bf16 f32", "max_short", lambda x: x.max(-1), 65536, 8)
 each("u8 bf16 f32 f64", "sum_3", lambda x: x.sum(-1), 131072, 3)

@@ -19,6 +19,7 @@
 #include "jit/element/element_complex.h"
 #include "jit/math/jit_math.h"
 #include "ops/query/codegen_support.h"
+#include "ops/query/fusion_form.h"
 
 #define REGISTERS 16 /* most registers that are counted */
 #define SHORT_OPS 3  /* ops that are computed right before their use */
@@ -302,6 +303,17 @@ static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, ji
   node.expr = jit_index_linear(graph, instr->shape, index);
   if (guard && !is_always_there(node.expr, guard, element_count(instr->shape))) node.guard = guard;
   return jit_node_make(graph, &node);
+}
+
+jit_node_t *jit_graph_bits_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                              const jit_expr_t *linear, hr_dtype_t type) {
+  while (fusion_keeps_order(instr)) instr = instr->operands[0];
+  if (instr->op != HLO_PARAMETER || element_count(instr->shape) < JIT_MEMORY_LEAST) return NULL;
+  return jit_node_make(
+      graph, &(jit_node_t){.kind = JIT_LOAD,
+                           .dtype = type,
+                           .number = buffer_index(graph, (int)hlo_parameter_number(instr), NULL),
+                           .expr = linear});
 }
 
 /* The attributes on which an op's code depends, packed into an integer. */

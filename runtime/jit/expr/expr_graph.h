@@ -9,6 +9,9 @@
 #include "ir/module.h"
 #include "jit/expr/index_expr.h"
 
+/* Arrays of fewer elements may be registers of a region, which have one type in all its kernels. */
+#define JIT_MEMORY_LEAST 256
+
 typedef enum jit_node_kind {
   JIT_LOAD,     /* element `expr` of buffer number `number`, where `guard` */
   JIT_CONSTANT, /* the element at `bytes` */
@@ -143,6 +146,11 @@ hr_status_t jit_graph_take_failure(jit_graph_t *graph);
  * element is needed only where `guard` holds (NULL: everywhere). */
 jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number,
                          jit_index_t index, jit_node_t *guard);
+/* The bits of element `linear` of a parameter, seen through ops that keep the order of elements, as
+ * an integer `type` of the element's size. NULL: the instruction is no parameter, or one of few
+ * elements, whose array may be registers of one type. */
+jit_node_t *jit_graph_bits_at(jit_graph_t *graph, const hlo_instr_t *instr,
+                              const jit_expr_t *linear, hr_dtype_t type);
 /* Results of a computation on scalars. */
 void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
                      jit_node_t *const *args, int result_count, jit_node_t **out_results);

@@ -300,4 +300,5 @@ void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_valu
                         kir_value_t **accs) {
   for (int k = 0; k < reducer->count && reducer->is_plain; k++)
     accs[k] = jit_round(code, reducer->dtypes[k], apply_plain(code, reducer, k, inits[k], accs[k]));
+  if (reducer->has_keys) accs[0] = jit_reducer_decode(code, reducer, accs[0]);
 }

@@ -15,6 +15,8 @@ typedef struct jit_reducer {
   op_reduce_order_t order;
   bool is_plain; /* OP_REDUCE_ANY: result k is `ops[k]` of its two parameters */
   hlo_opcode_t ops[JIT_MAX_RESULTS];
+  bool has_keys;     /* operand, accumulators and initial value are keys (reducer_key.c) */
+  hr_dtype_t key_of; /* type of the result then */
 } jit_reducer_t;
 
 /* Does a computation apply one op with an identity to its two parameters, and nothing else? */
@@ -26,6 +28,12 @@ static inline bool jit_reducer_is_ordered(const jit_reducer_t *reducer) {
 /* False: the reducer has no code. */
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce,
                       jit_reducer_t *out_reducer);
+/* Makes it a reduction of keys, if it is a maximum or minimum of bf16 or f16. False: it is not. */
+bool jit_reducer_use_keys(jit_reducer_t *reducer);
+/* The key of an element whose bits are `bits`, of type s16. */
+jit_node_t *jit_reducer_key(jit_graph_t *graph, const jit_reducer_t *reducer, jit_node_t *bits);
+/* The number, in a register, whose key is `key`. */
+kir_value_t *jit_reducer_decode(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t *key);
 /* Start values of accumulators: the ops' identities, else the initial values. Where order is by
  * index, an initial value may be combined any number of times; in ascending order it precedes the
  * first element only. `inits` and results are scalars. */

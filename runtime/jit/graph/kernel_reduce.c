@@ -100,6 +100,19 @@ static void assign_passes(jit_reduce_t *reduce, jit_node_t **first) {
   }
 }
 
+/* Replaces a reduction of narrow floats in memory by one of their keys. False: it is none. */
+static bool make_keys(jit_graph_t *graph, jit_reduction_t *reduction, const jit_expr_t *full) {
+  jit_reducer_t with_keys = reduction->reducer;
+  if (!jit_reducer_use_keys(&with_keys)) return false;
+  jit_node_t *bits = jit_graph_bits_at(graph, reduction->instr->operands[0], full, HR_S16);
+  if (!bits) return false;
+  jit_node_t *init = jit_node_op(graph, HLO_BITCAST_CONVERT, HR_S16, 0, 1, &reduction->inits[0]);
+  reduction->reducer = with_keys;
+  reduction->inputs[0] = jit_reducer_key(graph, &with_keys, bits);
+  reduction->inits[0] = jit_reducer_key(graph, &with_keys, init);
+  return true;
+}
+
 /* Builds the reduction of the elements at one of the indices: its inputs, its pass after the passes
  * of its inputs. */
 static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr, int c) {
@@ -115,10 +128,11 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
     return hlo_unsupported(instr, "no code for its computation");
   int count = reduction->reducer.count;
-  for (int k = 0; k < count; k++) {
-    reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
+  for (int k = 0; k < count; k++)
     reduction->inits[k] = jit_graph_at(kernel->graph, instr->operands[count + k], 0, zero, NULL);
-  }
+  bool has_keys = make_keys(kernel->graph, reduction, full.linear);
+  for (int k = 0; k < count && !has_keys; k++)
+    reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
   assign_passes(reduce, made);
   for (int k = 0; k < count; k++)
     if (reduction->inputs[k]->reduce.pass > reduction->pass)

@@ -187,7 +187,7 @@ static void start_carries(jit_emit_t *emit, jit_rows_t *rows) {
       hr_dtype_t dtype = reduction->reducer.dtypes[k];
       for (int u = 0; u < rows->unroll; u++)
         emit->carry.values[emit->carry.count++] =
-            jit_element_splat(emit->code, dtype, rows->kernel->loops.lanes, starts[k]);
+            jit_element_splat(emit->code, dtype, rows->lanes, starts[k]);
     }
   }
 }
@@ -245,8 +245,7 @@ static int choose_unroll(const jit_rows_t *rows, int pass) {
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count;
          k++)
       subtract_cost(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
-  return carries && carries <= 2 && left >= 0 && rows->kernel->loops.lanes > 1 &&
-                 inner >= 8 * rows->kernel->loops.lanes
+  return carries && carries <= 2 && left >= 0 && rows->lanes > 1 && inner >= 8 * rows->lanes
              ? JIT_ROWS_UNROLL_MAX
              : 1;
 }
@@ -279,10 +278,10 @@ static void emit_reduced_loops(jit_emit_t *emit, jit_rows_t *rows, int w, kir_va
     return;
   }
   jit_lanes_t how = {.var = var,
-                     .lanes = rows->kernel->loops.lanes,
+                     .lanes = rows->lanes,
                      .count = size,
                      .unroll = rows->unroll,
-                     .is_whole = rows->kernel->loops.lanes == 1,
+                     .is_whole = rows->lanes == 1,
                      .is_phased = !is_cut,
                      .body = emit_elements,
                      .context = rows};
@@ -290,8 +289,24 @@ static void emit_reduced_loops(jit_emit_t *emit, jit_rows_t *rows, int w, kir_va
   jit_loop_lanes(emit, &how, from, to);
 }
 
+/* Lanes of a pass: more than the kernel's if it only reduces keys, which are narrower. */
+static int pass_lanes(const jit_rows_t *rows, int pass) {
+  const jit_kernel_t *kernel = rows->kernel;
+  const jit_reduce_t *reduce = rows->reduce;
+  int lanes = kernel->loops.lanes, more = kernel->target->vector_bytes / 2;
+  if (lanes == 1 || kernel->loops.within.sizes[kernel->loops.within.rank - 1] < more) return lanes;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].pass == pass && !reduce->reductions[i].reducer.has_keys) return lanes;
+  for (int r = 0; r < kernel->root_count; r++)
+    if (is_written(&kernel->roots[r], pass)) return lanes;
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (node->reduce.slot >= 0 && node->reduce.first_pass == pass) return lanes;
+  return more;
+}
+
 void jit_rows_emit_pass(jit_emit_t *emit, jit_rows_t *rows, int pass, kir_value_t *block) {
   emit->pass = pass;
+  rows->lanes = pass_lanes(rows, pass);
   rows->unroll = rows->kernel->loops.within.rank ? choose_unroll(rows, pass) : 1;
   start_carries(emit, rows);
   if (rows->kernel->loops.within.rank)

@@ -7,9 +7,6 @@
 #include "jit/element/element.h"
 #include "jit/graph/jit_kernel.h"
 
-/* Smaller arrays may be registers of a region, which have one type in all its kernels. */
-#define ELEMENTS_LEAST 256
-
 static bool is_choice(const jit_node_t *node) {
   return node->kind == JIT_OP && node->op == HLO_SELECT;
 }
@@ -44,7 +41,7 @@ static void find_computed(jit_graph_t *graph) {
 void jit_graph_move_bits(jit_kernel_t *kernel) {
   jit_graph_t *graph = kernel->graph;
   if (graph->failed || kernel->loops.narrow_row ||
-      jit_nest_count(&kernel->loops.nest) < ELEMENTS_LEAST)
+      jit_nest_count(&kernel->loops.nest) < JIT_MEMORY_LEAST)
     return;
   find_computed(graph);
   for (jit_node_t *node = graph->first_made; node; node = node->next_made)
