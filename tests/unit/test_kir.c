@@ -146,6 +146,21 @@ static void test_folded_vectors(void) {
   kir_module_destroy(test.module);
 }
 
+/* A mask of bits that are shifted out is left out, also across a cast. */
+static void test_masked_shift(void) {
+  test_t test;
+  begin(&test, &kir_generic_target);
+  kir_value_t *x = test.count, *eight = number(&test, 8);
+  kir_type_t *f64 = kir_double_type(test.module);
+  kir_value_t *upper = kir_and(test.b, x, kir_const_int(test.i64, ~UINT64_C(0xff)));
+  kir_value_t *fewer = kir_and(test.b, x, kir_const_int(test.i64, ~UINT64_C(0x1ff)));
+  kir_value_t *cast = kir_bitcast(test.b, kir_bitcast(test.b, upper, f64), test.i64);
+  CU_ASSERT_PTR_EQUAL(kir_lshr(test.b, upper, eight)->args[0], x);
+  CU_ASSERT_PTR_EQUAL(kir_lshr(test.b, cast, eight)->args[0], x);
+  CU_ASSERT_PTR_EQUAL(kir_lshr(test.b, fewer, eight)->args[0], fewer);
+  kir_module_destroy(test.module);
+}
+
 static void count_instructions(const kir_target_t *target, int want) {
   test_t test;
   int count = 0;
@@ -452,6 +467,7 @@ CU_TestInfo suite_kir[] = {
     {"constants put together lane by lane", test_inserted_constants},
     {"floats that are folded", test_folded_floats},
     {"vectors that are folded", test_folded_vectors},
+    {"a mask of what is shifted out", test_masked_shift},
     {"what is simplified for a target", test_simplified},
     {"what a target expands", test_expanded},
     {"text", test_text},

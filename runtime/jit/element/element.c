@@ -139,14 +139,22 @@ kir_value_t *jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void
   return kir_const_int(type, bits);
 }
 
-/* Rounds to nearest even in the upper half of the word. A NaN keeps only its sign. */
+/* Rounds to nearest even in the upper half of the word. A NaN must have zeros in the lower half: it
+ * stays as it is. */
+static kir_value_t *round_to_upper_half(jit_code_t *code, kir_value_t *bits) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *word = kir_type_of(bits);
+  kir_value_t *odd = kir_and(b, kir_lshr(b, bits, jit_int(word, 16)), jit_int(word, 1));
+  kir_value_t *up = kir_add(b, kir_add(b, bits, jit_int(word, 0x7fff)), odd);
+  return kir_and(b, up, jit_int(word, (int32_t)0xffff0000));
+}
+
+/* A NaN keeps only its sign. */
 static kir_value_t *round_bf16(jit_code_t *code, kir_value_t *value) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(value), *word = jit_integer_like(type);
   kir_value_t *bits = kir_bitcast(b, value, word);
-  kir_value_t *odd = kir_and(b, kir_lshr(b, bits, jit_int(word, 16)), jit_int(word, 1));
-  kir_value_t *up = kir_add(b, kir_add(b, bits, jit_int(word, 0x7fff)), odd);
-  kir_value_t *rounded = kir_and(b, up, jit_int(word, (int32_t)0xffff0000));
+  kir_value_t *rounded = round_to_upper_half(code, bits);
   kir_value_t *sign = kir_and(b, bits, jit_int(word, (int32_t)0x80000000));
   kir_value_t *nan = kir_or(b, sign, jit_int(word, 0x7fc00000));
   kir_value_t *is_nan = kir_fcmp(b, KIR_FCMP_UNO, value, value);
@@ -171,6 +179,13 @@ kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
   kir_type_t *half = like(kir_half_type(code->module), value);
   kir_value_t *narrow = kir_fptrunc(code->builder, value, half);
   return kir_fpext(code->builder, narrow, kir_type_of(value));
+}
+
+kir_value_t *jit_round_result(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
+  kir_type_t *type = kir_type_of(value), *word = jit_integer_like(type);
+  if (dtype != HR_BF16) return jit_round(code, dtype, value);
+  value = kir_bitcast(code->builder, value, word);
+  return kir_bitcast(code->builder, round_to_upper_half(code, value), type);
 }
 
 /* --- ops -------------------------------------------------------------------------------------- */

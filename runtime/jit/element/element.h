@@ -20,6 +20,9 @@ kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *valu
 kir_value_t *jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void *bytes);
 /* Rounds or wraps a value in a register to the type, if the type is narrower than the register. */
 kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
+/* The same for the result of arithmetic on numbers of this type: its NaNs are those of an operand,
+ * or the processor's, whose bits are within the type's. */
+kir_value_t *jit_round_result(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 
 /* Floats of 8 bits or fewer (element_narrow.c): conversions of their bits in i8 to and from float,
  * rounding to nearest even. */

@@ -167,5 +167,7 @@ kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_va
           : compute(code, op, args);
   /* The narrowest types lack some zeros and infinities. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
-  return is_held ? result : jit_round(code, op->to, result);
+  if (is_held) return result;
+  return op->from == op->to ? jit_round_result(code, op->to, result)
+                            : jit_round(code, op->to, result);
 }

@@ -27,13 +27,35 @@ BINARY(and, KIR_AND)
 BINARY(or, KIR_OR)
 BINARY(xor, KIR_XOR)
 BINARY(shl, KIR_SHL)
-BINARY(lshr, KIR_LSHR)
 BINARY(ashr, KIR_ASHR)
 BINARY(fadd, KIR_FADD)
 BINARY(fsub, KIR_FSUB)
 BINARY(fmul, KIR_FMUL)
 BINARY(fdiv, KIR_FDIV)
 #undef BINARY
+
+/* What a cast between types of the same size was applied to. */
+static kir_value_t *before_bitcasts(kir_value_t *x, const kir_type_t *type) {
+  while (x->op == KIR_BITCAST && x->args[0]->type->lanes == type->lanes) x = x->args[0];
+  return x;
+}
+
+/* Do the bits of a mask from `count` up have to be set for `x & mask`, all of whose lower bits are
+ * shifted out, to be `x`? */
+static bool is_mask_of_upper_bits(const kir_value_t *mask, uint64_t count) {
+  unsigned bits = mask->type->bits;
+  return kir_is_constant(mask) && kir_is_splat(mask) &&
+         kir_sign_extend(mask->lanes[0], bits) >> count == -1;
+}
+
+/* A mask of bits that are shifted out is not needed, as when a rounded bf16 is stored. */
+kir_value_t *kir_lshr(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
+  kir_value_t *masked = before_bitcasts(x, x->type);
+  if (masked->op == KIR_AND && masked->type == x->type && kir_is_constant(y) && kir_is_splat(y) &&
+      y->lanes[0] < x->type->bits && is_mask_of_upper_bits(masked->args[1], y->lanes[0]))
+    x = masked->args[0];
+  return build_two(b, KIR_LSHR, x->type, 0, x, y);
+}
 
 /* x + y, marked as not wrapping when signed; a folded sum has no instruction to mark. */
 kir_value_t *kir_nsw_add(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
