@@ -48,6 +48,17 @@ int loop_element_read(const hlo_instr_t *instr) {
   return reads ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
 }
 
+bool loop_owns_body(const loop_t *loop) {
+  const hlo_module_t *module = loop->body->module;
+  int calls = 0;
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      for (int k = 0; k < instr->called_count; k++) calls += instr->called[k] == loop->body;
+    }
+  return calls == 1;
+}
+
 hlo_instr_t *loop_init_operand(const loop_t *loop, int k) {
   return loop->init->op == HLO_TUPLE ? loop->init->operands[k] : NULL;
 }

@@ -22,6 +22,8 @@ int loop_element_read(const hlo_instr_t *instr);
 static inline bool loop_is_invariant(const loop_t *loop, int k) {
   return loop_element_read(loop->next->operands[k]) == k;
 }
+/* Is it the only caller of its body? */
+bool loop_owns_body(const loop_t *loop);
 /* Initial value of element k. loop_init_operand returns NULL if the initial state is no `tuple`
  * instruction; loop_init_element then builds a get-tuple-element. */
 hlo_instr_t *loop_init_element(pass_rewrite_t *rewrite, const loop_t *loop, int k);

@@ -121,16 +121,6 @@ static bool copies_large_array(const loop_t *loop, hr_arena_t *arena, hr_status_
   return copies;
 }
 
-static bool is_called_once(const hlo_module_t *module, const hlo_computation_t *callee) {
-  int calls = 0;
-  for (size_t c = 0; c < module->computations.count; c++)
-    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
-      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
-      for (int k = 0; k < instr->called_count; k++) calls += instr->called[k] == callee;
-    }
-  return calls == 1;
-}
-
 /* ---- the pass ---- */
 
 static hr_status_t unroll_body_by_two(const loop_t *loop) {
@@ -155,13 +145,12 @@ static hr_status_t peel_first_iteration(pass_rewrite_t *rewrite, const loop_t *l
 }
 
 static hr_status_t unroll_by_two(pass_rewrite_t *rewrite, const loop_t *loop) {
-  hlo_computation_t *computation = rewrite->computation;
   loop_counter_t counter;
   hr_status_t st = NULL;
   if (!loop_find_counter(loop, &counter)) return NULL;
   if (counter.trips < MIN_TRIPS || !has_cheap_iterations(loop)) return NULL;
   if (!copies_large_array(loop, &rewrite->scratch, &st)) return st;
-  if (!is_called_once(computation->module, loop->body)) return NULL;
+  if (!loop_owns_body(loop)) return NULL;
   if (counter.trips % 2) HR_TRY(peel_first_iteration(rewrite, loop));
   rewrite->changed = true; /* the body changes even if the while stays */
   return unroll_body_by_two(loop);
