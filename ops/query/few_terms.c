@@ -18,15 +18,6 @@ static bool is_small_window_sum(const op_step_t *step) {
   return within_limit(step->out_shape, terms);
 }
 
-static bool is_small_dot(const op_step_t *step) {
-  hr_ints_t contracting = hlo_attr_ints(step->instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
-  int64_t terms = 1;
-  for (int64_t i = 0; i < contracting.count; i++)
-    if (__builtin_mul_overflow(terms, step->in_shapes[0]->dims[contracting.data[i]], &terms))
-      return false;
-  return within_limit(step->out_shape, terms);
-}
-
 /* The terms of a result element are the kernel's elements for one output feature. */
 static bool is_small_convolution(const op_step_t *step) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
@@ -41,12 +32,10 @@ static bool is_small_convolution(const op_step_t *step) {
 bool op_has_few_terms(const op_step_t *step) {
   const hlo_shape_t *out = step->out_shape;
   if (!hlo_shape_is_array(out)) return false;
-  bool is_complex = hr_dtype_is_complex(out->dtype), is_real = hr_dtype_is_float(out->dtype);
+  bool is_real = hr_dtype_is_float(out->dtype);
   switch (step->instr->op) {
     case HLO_REDUCE_WINDOW:
-      return (is_complex || is_real) && is_small_window_sum(step);
-    case HLO_DOT:
-      return is_complex && is_small_dot(step);
+      return (hr_dtype_is_complex(out->dtype) || is_real) && is_small_window_sum(step);
     case HLO_CONVOLUTION:
       return is_real && is_small_convolution(step);
     default:

@@ -5,8 +5,8 @@
 
 #include "ops/query/op_step.h"
 
-/* True for a reduce-window or convolution of floats, or a dot of complex numbers, with few terms in
- * total. Shapes are those of the step. */
+/* True for a reduce-window or convolution of floats with few terms in total. Shapes are those of
+ * the step. */
 bool op_has_few_terms(const op_step_t *step);
 
 #endif

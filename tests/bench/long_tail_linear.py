@@ -257,6 +257,26 @@ each(
     16,
 )
 
+
+# --- circuits of qubits
+def circuit_energy(angles):
+    """The energy of a chain of 8 spins after layers of rotations and controlled signs."""
+    count, places = 8, jnp.arange(256)
+    spins = [1 - 2 * ((places >> (count - 1 - q)) & 1) for q in range(count)]
+    state = jnp.zeros(256, jnp.complex64).at[0].set(1)
+    for layer in angles:
+        for q in range(count):
+            c, s = jnp.cos(layer[q, 0] / 2), jnp.sin(layer[q, 0] / 2)
+            turn = jnp.array([[c, -s], [s, c]]) * jnp.exp(0.5j * jnp.array([-1, 1]) * layer[q, 1])[:, None]
+            state = jnp.einsum("ab,ibj->iaj", turn.astype(jnp.complex64), state.reshape(2**q, 2, -1)).reshape(-1)
+        for q in range(count - 1):
+            state = jnp.where((spins[q] < 0) & (spins[q + 1] < 0), -state, state)
+    return sum((jnp.abs(state) ** 2 * spins[q] * spins[q + 1]).sum() for q in range(count - 1)).astype(jnp.float32)
+
+
+add("circuit_energy", circuit_energy, R("f32", 3, 8, 2))
+add("circuit_grad", jax.grad(circuit_energy), R("f32", 3, 8, 2))
+
 # --- transforms
 for n in (8, 12, 31, 60, 100, 128, 243, 256, 509, 999, 1000, 1021, 1024, 2187, 4096, 4999, 10007, 65536, 100000):
     batch = max(1, 65536 // n)

@@ -4,8 +4,9 @@
  *   reduce(x[m,3], init)  ->   init + x[:,0] + x[:,1] + x[:,2]
  *
  * Elementwise code fuses with its neighbours, while the call of a kernel takes as long as fifty
- * such multiplications. Terms are added in order. Only in bodies of while; elsewhere the cost of
- * the call is negligible. */
+ * such multiplications. Terms are added in order. Real ones only in bodies of while; elsewhere the
+ * cost of the call is negligible. Complex ones everywhere: circuits of qubits are hundreds of
+ * products of gates, which are matrices of two or four rows. */
 #include "ops/query/gather_dims.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
@@ -17,6 +18,8 @@
 #define MAX_BATCH_ELEMENTS 512
 #define MAX_BATCH_PRODUCTS 2048
 #define LEAST_BATCH 4 /* least matrices of a batch */
+#define MAX_COMPLEX_TERMS 4
+#define MAX_COMPLEX_PRODUCTS 4096 /* terms of all elements; more are worth a kernel */
 #define MAX_REDUCE_TERMS 4
 #define MAX_REDUCE_ELEMENTS 256
 
@@ -59,6 +62,19 @@ static bool is_tiny_dot(const hlo_instr_t *instr) {
     return false;
   int64_t terms = over.count == 1 ? lhs->dims[over.data[0]] : 0;
   return terms > 0 && terms <= MAX_DOT_TERMS && has_few_elements(instr, terms);
+}
+
+/* Is it a dot of complex numbers with one contracting dimension of few terms? */
+static bool is_tiny_complex_dot(const hlo_instr_t *instr) {
+  hr_dtype_t dtype = instr->shape->dtype;
+  const hlo_shape_t *lhs = instr->operands[0]->shape;
+  hr_ints_t over = ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  if (!hr_dtype_is_complex(dtype) || lhs->dtype != dtype ||
+      instr->operands[1]->shape->dtype != dtype || over.count != 1)
+    return false;
+  int64_t terms = lhs->dims[over.data[0]], count = hlo_shape_elements(instr->shape);
+  return terms > 0 && terms <= MAX_COMPLEX_TERMS && count > 0 &&
+         count * terms <= MAX_COMPLEX_PRODUCTS;
 }
 
 /* The factor of one term from one side, broadcast to the result's shape. */
@@ -140,6 +156,13 @@ static hlo_instr_t *expand_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, 
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
+static hr_status_t visit_complex(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
+  if (instr->op != HLO_DOT || !pass_has_static_arrays(instr) || !is_tiny_complex_dot(instr))
+    return NULL;
+  return pass_replace(rewrite, instr, expand_dot(rewrite, instr));
+}
+
 static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
   (void)context;
   hlo_opcode_t op;
@@ -153,7 +176,8 @@ static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *cont
 
 hr_status_t pass_expand_small_dots(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
-    const hlo_computation_t *computation = module->computations.data[c];
+    hlo_computation_t *computation = module->computations.data[c];
+    HR_TRY(pass_rewrite_each(computation, visit_complex, NULL, out_changed));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       if (instr->op == HLO_WHILE)
