@@ -12,6 +12,17 @@ from long_tail_tools import R, add, each, indices
 
 # --- moves
 each("u8 bf16 f32 f64", "crop_flip", lambda x: x[:, 16:240, 16:240, :][:, :, ::-1, :], 16, 256, 256, 3)
+each("u8 bf16 f32", "flip_images", lambda x: x[:, :, ::-1], 128, 32, 32, 3)
+
+
+def crop_and_flip(images, flipped, corners):
+    """Windows of padded images, some turned, as training on small images has them."""
+    images = jnp.pad(jnp.where(flipped[:, None, None, None], images[:, :, ::-1], images), ((0, 0), (4, 4), (4, 4), (0, 0)))
+    return jax.vmap(lambda x, at: lax.dynamic_slice(x, (at[0], at[1], jnp.int32(0)), (32, 32, 3)))(images, corners)
+
+
+for kind in ("u8", "bf16", "f32"):
+    add(f"augment_{kind}", crop_and_flip, R(kind, 128, 32, 32, 3), R("pred", 128), indices(9, 128, 2))
 each("u8 s16 f32 f64", "reverse_last", lambda x: x[:, ::-1], 1024, 1024)
 each("u8 f32", "reverse_first", lambda x: x[::-1], 1024, 1024)
 each("u8 bf16 f32", "reverse_both", lambda x: x[::-1, ::-1], 1024, 1024)

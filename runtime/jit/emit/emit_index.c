@@ -154,6 +154,30 @@ static kir_value_t *affine_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_t
   return kir_add(b, sum, ramp);
 }
 
+static bool is_affine_in_lanes(const jit_emit_t *emit, const jit_expr_t *expr) {
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &emit->graph->exprs.symbols[expr->terms[i].symbol];
+    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> emit->lane.var & 1) return false;
+  }
+  return true;
+}
+
+/* Quotients whose offsets from lane 0's are constants: a splat of lane 0's index plus these. NULL:
+ * there are no quotients, or the offsets vary. */
+static kir_value_t *known_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *numbers[JIT_MAX_LANES];
+  int64_t offsets[JIT_MAX_LANES];
+  if (is_affine_in_lanes(emit, expr) || !jit_lane_offsets(emit, expr, offsets)) return NULL;
+  for (int k = 0; k < emit->lane.count; k++)
+    numbers[k] = kir_const_int(element, (uint64_t)offsets[k]);
+  kir_value_t *added = kir_const_vector(numbers, (unsigned)emit->lane.count);
+  kir_value_t *first = jit_emit_expr(emit, expr);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
+  first = jit_splat(emit->code, kir_type_of(added), kir_int_cast(b, first, element, true));
+  return kir_add(b, first, added);
+}
+
 /* Adds the nonaffine terms as vectors. Values are memoised, since many indices share quotients. */
 static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
   jit_expr_t *memo = (jit_expr_t *)expr;
@@ -162,8 +186,10 @@ static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type
   int depth = jit_emit_depth(emit, expr->vars);
   if (memo->lanes_epoch == emit->levels[depth].epoch && kir_type_of(memo->lanes_value) == type)
     return memo->lanes_value;
-  kir_value_t *sum = affine_lanes(emit, expr, element);
-  for (int i = 0; i < expr->count; i++) {
+  kir_value_t *sum = known_lanes(emit, expr, element);
+  bool is_known = sum != NULL;
+  if (!is_known) sum = affine_lanes(emit, expr, element);
+  for (int i = 0; i < expr->count && !is_known; i++) {
     const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
     if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane.var & 1)) continue;
     kir_value_t *term = lane_symbol(emit, &symbol, element);

@@ -87,9 +87,9 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
 
 /* Are the lanes' offsets the same in all iterations, and all values equal modulo `unit`? */
 static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
-  int64_t growth, period = emit->lane.period ? emit->lane.period : 1;
-  if (emit->lane.count > JIT_MAX_LANES ||
-      !growth_of(&emit->graph->exprs, expr, emit->lane.var, period, &growth))
+  int64_t growth = 0, period = emit->lane.period ? emit->lane.period : 1;
+  if (emit->lane.count > JIT_MAX_LANES) return false;
+  if (!emit->lane.is_only && !growth_of(&emit->graph->exprs, expr, emit->lane.var, period, &growth))
     return false;
   return (unit ? growth % unit == 0 : growth == 0) && others_are_even(emit, expr, expr, unit);
 }

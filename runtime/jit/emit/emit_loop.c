@@ -111,9 +111,12 @@ static void emit_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_v
   emit->lane.to = how->to;
   emit->lane.period = is_phased && lanes == how->lanes ? lanes * how->unroll : 0;
   emit->lane.phase = copy * lanes;
+  emit->lane.is_only = emit->lane.period && how->from == 0 && how->to > 0 &&
+                       how->to == how->count && how->count <= emit->lane.period;
   how->body(emit, how->context, copy);
   emit->lane.count = 1;
   emit->lane.mask = NULL;
+  emit->lane.is_only = false;
   emit->lane.var = -1;
 }
 

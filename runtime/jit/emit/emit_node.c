@@ -148,20 +148,25 @@ static kir_value_t *index_value(jit_emit_t *emit, const jit_node_t *node) {
   return jit_convert_emit(emit->code, from, node->dtype, value);
 }
 
+/* low <= value < high, by one comparison: values below `low` are large unsigned numbers. */
+static kir_value_t *is_between(kir_builder_t *b, kir_value_t *value, int64_t low, int64_t high) {
+  kir_type_t *type = kir_type_of(value);
+  value = kir_sub(b, value, jit_int(type, low));
+  return kir_icmp(b, KIR_ICMP_ULT, value, jit_int(type, high - low));
+}
+
 static kir_value_t *range_value(jit_emit_t *emit, const jit_node_t *node) {
   kir_builder_t *b = emit->code->builder;
   bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
   kir_value_t *known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
                                 : jit_part_range(emit, node->expr, node->low, node->high);
   if (known) return known;
-  kir_value_t *value = expr_value(emit, node->expr), *above = NULL, *below = NULL;
+  kir_value_t *value = expr_value(emit, node->expr);
   kir_type_t *type = kir_type_of(value);
-  if (node->expr->low < node->low)
-    above = kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low));
-  if (node->expr->high >= node->high)
-    below = kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
-  if (above && below) return kir_and(b, above, below);
-  return above ? above : below;
+  bool may_be_below = node->expr->low < node->low, may_be_above = node->expr->high >= node->high;
+  if (may_be_below && may_be_above) return is_between(b, value, node->low, node->high);
+  return may_be_below ? kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low))
+                      : kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
 }
 
 static kir_value_t *multiple_value(jit_emit_t *emit, const jit_node_t *node) {

@@ -287,11 +287,12 @@ static int64_t element_count(const hlo_shape_t *shape) {
   return count;
 }
 
-/* Is the element there whatever the guard says, and the same for all that it tells apart? The load
- * then does not depend on the guard's loop variables: such as the index of a row that is gathered
- * into a part of a concatenation. */
+/* Is the element there whatever the guard says, and does the guard change in a loop inside all
+ * those that the element depends on? The load then stays outside of that loop: such as the index of
+ * a row that is gathered into a part of a concatenation. */
 static bool is_always_there(const jit_expr_t *expr, const jit_node_t *guard, int64_t count) {
-  return !(expr->vars & guard->vars) && expr->low >= 0 && expr->high < count;
+  bool is_outside = !(expr->vars & guard->vars) || expr->vars < (guard->vars & ~expr->vars);
+  return is_outside && expr->low >= 0 && expr->high < count;
 }
 
 /* A load at the linear index; the guard makes it masked. */

@@ -3,7 +3,8 @@
  *
  * Indices with quotients and remainders of the innermost variable repeat from lane to lane after
  * some vectors. An iteration of that many vectors has lane offsets that are constants, so that
- * loads become whole vectors and shuffles instead of gathers.
+ * loads become whole vectors and shuffles instead of gathers. In an iteration that is the whole
+ * loop they are constants in any case.
  *
  * Conditions on the innermost variable, such as those of concatenate and pad, change at few of its
  * values. The loop is cut there into intervals without a condition and single iterations with one:
@@ -18,7 +19,7 @@
 #define MOST_NODES_AROUND 640
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the
- * remainder of an index repeats; `vectors` if there is none. */
+ * remainder of an index repeats; 0: there is none. */
 static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor,
                           int vectors, int most) {
   int inner = kernel->loops.nest.rank - 1;
@@ -27,28 +28,44 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
     if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->loops.lanes * all,
                          divisor))
       return all;
+  return 0;
+}
+
+/* The least number of vectors, at most `most`, after which all remainders repeat. *out_all: there
+ * is one for each of them. */
+static int repeating_vectors(const jit_kernel_t *kernel, int most, bool *out_all) {
+  const jit_exprs_t *exprs = &kernel->graph->exprs;
+  int vectors = 1;
+  *out_all = true;
+  for (int s = 0; s < exprs->symbol_count; s++) {
+    const jit_symbol_t *symbol = &exprs->symbols[s];
+    if (!symbol->of || symbol->is_limited) continue;
+    int all = also_repeating(kernel, symbol->of, symbol->divisor, vectors, most);
+    if (all) vectors = all;
+    *out_all &= all > 0;
+  }
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_MULTIPLE) continue;
+    int all = also_repeating(kernel, node->expr, node->low, vectors, most);
+    if (all) vectors = all;
+    *out_all &= all > 0;
+  }
   return vectors;
 }
 
-/* The least common multiple of the periods, in vectors, limited by code size and the loop's
- * size. */
+/* The least common multiple of the periods, in vectors, limited by code size and the loop's size;
+ * or all vectors of a short loop, in which some remainder does not repeat. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
-  const jit_exprs_t *exprs = &kernel->graph->exprs;
-  int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
+  int nodes = kernel->graph->node_count + 1, most = MOST_NODES / nodes;
   if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
       !kernel->loops.nest.rank)
     return 1;
-  int64_t whole = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1] / kernel->loops.lanes;
+  int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
+          whole = size / kernel->loops.lanes, every = hr_div_ceil(size, kernel->loops.lanes);
   if (most > MAX_VECTORS) most = MAX_VECTORS;
-  if (most > whole) most = (int)whole;
-  for (int s = 0; s < exprs->symbol_count; s++)
-    if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
-      vectors =
-          also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
-  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
-    if (node->kind == JIT_MULTIPLE)
-      vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
-  return vectors;
+  bool repeats;
+  int vectors = repeating_vectors(kernel, whole < most ? (int)whole : most, &repeats);
+  return !repeats && every <= most && every * nodes <= JIT_NODES_SMALL ? (int)every : vectors;
 }
 
 /* --- small innermost loops -------------------------------------------------------------------- */
@@ -63,10 +80,13 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
 
 /* Emitter state for the lanes of a loop in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int var, int vectors) {
-  return (jit_emit_t){.graph = kernel->graph,
-                      .lane.var = var,
-                      .lane.count = kernel->loops.lanes,
-                      .lane.period = kernel->loops.lanes * vectors};
+  return (jit_emit_t){
+      .graph = kernel->graph,
+      .lane.var = var,
+      .lane.count = kernel->loops.lanes,
+      .lane.period = kernel->loops.lanes * vectors,
+      .lane.is_only = var < kernel->loops.nest.rank &&
+                      kernel->loops.nest.sizes[var] <= kernel->loops.lanes * vectors};
 }
 
 bool jit_loads_fit(const jit_kernel_t *kernel, int var, int vectors) {

@@ -10,8 +10,6 @@
  * intervals (loops.parts, loops.inner), each with code in which the condition is constant. */
 #include "jit/graph/jit_kernel.h"
 
-#define NODES_SMALL 64 /* most nodes of all vectors of a small iteration */
-
 /* Stores all elements of a row, for each lane's row. */
 static void emit_narrow_row(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
@@ -125,20 +123,21 @@ static bool needs_no_loop(const jit_kernel_t *kernel, int var) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int64_t count = 1;
   if (kernel->loops.lanes > 1 || kernel->loops.block || kernel->loops.parts.count) return false;
-  for (int d = var; d < nest->rank && count <= NODES_SMALL; d++) count *= nest->sizes[d];
-  return count * kernel->graph->node_count <= NODES_SMALL;
+  for (int d = var; d < nest->rank && count <= JIT_NODES_SMALL; d++) count *= nest->sizes[d];
+  return count * kernel->graph->node_count <= JIT_NODES_SMALL;
 }
 
 /* Emits the innermost loop, over all its values or over a block. */
 static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
-  jit_lanes_t how = {.var = jit_lane_loop(kernel),
-                     .lanes = kernel->loops.lanes,
-                     .unroll = kernel->loops.vectors,
-                     .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
-                     .context = kernel,
-                     .is_phased = true,
-                     .is_few = needs_no_loop(kernel, jit_lane_loop(kernel)),
-                     .is_small = kernel->graph->node_count * kernel->loops.vectors <= NODES_SMALL};
+  jit_lanes_t how = {
+      .var = jit_lane_loop(kernel),
+      .lanes = kernel->loops.lanes,
+      .unroll = kernel->loops.vectors,
+      .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
+      .context = kernel,
+      .is_phased = true,
+      .is_few = needs_no_loop(kernel, jit_lane_loop(kernel)),
+      .is_small = kernel->graph->node_count * kernel->loops.vectors <= JIT_NODES_SMALL};
   const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
     emit_block(emit, kernel, inner, &how, block);

@@ -256,17 +256,27 @@ static int64_t reversed_run(const hlo_instr_t *reverse) {
   return run;
 }
 
-/* Would narrow elements be read lane by lane, from pieces of a concatenation or in short runs in
- * reverse? A vector has so many of them that it costs more than to write the whole and to read it
- * again. */
-static bool scatters_narrow_lanes(const fuse_producer_t *producer,
-                                  const fuse_candidate_t *candidate) {
+/* Does the cluster take windows, whose starts are known at run time only, of what it pads? Which
+ * lanes are inside is then known at run time only, too. */
+static bool crops_padded(const fuse_cluster_t *cluster) {
+  bool pads = false, crops = false;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    pads |= m->instr->op == HLO_PAD;
+    crops |= m->instr->op == HLO_GATHER || m->instr->op == HLO_DYNAMIC_SLICE;
+  }
+  return pads && crops;
+}
+
+/* Would elements be read lane by lane: narrow ones from pieces of a concatenation, or short runs in
+ * reverse, if they are narrow or only some lanes are inside? That costs more than to write the
+ * whole and to read it again. */
+static bool scatters_lanes(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
-  if (instr->op == HLO_CONCATENATE ? candidate->need != FUSION_SOURCE
-                                   : instr->op != HLO_REVERSE || reversed_run(instr) >= FUSE_LANES)
-    return false;
-  return hr_dtype_bytes(instr->shape->dtype) < FUSE_NARROW &&
-         fuse_shape_bytes(instr->shape) >= FUSE_NARROW_BYTES;
+  bool is_narrow = hr_dtype_bytes(instr->shape->dtype) < FUSE_NARROW;
+  if (fuse_shape_bytes(instr->shape) < FUSE_NARROW_BYTES) return false;
+  if (instr->op == HLO_CONCATENATE) return is_narrow && candidate->need == FUSION_SOURCE;
+  return instr->op == HLO_REVERSE && reversed_run(instr) < FUSE_LANES &&
+         (is_narrow || crops_padded(candidate->cluster));
 }
 
 /* The value that the computation's result has in place of this element of its parameter; NULL: it
@@ -294,7 +304,7 @@ static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t 
   const hlo_instr_t *instr = producer->instr;
   candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
                      has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
-                     !scatters_narrow_lanes(producer, candidate) &&
+                     !scatters_lanes(producer, candidate) &&
                      !needs_array_whole(producer, candidate) &&
                      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
