@@ -133,6 +133,26 @@ static void set_weights(const direct_block_t *block, int64_t panel, int64_t firs
   }
 }
 
+static int64_t count_tiles(const direct_panel_t *panel) {
+  int64_t tiles = panel->indirect_tiles;
+  for (int64_t i = 0; i < panel->line_count; i++) tiles += panel->lines[i].tiles;
+  return tiles;
+}
+
+/* Weights of the panel and k block after these, of panels [begin, end). */
+static conv_prefetch_t next_weights(const direct_block_t *block, const direct_panel_t *args,
+                                    int64_t begin, int64_t end, int64_t panel, int64_t first) {
+  const direct_phase_t *phase = block->phase;
+  int64_t k_block = direct_k_block(block->run->plan, phase);
+  if (++panel == end) {
+    panel = begin;
+    first += k_block;
+  }
+  if (first >= phase->k) return (conv_prefetch_t){0};
+  return direct_k_block_rows(block->run, phase, panel, first, hr_min(k_block, phase->k - first),
+                             count_tiles(args));
+}
+
 /* Panels [begin, end), one k block at a time. */
 static void multiply_block(const direct_block_t *block, int64_t begin, int64_t end) {
   const conv_direct_t *plan = block->run->plan;
@@ -152,6 +172,8 @@ static void multiply_block(const direct_block_t *block, int64_t begin, int64_t e
           hr_min(plan->tile.width, plan->tile.padded_n - panel_args.column) / plan->tile.lanes;
       if (plan->form.depthwise) panel_args.k_first = panel_args.column;
       set_weights(block, s, first, terms, &panel_args);
+      if (plan->packed.late)
+        panel_args.next = next_weights(block, &panel_args, begin, end, s, first);
       panel_args.bias = starts ? starts + panel_args.column * plan->types.sum_bytes : NULL;
       plan->sum_panel(&panel_args);
     }

@@ -27,6 +27,7 @@
 #define HLO_OPS_CONV_DIRECT_H
 
 #include "base/arith.h"
+#include "ops/kernels/conv/conv_prefetch.h"
 #include "ops/kernels/conv/native_convolution.h"
 #include "ops/kernels/gemm/gemm.h"
 #include "ops/kernels/move/native_transpose.h"
@@ -92,6 +93,8 @@ typedef struct direct_panel {
   const void *bias;    /* initial sums of the columns; NULL: zero */
   int sign_flip;       /* mask XORed to units of A: int8 becomes uint8 + 128 */
   bool accumulate;     /* sums are added to C (all k blocks but the first) */
+
+  conv_prefetch_t next; /* weights that are packed next; a step is a tile */
 } direct_panel_t;
 
 /* Depthwise: gather that repeats and reorders the channels of a position, so that element i of the
@@ -136,8 +139,9 @@ typedef struct direct_phase {
   int64_t blocks;         /* blocks of one group */
   int64_t first_task;     /* index of the phase's first task */
 
-  int64_t panel_elements; /* elements of a packed panel */
-  int64_t packed_at;      /* first element of group 0 in the packed weights */
+  int64_t panel_elements;  /* elements of a packed panel */
+  int64_t packed_at;       /* first element of group 0 in the packed weights */
+  int64_t *weight_offsets; /* [taps]: elements from a window's first one; packed.late only */
 } direct_phase_t;
 
 /* Sizes and strides of one group's product. */
@@ -334,6 +338,12 @@ void direct_pack_panels(void *run, int64_t begin, int64_t end, int worker);
 /* Packs the k block from term `first` on of one panel, [tap][term][column]; packed.late only. */
 void direct_pack_k_block(const direct_run_t *run, const direct_phase_t *phase, int64_t panel,
                          int64_t first, int64_t terms, void *to);
+/* Sets phase->weight_offsets of all phases. */
+hr_status_t direct_plan_weight_offsets(hr_arena_t *arena, conv_direct_t *plan);
+/* Rows that direct_pack_k_block reads with these arguments. `steps`: number of tiles that share
+ * their prefetching. */
+conv_prefetch_t direct_k_block_rows(const direct_run_t *run, const direct_phase_t *phase,
+                                    int64_t panel, int64_t first, int64_t terms, int64_t steps);
 /* Initial sums of a phase and group, [padded_n]; types.flips_sign only. */
 const char *direct_flip_bias(const direct_run_t *run, const direct_phase_t *phase, int64_t group);
 

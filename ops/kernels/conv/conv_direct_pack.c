@@ -237,17 +237,52 @@ static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int
   if (plan->types.flips_sign) compute_flip_bias(run, phase, group, panel);
 }
 
+hr_status_t direct_plan_weight_offsets(hr_arena_t *arena, conv_direct_t *plan) {
+  for (int i = 0; i < plan->partition.phase_count; i++) {
+    direct_phase_t *phase = &plan->partition.phases[i];
+    HR_TRY(HR_NEW_ARRAY(arena, phase->taps, &phase->weight_offsets));
+    for (int64_t t = 0; t < phase->taps; t++)
+      phase->weight_offsets[t] = tap_weight_offset(plan, phase, t);
+  }
+  return NULL;
+}
+
+/* First weight of a k block of a panel, before the tap's offset. */
+static const char *k_block_start(const direct_run_t *run, int64_t panel, int64_t first) {
+  const conv_direct_t *plan = run->plan;
+  int64_t start = plan->problem->arrays[CONV_WEI].start +
+                  panel * plan->tile.width * plan->gemm.n_stride + first * plan->gemm.k_stride;
+  return run->weights + start * plan->types.in_bytes;
+}
+
+static int64_t panel_columns(const conv_direct_t *plan, int64_t panel) {
+  return hr_min(plan->tile.width, plan->gemm.n - panel * plan->tile.width);
+}
+
 void direct_pack_k_block(const direct_run_t *run, const direct_phase_t *phase, int64_t panel,
                          int64_t first, int64_t terms, void *to) {
   const conv_direct_t *plan = run->plan;
-  int64_t column = panel * plan->tile.width;
-  int64_t columns = hr_min(plan->tile.width, plan->gemm.n - column);
-  int64_t start = plan->problem->arrays[CONV_WEI].start + column * plan->gemm.n_stride +
-                  first * plan->gemm.k_stride;
+  const char *start = k_block_start(run, panel, first);
   for (int64_t t = 0; t < phase->taps; t++)
-    pack_tap(plan, columns, terms,
-             run->weights + (start + tap_weight_offset(plan, phase, t)) * plan->types.in_bytes,
+    pack_tap(plan, panel_columns(plan, panel), terms,
+             start + phase->weight_offsets[t] * plan->types.in_bytes,
              (char *)to + t * terms * plan->tile.width * plan->types.in_bytes);
+}
+
+conv_prefetch_t direct_k_block_rows(const direct_run_t *run, const direct_phase_t *phase,
+                                    int64_t panel, int64_t first, int64_t terms, int64_t steps) {
+  const conv_direct_t *plan = run->plan;
+  bool by_terms = plan->gemm.n_stride == 1;
+  int64_t columns = panel_columns(plan, panel);
+  int64_t rows = by_terms ? terms : columns;
+  return (conv_prefetch_t){
+      .from = k_block_start(run, panel, first),
+      .tap_offsets = phase->weight_offsets,
+      .element_bytes = plan->types.in_bytes,
+      .rows = rows,
+      .row_stride = (by_terms ? plan->gemm.k_stride : plan->gemm.n_stride) * plan->types.in_bytes,
+      .row_bytes = (by_terms ? columns : terms) * plan->types.in_bytes,
+      .share = hr_div_ceil(rows, hr_max(steps, 1))};
 }
 
 void direct_pack_panels(void *context, int64_t begin, int64_t end, int worker) {

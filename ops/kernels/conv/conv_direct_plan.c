@@ -443,5 +443,5 @@ hr_status_t direct_plan_init(hr_arena_t *arena, conv_direct_t *plan, bool *out_f
   if (!*out_fits) return NULL;
   plan_tasks(plan);
   plan_packed_weights(plan);
-  return NULL;
+  return plan->packed.late ? direct_plan_weight_offsets(arena, plan) : NULL;
 }

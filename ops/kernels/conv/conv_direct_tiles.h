@@ -106,8 +106,9 @@ SIMD_INLINE void SIMD_NAME(store_tile)(int rows, int vecs, const direct_panel_t 
 
 /* A tile by the indirection buffer. The results are prefetched: they may be far apart. */
 SIMD_INLINE void SIMD_NAME(compute_indirect_tile)(int rows, int vecs, bool depthwise,
-                                                  const direct_panel_t *panel, const int32_t *live,
-                                                  const void *const *pointers, void *const *to) {
+                                                  const direct_panel_t *panel, int64_t tile,
+                                                  const int32_t *live, const void *const *pointers,
+                                                  void *const *to) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
 #pragma GCC unroll 8
@@ -120,18 +121,20 @@ SIMD_INLINE void SIMD_NAME(compute_indirect_tile)(int rows, int vecs, bool depth
     const SIMD_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const SIMD_REAL *)pointers[r] + panel->k_first;
-    if (depthwise)
+    if (depthwise) {
       SIMD_NAME(accumulate_depthwise)(rows, vecs, panel, live[t], a, sums);
-    else
-      SIMD_NAME(accumulate_tap)(rows, vecs, panel, live[t], a, sums);
+      continue;
+    }
+    if (panel->next.rows) conv_prefetch_rows(&panel->next, live[t], tile);
+    SIMD_NAME(accumulate_tap)(rows, vecs, panel, live[t], a, sums);
   }
   SIMD_NAME(store_tile)(rows, vecs, panel, results, sums);
 }
 
 /* A tile of a line whose taps are all inside; rows are from_stride apart. */
 SIMD_INLINE void SIMD_NAME(compute_line_tile)(int rows, int vecs, bool depthwise,
-                                              const direct_panel_t *panel, const int32_t *live,
-                                              const char *from, char *to) {
+                                              const direct_panel_t *panel, int64_t tile,
+                                              const int32_t *live, const char *from, char *to) {
   SIMD_NAME(acc) sums[8][4] = {0};
   SIMD_REAL *results[8];
   for (int32_t t = 1; t <= live[0]; t++) {
@@ -144,6 +147,7 @@ SIMD_INLINE void SIMD_NAME(compute_line_tile)(int rows, int vecs, bool depthwise
     const SIMD_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const SIMD_REAL *)(first + r * panel->from_stride);
+    if (panel->next.rows) conv_prefetch_rows(&panel->next, live[t], tile);
     SIMD_NAME(accumulate_tap)(rows, vecs, panel, live[t], a, sums);
   }
 #pragma GCC unroll 8
@@ -177,24 +181,25 @@ SIMD_INLINE void SIMD_NAME(compute_border_tile)(int rows, int vecs, const direct
 
 /* One panel over all tiles of a block. The arguments are copied, so that stores to C cannot change
  * them and they stay in registers. */
-#define PANEL_KERNEL(NAME, ROWS, VECS, DEPTHWISE)                                                 \
-  SIMD_TARGET static void SIMD_NAME(NAME##_##ROWS##x##VECS)(const direct_panel_t *shared) {       \
-    const direct_panel_t panel = *shared;                                                         \
-    for (const direct_line_t *line = panel.lines; line < panel.lines + panel.line_count; line++)  \
-      for (int64_t i = 0; i < line->tiles; i++) {                                                 \
-        int64_t row = direct_line_row(line, i, ROWS);                                             \
-        const char *from = line->from + row * panel.from_stride;                                  \
-        char *to = line->to + row * panel.to_stride;                                              \
-        if (!(DEPTHWISE) || (row >= line->inner_begin && row + ROWS <= line->inner_end))          \
-          SIMD_NAME(compute_line_tile)(ROWS, VECS, DEPTHWISE, &panel, line->live_taps, from, to); \
-        else                                                                                      \
-          SIMD_NAME(compute_border_tile)                                                          \
-        (ROWS, VECS, &panel, line->live_taps, line->position + row * panel.position_stride, from, \
-         to);                                                                                     \
-      }                                                                                           \
-    for (int64_t i = 0; i < panel.indirect_tiles; i++) SIMD_NAME(compute_indirect_tile)           \
-    (ROWS, VECS, DEPTHWISE, &panel, panel.live_taps + i * (panel.taps + 1),                       \
-     panel.indirection + i * panel.taps * ROWS, panel.results + i * ROWS);                        \
+#define PANEL_KERNEL(NAME, ROWS, VECS, DEPTHWISE)                                                \
+  SIMD_TARGET static void SIMD_NAME(NAME##_##ROWS##x##VECS)(const direct_panel_t *shared) {      \
+    const direct_panel_t panel = *shared;                                                        \
+    int64_t tile = 0;                                                                            \
+    for (const direct_line_t *line = panel.lines; line < panel.lines + panel.line_count; line++) \
+      for (int64_t i = 0; i < line->tiles; i++, tile++) {                                        \
+        int64_t row = direct_line_row(line, i, ROWS);                                            \
+        const char *from = line->from + row * panel.from_stride;                                 \
+        char *to = line->to + row * panel.to_stride;                                             \
+        if (!(DEPTHWISE) || (row >= line->inner_begin && row + ROWS <= line->inner_end))         \
+          SIMD_NAME(compute_line_tile)                                                           \
+        (ROWS, VECS, DEPTHWISE, &panel, tile, line->live_taps, from, to);                        \
+        else SIMD_NAME(compute_border_tile)(ROWS, VECS, &panel, line->live_taps,                 \
+                                            line->position + row * panel.position_stride, from,  \
+                                            to);                                                 \
+      }                                                                                          \
+    for (int64_t i = 0; i < panel.indirect_tiles; i++, tile++) SIMD_NAME(compute_indirect_tile)  \
+    (ROWS, VECS, DEPTHWISE, &panel, tile, panel.live_taps + i * (panel.taps + 1),                \
+     panel.indirection + i * panel.taps * ROWS, panel.results + i * ROWS);                       \
   }
 #define TILE(ROWS, VECS) PANEL_KERNEL(sum, ROWS, VECS, false)
 #if SIMD_SUMS == 16
