@@ -55,6 +55,7 @@ typedef struct jit_element_op {
   int64_t detail;      /* attributes, as in jit_node_t */
   hr_dtype_t from, to; /* types of the first operand (of select: of the second) and of the result */
   bool safe_divisor;   /* integer division by a constant that is neither 0 nor -1 */
+  bool from_unit;      /* operand from 0 to 1, or NaN */
   bool shared;         /* frequent: if long, it becomes a function of the module */
 } jit_element_op_t;
 

@@ -106,6 +106,9 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
       return kir_null(type);
     case HLO_REDUCE_PRECISION:
       return reduced(code, op, args[0]);
+    case HLO_LOG_PLUS_ONE:
+      return op->from_unit ? jit_math_log1p_of_unit(code, args[0])
+                           : jit_math_emit(code, op->op, args[0], NULL);
     case HLO_REMAINDER:
     case HLO_POWER:
     case HLO_ATAN2:
@@ -145,7 +148,7 @@ static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t 
 }
 
 static bool is_called(const jit_element_op_t *op, kir_value_t *const *args) {
-  return op->shared && jit_math_supports(op->op) &&
+  return op->shared && !op->from_unit && jit_math_supports(op->op) &&
          jit_math_is_called(op->op, hlo_op_table[op->op].operands > 1 ? args[1] : NULL) &&
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }

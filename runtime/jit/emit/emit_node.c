@@ -65,6 +65,7 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
     int k = order[i];
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
   }
+  op.from_unit = node->arg_count && jit_node_is_unit(node->args[0]);
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);

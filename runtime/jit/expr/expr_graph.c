@@ -456,6 +456,14 @@ void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation,
     out_results[r] = nodes[(root->op == HLO_TUPLE ? root->operands[r] : root)->id];
 }
 
+bool jit_node_is_unit(const jit_node_t *node) {
+  if (node->kind != JIT_OP || !hr_dtype_is_float(node->dtype)) return false;
+  if (node->op == HLO_LOGISTIC) return true;
+  const jit_node_t *exponent = node->args[0];
+  return node->op == HLO_EXPONENTIAL && exponent->kind == JIT_OP && exponent->op == HLO_NEGATE &&
+         exponent->args[0]->kind == JIT_OP && exponent->args[0]->op == HLO_ABS;
+}
+
 /* --- costs ------------------------------------------------------------------------------------ */
 
 /* Rough throughput costs in f32 additions of one vector. */

@@ -183,6 +183,9 @@ jit_node_t *jit_expanded_reduction_at(jit_graph_t *graph, const hlo_instr_t *ins
 jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                             jit_node_t *guard);
 
+/* Is it a float from 0 to 1, or NaN, by its op: e^-|x| or a logistic function? */
+bool jit_node_is_unit(const jit_node_t *node);
+
 /* Cost of a node for one element, in units of an addition of f32 in a vector. */
 double jit_node_cost(const jit_node_t *node);
 

@@ -1,6 +1,7 @@
 /* Logarithms, and inverse hyperbolic functions, which are based on them. */
 #include <math.h>
 
+#include "jit/math/jit_math.h"
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
@@ -8,6 +9,11 @@ math_value_t jit_emit_log(jit_code_t *c, math_value_t x) { return math_log(c, x,
 
 math_value_t jit_emit_log_plus_one(jit_code_t *c, math_value_t x) {
   return math_log1p(c, x, NULL, false);
+}
+
+kir_value_t *jit_math_log1p_of_unit(jit_code_t *c, kir_value_t *x) {
+  if (is_f64(x)) return jit_math_emit(c, HLO_LOG_PLUS_ONE, x, NULL);
+  return multiply_add(c, mul(c, x, x), POLYNOMIAL(c, x, math_log1p_unit_f32), x);
 }
 
 /* a + b for |a| >= |b|. *out_lost: its rounding error. */

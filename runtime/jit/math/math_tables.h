@@ -47,6 +47,13 @@ static const double math_log_f32[] __attribute__((unused)) = {
     0x1.22da660000000p-3, -0x1.0d85420000000p-3, 0x1.0559820000000p-3, -0x1.38b0ce0000000p-4,
 };
 
+/* error 2^-26.5 */
+static const double math_log1p_unit_f32[] __attribute__((unused)) = {
+    -0x1.fffff80000000p-2, 0x1.5553a60000000p-2, -0x1.ffc4200000000p-3, 0x1.97827e0000000p-3,
+    -0x1.4a54440000000p-3, 0x1.fea7b00000000p-4, -0x1.54461c0000000p-4, 0x1.57ea6c0000000p-5,
+    -0x1.beaf5e0000000p-7, 0x1.0fb66c0000000p-9,
+};
+
 /* error 2^-57.8 */
 static const double math_log_f64[] __attribute__((unused)) = {
     0x1.5555555555593p-1, 0x1.999999997fcabp-2, 0x1.2492494200f7bp-2, 0x1.c71c51fbb9337p-3,
