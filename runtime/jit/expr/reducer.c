@@ -238,10 +238,23 @@ static kir_value_t *rotate_lanes(jit_code_t *code, kir_value_t *value, int lanes
                      kir_const_vector(numbers, (unsigned)lanes));
 }
 
-/* Butterfly on whole vectors: computing the unused lanes is free, while narrower vectors take more
- * instructions. */
+/* Combines halves of vectors that fill several registers until one register holds the widest of the
+ * results. Returns the number of lanes. */
+static int fold_to_register(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                            kir_value_t **accs) {
+  int bits = 0;
+  for (int k = 0; k < reducer->count; k++)
+    bits = hr_max(bits, jit_element_bits(kir_type_of(accs[k])));
+  for (; lanes > 1 && lanes * bits > 8 * code->target->vector_bytes; lanes /= 2)
+    fold_pairs(code, reducer, lanes / 2, accs);
+  return lanes;
+}
+
+/* Butterfly on a whole register: computing the unused lanes is free, while narrower vectors take
+ * more instructions. */
 static void fold_butterfly(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                            kir_value_t **accs) {
+  lanes = fold_to_register(code, reducer, lanes, accs);
   for (int by = lanes / 2; by >= 1; by /= 2) {
     kir_value_t *others[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) others[k] = rotate_lanes(code, accs[k], lanes, by);
@@ -269,6 +282,7 @@ static bool is_float_min_max(const jit_reducer_t *reducer) {
 /* NaNs are tested for once at the end, so that each step handles numbers only. */
 static void fold_min_max(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                          kir_value_t **accs) {
+  lanes = fold_to_register(code, reducer, lanes, accs);
   kir_value_t *acc = accs[0];
   kir_type_t *type = jit_scalar_type(kir_type_of(acc));
   kir_value_t *is_none = kir_fcmp(code->builder, KIR_FCMP_UNO, acc, acc);
