@@ -286,28 +286,35 @@ hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                    from->called_count, from->called);
 }
 
-static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
+static hlo_computation_t *body_of_two(pass_rewrite_t *rewrite, hlo_opcode_t op, hr_dtype_t dtype) {
   hlo_builder_t *outer = &rewrite->builder;
-  hlo_computation_t *sum = NULL;
+  hlo_computation_t *body = NULL;
+  const char *name = op == HLO_ADD ? "sum" : hlo_op_name(op);
   if (!outer->status)
-    outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
+    outer->status =
+        hlo_computation_add(rewrite->computation->module, (hr_str_t){name, strlen(name)}, &body);
   if (outer->status) return NULL;
-  hlo_builder_t builder = hlo_builder_at(sum, outer->line, outer->column);
+  hlo_builder_t builder = hlo_builder_at(body, outer->line, outer->column);
   hlo_instr_t *a = hlo_build_parameter(&builder, 0, hlo_shape_scalar(dtype));
   hlo_instr_t *b = hlo_build_parameter(&builder, 1, hlo_shape_scalar(dtype));
-  sum->root = hlo_build_binary(&builder, HLO_ADD, a, b);
+  body->root = hlo_build_binary(&builder, op, a, b);
   outer->status = hlo_builder_finish(&builder);
-  return sum;
+  return body;
+}
+
+hlo_instr_t *pass_build_reduce(pass_rewrite_t *rewrite, hlo_opcode_t op, hlo_instr_t *x,
+                               double init, int count, const int64_t *dims) {
+  hlo_computation_t *body = x ? body_of_two(rewrite, op, x->shape->dtype) : NULL;
+  if (!body || rewrite->builder.status) return NULL;
+  hlo_instr_t *operands[] = {x, hlo_build_number(&rewrite->builder, init, x->shape->dtype)};
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  return hlo_build(&rewrite->builder, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &body);
 }
 
 hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count,
                             const int64_t *dims) {
-  hlo_computation_t *sum = x ? sum_of_two(rewrite, x->shape->dtype) : NULL;
-  if (!sum || rewrite->builder.status) return NULL;
-  hlo_instr_t *operands[] = {x, hlo_build_number(&rewrite->builder, 0, x->shape->dtype)};
-  hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
-                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  return hlo_build(&rewrite->builder, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &sum);
+  return pass_build_reduce(rewrite, HLO_ADD, x, 0, count, dims);
 }
 
 #define SMALL_PART 64 /* least number of such parts in the whole */

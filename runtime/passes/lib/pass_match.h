@@ -62,8 +62,11 @@ hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_i
 /* A broadcast of a scalar to `shape`. */
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar,
                              const hlo_shape_t *shape);
-/* The sum over some dimensions. Its body is a new computation at the end of the module's list, so
- * pass_computations_order must follow. */
+/* A reduction of some dimensions by one op. Its body is a new computation at the end of the
+ * module's list, so pass_computations_order must follow. */
+hlo_instr_t *pass_build_reduce(pass_rewrite_t *rewrite, hlo_opcode_t op, hlo_instr_t *x,
+                               double init, int count, const int64_t *dims);
+/* The same for a sum, from 0 on. */
 hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count,
                             const int64_t *dims);
 /* The same op with other operands. shape NULL: the shape is inferred. */

@@ -3,8 +3,15 @@
  *   reduce(x, iota s64, init, 0)   ->   convert(reduce(x, iota s8, init, 0))   x: u8
  *
  * Vectors then hold as many indices as values. Exact: the body only compares and selects indices,
- * and the narrow type represents all of them. */
+ * and the narrow type represents all of them.
+ *
+ * The first true value of n is found by a minimum, in which all true ones precede the others:
+ *
+ *   reduce(x, iota, false, 0)   ->   min(select(x, iota, iota + n)), modulo n          x: pred
+ *
+ * Vectors then compare bytes instead of combining masks. */
 #include "base/arith.h"
+#include "ops/query/selection_eval.h"
 #include "passes/simplify/simplify.h"
 
 enum { INDEX = 1, COUNT = 2 }; /* operand number of the indices; number of reduced arrays */
@@ -98,6 +105,94 @@ static hlo_computation_t *narrow_body(pass_rewrite_t *rewrite, const hlo_computa
   return to;
 }
 
+/* --- the first true value --------------------------------------------------------------------- */
+
+/* Most instructions of a body that is tried; numbers of indices with which it is. */
+enum { MOST_INSTRS = 32, TRIED = 3 };
+
+/* Do the ops of a body, which is (pred, index) of two such pairs, only compare and choose? */
+static bool only_chooses(const hlo_computation_t *body) {
+  bool is_index[MOST_INSTRS] = {false};
+  index_body_t marks = {.is_index = is_index};
+  if (body->instrs.count > MOST_INSTRS || body->root->op != HLO_TUPLE) return false;
+  for (size_t i = 0; i < body->instrs.count; i++) {
+    const hlo_instr_t *instr = body->instrs.data[i];
+    bool is_pred = instr->shape->dtype == HR_PRED;
+    switch (instr->op) {
+      case HLO_PARAMETER:
+      case HLO_TUPLE:
+      case HLO_COMPARE:
+      case HLO_SELECT:
+        break;
+      case HLO_CONSTANT:
+      case HLO_NOT:
+      case HLO_AND:
+      case HLO_OR:
+      case HLO_XOR:
+        if (!is_pred) return false;
+        break;
+      default:
+        return false;
+    }
+    if (!mark_index(&marks, instr, body->root)) return false;
+  }
+  return true;
+}
+
+/* Does the body give the pair with the true value and, if both or none are true, the least index?
+ * It depends on the order of the indices alone, so that few numbers stand for all. */
+static bool takes_first_true(const hlo_computation_t *body, const double pairs[4]) {
+  double results[MOST_INSTRS];
+  for (size_t i = 0; i < body->instrs.count; i++) {
+    const hlo_instr_t *instr = body->instrs.data[i];
+    int direction = instr->op == HLO_COMPARE ? hlo_attr_enum(instr, HLO_ATTR_DIRECTION) : 0;
+    if (instr != body->root) results[i] = selection_eval(instr, direction, pairs, results);
+  }
+  bool is_second = pairs[2] != pairs[0] ? pairs[2] != 0 : pairs[3] < pairs[1];
+  const double *want = is_second ? pairs + 2 : pairs;
+  return results[body->root->operands[0]->id] == want[0] &&
+         results[body->root->operands[INDEX]->id] == want[INDEX];
+}
+
+static bool finds_first_true(const hlo_computation_t *body) {
+  if (!only_chooses(body)) return false;
+  for (int i = 0; i < 4 * TRIED * TRIED; i++) {
+    double pairs[] = {i & 1, i / 4 % TRIED, i >> 1 & 1, (double)(i / 4 / TRIED)};
+    if (!takes_first_true(body, pairs)) return false;
+  }
+  return true;
+}
+
+/* Requires: the indices are an iota along the reduced dimension `dim`. */
+static hlo_instr_t *find_first_true(pass_rewrite_t *rewrite, hlo_instr_t *instr, int64_t dim,
+                                    int64_t first) {
+  hlo_builder_t *b = &rewrite->builder;
+  const hlo_shape_t *indices = instr->operands[INDEX]->shape;
+  int64_t count = hr_max(first + 1, indices->dims[dim]), is_true;
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  hr_dtype_t type = narrow_type(HR_PRED, 2 * count);
+  if (instr->operands[0]->shape->dtype != HR_PRED || dims.count != 1 || dims.data[0] != dim ||
+      !pass_splat_int(instr->operands[COUNT], &is_true) || !finds_first_true(instr->called[0]))
+    return NULL;
+  hlo_attr_t along = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, dim);
+  const hlo_shape_t *shape = pass_shape(rewrite, type, indices->rank, indices->dims);
+  hlo_instr_t *iota = hlo_build(b, HLO_IOTA, shape, 0, NULL, 1, &along, 0, NULL);
+  hlo_instr_t *later =
+      hlo_build_binary(b, HLO_ADD, iota, hlo_build_number_like(b, (double)count, iota));
+  hlo_instr_t *keys = hlo_build_select(b, instr->operands[0], iota, later);
+  hlo_instr_t *least = pass_build_reduce(rewrite, HLO_MINIMUM, keys,
+                                         (double)(is_true ? first : first + count), 1, dims.data);
+  if (!least) return NULL;
+  hlo_instr_t *all = hlo_build_number_like(b, (double)count, least);
+  hlo_instr_t *is_any = hlo_build_compare(b, HLO_DIRECTION_LT, least, all);
+  hlo_instr_t *index =
+      hlo_build_select(b, is_any, least, hlo_build_binary(b, HLO_SUBTRACT, least, all));
+  return hlo_build_tuple(b, COUNT,
+                         (hlo_instr_t *[]){is_any, hlo_build_convert(b, index, indices->dtype)});
+}
+
+/* --- narrow indices --------------------------------------------------------------------------- */
+
 hlo_instr_t *simplify_index_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_builder_t *b = &rewrite->builder;
   if (instr->operand_count != 2 * COUNT || b->status) return NULL;
@@ -107,6 +202,8 @@ hlo_instr_t *simplify_index_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
       hr_dtype_class(indices->dtype) != HR_CLASS_SIGNED ||
       !pass_splat_int(instr->operands[COUNT + INDEX], &first) || first < 0)
     return NULL;
+  hlo_instr_t *found = find_first_true(rewrite, instr, dim, first);
+  if (found || b->status) return found;
   hr_dtype_t narrow = narrow_type(values->dtype, hr_max(first, indices->dims[dim] - 1));
   if (hr_dtype_bytes(narrow) >= hr_dtype_bytes(indices->dtype)) return NULL;
   hlo_computation_t *body = narrow_body(rewrite, instr->called[0], narrow);

@@ -2,6 +2,7 @@
  *
  *   and(p, true) -> p          not(x < y) -> x >= y   (integers)      x < y || x == y -> x <= y
  *   select(true, a, b) -> a    select(p, a, a) -> a                   shift by all bits -> 0
+ *   convert(x) < 3 -> x < 3    x: narrower integers
  *
  * Exact. With NaN the negation of "less" is no comparison, so floats negate only equality. */
 #include "passes/lib/pass_range.h"
@@ -124,6 +125,37 @@ static hlo_instr_t *simplify_shift(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- compare ---- */
 
+/* Narrower integers of which this is the conversion, with their order; NULL: it is none. */
+static hlo_instr_t *narrower(const hlo_instr_t *wide) {
+  hlo_instr_t *x = wide->op == HLO_CONVERT ? wide->operands[0] : NULL;
+  if (!x || !hr_dtype_is_integer(x->shape->dtype)) return NULL;
+  bool keeps_sign = hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED ||
+                    hr_dtype_class(wide->shape->dtype) == HR_CLASS_SIGNED;
+  return keeps_sign &&
+                 hr_dtype_table[x->shape->dtype].bits < hr_dtype_table[wide->shape->dtype].bits
+             ? x
+             : NULL;
+}
+
+static bool represents(hr_dtype_t dtype, int64_t value) {
+  int bits = hr_dtype_table[dtype].bits;
+  bool is_unsigned = hr_dtype_class(dtype) == HR_CLASS_UNSIGNED;
+  int64_t most = INT64_MAX >> (63 - bits + !is_unsigned);
+  return value <= most && value >= (is_unsigned ? 0 : -most - 1);
+}
+
+/* The comparison of what was widened for it; vectors hold more of these. */
+static hlo_instr_t *compare_narrower(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_builder_t *b = &rewrite->builder;
+  hlo_instr_t *x = narrower(instr->operands[0]), *wide = instr->operands[1], *y = narrower(wide);
+  int64_t value;
+  if (!x || (!y && !pass_splat_int(wide, &value))) return NULL;
+  hr_dtype_t dtype = x->shape->dtype;
+  if (y ? y->shape->dtype != dtype : !represents(dtype, value)) return NULL;
+  if (!y) y = hlo_build_number_like(b, (double)value, x);
+  return hlo_build_compare(b, hlo_attr_enum(instr, HLO_ATTR_DIRECTION), x, y);
+}
+
 /* Comparisons of a value with itself, and of integers with the limits of their type. */
 static hlo_instr_t *simplify_compare(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
@@ -141,7 +173,7 @@ static hlo_instr_t *simplify_compare(pass_rewrite_t *rewrite, hlo_instr_t *instr
                            instr->shape);
   if (is_pred(x) && direction == HLO_DIRECTION_NE && pass_is_number(y, 0)) return x;
   if (is_pred(x) && direction == HLO_DIRECTION_EQ && pass_is_number(y, 1)) return x;
-  return NULL;
+  return compare_narrower(rewrite, instr);
 }
 
 /* ---- select, clamp ---- */
