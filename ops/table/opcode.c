@@ -3,7 +3,6 @@
 #include "ops/table/opcode.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -89,16 +88,11 @@ const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
 #undef OP
 };
 
-static hr_map_t names; /* short trait names for the rows of ops.def */
-static bool names_complete;
-
-/* Values are opcodes plus 1, since NULL means absent; without memory the look-up is linear. */
-static void fill_names(void) {
-  hr_status_t st = NULL;
-  for (uintptr_t op = 0; op < HLO_OPCODE_COUNT && !st; op++)
-    st = hr_map_put(&names, hr_str_from(hlo_op_table[op].name), (void *)(op + 1), NULL);
-  names_complete = !st;
-  hr_status_release(st);
+/* Values are opcodes plus 1, since NULL means absent. */
+static hr_status_t fill_names(hr_map_t *names) {
+  for (uintptr_t op = 0; op < HLO_OPCODE_COUNT; op++)
+    HR_TRY(hr_map_put(names, hr_str_from(hlo_op_table[op].name), (void *)(op + 1), NULL));
+  return NULL;
 }
 
 /* Look-up for a process without memory for the map. */
@@ -111,12 +105,13 @@ static bool find_linearly(hr_str_t name, hlo_opcode_t *out_op) {
   return false;
 }
 
-/* Values of the map are the opcode plus 1, since NULL means absent. */
 bool hlo_op_from_name(hr_str_t name, hlo_opcode_t *out_op) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, fill_names);
-  if (!names_complete) return find_linearly(name, out_op); /* memory ran out */
-  uintptr_t found = (uintptr_t)hr_map_get(&names, name);
+  static hr_kept_map_t names = HR_KEPT_MAP(fill_names);
+  const hr_map_t *map;
+  hr_status_t st = hr_kept_map_get(&names, &map);
+  hr_status_release(st);
+  if (st) return find_linearly(name, out_op); /* memory ran out */
+  uintptr_t found = (uintptr_t)hr_map_get(map, name);
   if (found) *out_op = (hlo_opcode_t)(found - 1);
   return found != 0;
 }

@@ -3,6 +3,7 @@
  * public hash, for numbers that all processes must agree on. */
 #include "base/map.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -74,4 +75,27 @@ hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old)
   *slot = (hr_map_slot_t){key, value, hash};
   map->count++;
   return NULL;
+}
+
+static hr_status_t fill_kept(hr_kept_map_t *kept) {
+  if (atomic_load_explicit(&kept->is_full, memory_order_relaxed)) return NULL;
+  hr_status_t st = kept->fill(&kept->map);
+  if (st) {
+    hr_map_deinit(&kept->map);
+    return st;
+  }
+  hr_mem_keep(kept->map.slots);
+  atomic_store_explicit(&kept->is_full, true, memory_order_release);
+  return NULL;
+}
+
+hr_status_t hr_kept_map_get(hr_kept_map_t *kept, const hr_map_t **out_map) {
+  hr_status_t st = NULL;
+  if (!atomic_load_explicit(&kept->is_full, memory_order_acquire)) {
+    pthread_mutex_lock(&kept->lock);
+    st = fill_kept(kept);
+    pthread_mutex_unlock(&kept->lock);
+  }
+  if (!st) *out_map = &kept->map;
+  return st;
 }

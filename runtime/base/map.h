@@ -4,6 +4,8 @@
 #ifndef HR_BASE_MAP_H
 #define HR_BASE_MAP_H
 
+#include <pthread.h>
+
 #include "base/arena.h"
 
 typedef struct hr_map_slot {
@@ -25,6 +27,23 @@ void *hr_map_get(const hr_map_t *map, hr_str_t key); /* NULL if absent */
  * the present value, or NULL. */
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old);
 void hr_map_clear(hr_map_t *map); /* keeps the capacity */
+
+/* A map of constants, which is filled at its first use and stays as long as the process. */
+typedef struct hr_kept_map {
+  hr_status_t (*fill)(hr_map_t *map);
+  pthread_mutex_t lock;
+  _Atomic bool is_full;
+  hr_map_t map;
+} hr_kept_map_t;
+
+#define HR_KEPT_MAP(fill)                         \
+  {                                               \
+    fill, PTHREAD_MUTEX_INITIALIZER, false, { 0 } \
+  }
+
+/* Errors: those of `fill`; the next call tries again.
+ * Thread: any number at a time, and may read the map so. */
+hr_status_t hr_kept_map_get(hr_kept_map_t *kept, const hr_map_t **out_map);
 
 /* A hash that is the same in every process. Not collision-resistant: equal hashes do not mean equal
  * bytes. */

@@ -142,4 +142,8 @@ void hr_free(void *memory) {
   free(memory);
 }
 
+void hr_mem_keep(const void *block) {
+  if (block) atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+}
+
 void hr_clear(void *memory, size_t size_bytes) { memset(memory, 0, size_bytes); }

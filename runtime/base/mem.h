@@ -27,6 +27,8 @@ hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes);
  * Thread: the only one. */
 void hr_mem_any_machine(bool any_machine);
 
+/* A block that stays as long as the process is live no more: it is not freed, and no leak. */
+void hr_mem_keep(const void *block);
 size_t hr_mem_live_blocks(void); /* allocations not yet freed: 0 at a clean exit */
 size_t hr_mem_total_allocations(void);
 size_t hr_mem_physical_bytes(

@@ -8,6 +8,7 @@
  * text leaves out are inferred. Unknown opcodes are reported with the nearest known one. */
 #include <string.h>
 
+#include "base/nearest_name.h"
 #include "ops/rules/build_rules.h"
 #include "ops/rules/builder.h"
 #include "read/hlo_reader.h"
@@ -205,43 +206,20 @@ READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *
 
 /* Opcodes -------------------------------------------------------------------------------------- */
 
-/* Edit distance (Levenshtein) by a single row, O(a b); 63 for names that are longer than any
- * opcode. */
-static int distance(hr_str_t a, const char *b) {
-  int row[64];
-  int size = (int)strlen(b);
-  if (a.size >= 63 || size >= 63) return 63;
-  for (int j = 0; j <= size; j++) row[j] = j;
-  for (int i = 1; i <= (int)a.size; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= size; j++) {
-      int change = diagonal + (a.data[i - 1] != b[j - 1]);
-      int above = row[j] + 1;
-      int left = row[j - 1] + 1;
-      diagonal = row[j];
-      row[j] = change < above ? change : above;
-      if (left < row[j]) row[j] = left;
-    }
-  }
-  return row[size];
-}
-
-/* Suggests the known opcode with the least edit distance. */
+/* Suggests the nearest known opcode. */
 static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
+  const char *names[HLO_OPCODE_COUNT], *nearest = NULL;
+  char word[HR_NEAREST_WORD_MAX + 1];
   hr_str_t name = r->lexer.token.text;
-  int best = 0, best_distance = 1000;
-  for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
-    int d = distance(name, hlo_op_name((hlo_opcode_t)op));
-    if (d >= best_distance) continue;
-    best = op;
-    best_distance = d;
+  for (int op = 0; op < HLO_OPCODE_COUNT; op++) names[op] = hlo_op_name((hlo_opcode_t)op);
+  if (name.size < sizeof word) {
+    snprintf(word, sizeof word, "%.*s", HR_STR_ARGS(name));
+    nearest = hr_nearest_name(word, names, HLO_OPCODE_COUNT);
   }
-  bool near = best_distance <= 2 + (int)name.size / 4;
-  if (!near)
+  if (!nearest)
     return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'", HR_STR_ARGS(name));
   return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'; did you mean '%s'?",
-                       HR_STR_ARGS(name), hlo_op_name((hlo_opcode_t)best));
+                       HR_STR_ARGS(name), nearest);
 }
 
 /* An opcode of today; OP-start, OP-update and OP-done; one of old versions. */

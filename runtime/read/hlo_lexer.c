@@ -40,32 +40,31 @@ static inline bool is(char c, int class_) { return classes[(unsigned char)c] & c
 static char byte_at(const read_lexer_t *l, size_t at) { return at < l->size ? l->text[at] : 0; }
 
 /* Words are stored as their number plus one: types first, then keywords. */
-static hr_status_t fill_words(read_lexer_t *l) {
+static hr_status_t fill_words(hr_map_t *words) {
   static const char *const keywords[] = {
 #define KEYWORD(id, text) text,
 #include "read/hlo_keywords.def"
 #undef KEYWORD
   };
   for (uintptr_t type = 0; type < HR_TUPLE; type++)
-    HR_TRY(hr_map_put(&l->words, hr_str_from(hr_dtype_name((hr_dtype_t)type)), (void *)(type + 1),
-                      NULL));
+    HR_TRY(
+        hr_map_put(words, hr_str_from(hr_dtype_name((hr_dtype_t)type)), (void *)(type + 1), NULL));
   for (uintptr_t word = 0; word < READ_KEYWORD_COUNT; word++)
-    HR_TRY(hr_map_put(&l->words, hr_str_from(keywords[word]), (void *)(HR_DTYPE_COUNT + word + 1),
-                      NULL));
+    HR_TRY(
+        hr_map_put(words, hr_str_from(keywords[word]), (void *)(HR_DTYPE_COUNT + word + 1), NULL));
   return NULL;
 }
 
-/* Fills the map of words; the first token is not yet read. */
+/* The first token is not yet read. */
 hr_status_t read_lexer_init(read_lexer_t *l, const hr_source_t *source, hr_arena_t *arena) {
+  static hr_kept_map_t words = HR_KEPT_MAP(fill_words);
   *l = (read_lexer_t){.source = source,
                       .text = source->text,
                       .size = source->size_bytes,
                       .arena = arena,
                       .line = 1};
-  return fill_words(l);
+  return hr_kept_map_get(&words, &l->words);
 }
-
-void read_lexer_deinit(read_lexer_t *l) { hr_map_deinit(&l->words); }
 
 /* Counts lines from the last position asked for; an earlier offset starts again. */
 hr_pos_t read_pos(read_lexer_t *l, size_t offset) {
@@ -259,7 +258,7 @@ static hr_status_t lex_percent(read_lexer_t *l) {
 static void classify_word(read_lexer_t *l) {
   hr_str_t text = l->token.text;
   if (text.size < 2 || text.size > LONGEST_RESERVED) return;
-  uintptr_t number = (uintptr_t)hr_map_get(&l->words, text);
+  uintptr_t number = (uintptr_t)hr_map_get(l->words, text);
   if (number > HR_DTYPE_COUNT) {
     l->token.kind = READ_KEYWORD;
     l->token.keyword = (read_keyword_t)(number - 1 - HR_DTYPE_COUNT);

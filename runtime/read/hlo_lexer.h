@@ -62,10 +62,10 @@ typedef struct read_token {
 typedef struct read_lexer {
   const hr_source_t *source; /* borrowed; its name stands in messages */
   const char *text;
-  size_t size, at;    /* `at` is where the token after the current one starts */
-  read_token_t token; /* current token */
-  hr_arena_t *arena;  /* for unescaped strings */
-  hr_map_t words;     /* type names and keywords */
+  size_t size, at;       /* `at` is where the token after the current one starts */
+  read_token_t token;    /* current token */
+  hr_arena_t *arena;     /* for unescaped strings */
+  const hr_map_t *words; /* type names and keywords */
   /* Last position asked for: the next one is counted from here. */
   size_t line_start;
   uint32_t line;
@@ -73,7 +73,6 @@ typedef struct read_lexer {
 
 /* Starts before the first token; call read_advance once. */
 hr_status_t read_lexer_init(read_lexer_t *lexer, const hr_source_t *source, hr_arena_t *arena);
-void read_lexer_deinit(read_lexer_t *lexer);
 
 hr_status_t read_advance(read_lexer_t *lexer);
 /* Makes the token that starts at or after `offset` the current one. */

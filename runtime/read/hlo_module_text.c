@@ -20,7 +20,7 @@ hr_status_t read_name(read_hlo_t *r, const char *want, hr_str_t *out_name) {
     return read_want(l, "%s; this word is reserved, %.*s_ would do", want, HR_STR_ARGS(name));
   if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return read_want(l, "%s", want);
   if (l->token.percent && name.size < 16) {
-    uintptr_t reserved = (uintptr_t)hr_map_get(&l->words, name);
+    uintptr_t reserved = (uintptr_t)hr_map_get(l->words, name);
     if (reserved && reserved <= HR_DTYPE_COUNT)
       return read_want(l, "%s; element types cannot be names, %.*s_ would do", want,
                        HR_STR_ARGS(name));

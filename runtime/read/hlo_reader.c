@@ -26,5 +26,4 @@ void read_hlo_deinit(read_hlo_t *r) {
   HR_VEC_FREE(&r->completed);
   hr_map_deinit(&r->computations);
   hr_map_deinit(&r->groups);
-  read_lexer_deinit(&r->lexer);
 }

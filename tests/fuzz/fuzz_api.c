@@ -34,6 +34,7 @@ static const char *const programs[] = {
 typedef struct world {
   const uint8_t *at, *end;
   hlorun_client_t *client;
+  hlorun_program_t **kept; /* whole programs that the client has loaded before; PROGRAM_COUNT */
   hlorun_program_t *programs[SLOTS];
   hlorun_buffer_t *buffers[SLOTS];
   hlorun_execution_t *executions[SLOTS];
@@ -51,22 +52,45 @@ static int64_t take_size(world_t *world) {
 
 /* --- calls --- */
 
+static void drop_program(world_t *world, unsigned slot) {
+  bool is_kept = false;
+  for (size_t p = 0; p < PROGRAM_COUNT; p++) is_kept |= world->programs[slot] == world->kept[p];
+  if (!is_kept) hlorun_program_release(world->programs[slot]);
+  world->programs[slot] = NULL;
+}
+
+/* Most loads are of whole programs without options: those are compiled once for all inputs, which
+ * takes far longer than the other calls. */
+static void load_kept(world_t *world, unsigned slot, size_t number) {
+  hlorun_program_t **kept = &world->kept[number];
+  const char *source = programs[number];
+  if (!*kept)
+    fuzz_is_fine(
+        hlorun_program_load_bytes(world->client, "fuzz", source, strlen(source), NULL, kept));
+  drop_program(world, slot);
+  world->programs[slot] = *kept;
+}
+
 static void load(world_t *world, unsigned slot) {
   char text[1024];
-  const char *source = programs[take(world) % PROGRAM_COUNT];
+  size_t number = take(world) % PROGRAM_COUNT;
+  const char *source = programs[number];
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   size_t size = strlen(source);
   memcpy(text, source, size);
   unsigned changes = take(world);
+  if (changes < 128) {
+    load_kept(world, slot, number);
+    return;
+  }
   for (unsigned n = changes > 200 ? changes % 4 : 0; n; n--)
     text[take(world) * 4 % size] = (char)take(world);
   if (changes == 128) options.num_replicas = (int)take_size(world);
   if (changes == 129) options.sharding = "in0=x;out0=-";
   if (changes == 130) options.mesh = "x=2";
   if (changes == 131) options.infeed = "tcp:";
-  hlorun_program_release(world->programs[slot]);
-  world->programs[slot] = NULL;
+  drop_program(world, slot);
   fuzz_is_fine(hlorun_program_load_bytes(world->client, "fuzz", text, size, &options,
                                          &world->programs[slot]));
 }
@@ -237,14 +261,18 @@ static void one_call(world_t *world) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static hlorun_client_t *clients[2];
+  static hlorun_program_t *kept[2][PROGRAM_COUNT];
   if (!clients[0]) clients[0] = fuzz_client(HLORUN_ENGINE_COMPILED);
   if (!clients[1]) clients[1] = fuzz_client(HLORUN_ENGINE_REFERENCE);
   if (!size) return 0;
-  world_t world = {.at = data + 1, .end = data + size, .client = clients[data[0] & 1]};
+  world_t world = {.at = data + 1,
+                   .end = data + size,
+                   .client = clients[data[0] & 1],
+                   .kept = kept[data[0] & 1]};
   while (world.at < world.end) one_call(&world);
   for (int s = 0; s < SLOTS; s++) {
     hlorun_execution_release(world.executions[s]);
-    hlorun_program_release(world.programs[s]);
+    drop_program(&world, (unsigned)s);
     hlorun_buffer_release(world.buffers[s]);
   }
   fuzz_is_fine(hlorun_client_resume(world.client));

@@ -77,9 +77,4 @@ static inline void refuse(const char *text, const char *message) {
 
 #define ADDER "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
 
-static inline void warm_up(void) { /* fills tables that stay */
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op);
-}
-
 #endif

@@ -110,6 +110,34 @@ static void test_aligned_data(void) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) hr_buffer_release(buffers[i]);
 }
 
+static int fills_until_full = 3; /* calls of fill_constants, of which the last finds memory */
+
+static hr_status_t fill_constants(hr_map_t *map) {
+  HR_TRY(hr_map_put(map, HR_STR("one"), (void *)1, NULL));
+  if (--fills_until_full) return hr_error(HR_NO_MEMORY, "as if there were none");
+  return hr_map_put(map, HR_STR("two"), (void *)2, NULL);
+}
+
+static void test_kept_map(void) {
+  static hr_kept_map_t kept = HR_KEPT_MAP(fill_constants);
+  const hr_map_t *map = NULL;
+  size_t live = hr_mem_live_blocks();
+  for (int refused = 0; refused < 2; refused++) {
+    hr_status_t st = hr_kept_map_get(&kept, &map);
+    CU_ASSERT_EQUAL(hr_status_code(st), HR_NO_MEMORY);
+    hr_status_release(st);
+  }
+  CU_ASSERT_PTR_NULL(map);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+  for (int again = 0; again < 2; again++) {
+    CU_ASSERT_PTR_NULL_FATAL(hr_kept_map_get(&kept, &map));
+    CU_ASSERT_PTR_EQUAL(hr_map_get(map, HR_STR("two")), (void *)2);
+    CU_ASSERT_EQUAL(map->count, 2);
+  }
+  CU_ASSERT_EQUAL(fills_until_full, 0);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live); /* what is kept is no leak */
+}
+
 static void test_map(void) {
   hr_map_t map;
   hr_map_init(&map);
@@ -243,6 +271,7 @@ CU_TestInfo suite_base[] = {
     {"objects are counted, and can fail", test_objects},
     {"data of buffers is aligned", test_aligned_data},
     {"map finds what was put", test_map},
+    {"kept map is filled once there is memory", test_kept_map},
     {"vec grows", test_vec},
     {"a status quotes the line", test_status_report},
     {"a status names the innermost place", test_status_names_the_innermost_location},

@@ -39,8 +39,6 @@ static void check_form(const hlo_module_t *module, hlo_proto_form_t form, const 
 }
 
 static void survives(const char *text) {
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"), &op); /* fills a table that stays */
   size_t live = hr_mem_live_blocks();
   hlo_module_t *module = NULL;
   CU_ASSERT_FALSE(hlo_proto_is(hr_str_from(text)));

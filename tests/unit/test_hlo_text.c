@@ -11,7 +11,6 @@
 #include "tests/lib/unit.h"
 
 static void accepts_shapes(void) {
-  warm_up();
   accept(IN_ENTRY("x = f32[2,3]{0,1:T(8,128)(2,1)S(1)} parameter(0)"));
   accept(IN_ENTRY("x = f32[<=10,?] parameter(0)"));
   accept(IN_ENTRY("x = b(f32[4]{0}) parameter(0)"));

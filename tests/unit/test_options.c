@@ -82,6 +82,13 @@ static void test_nearest_names(void) {
   CU_ASSERT_STRING_EQUAL(hr_nearest_name("replcias", names, 3), "replicas");
   CU_ASSERT_STRING_EQUAL(hr_nearest_name("step", names, 3), "steps");
   CU_ASSERT_PTR_NULL(hr_nearest_name("quite another", names, 3));
+  CU_ASSERT_PTR_NULL(hr_nearest_name("", names, 3));
+  char longest[HR_NEAREST_WORD_MAX + 2];
+  memset(longest, 'x', sizeof longest - 1);
+  longest[sizeof longest - 1] = 0;
+  const char *const long_names[] = {longest, longest + 2};
+  CU_ASSERT_PTR_EQUAL(hr_nearest_name(longest + 1, long_names, 2), longest + 2);
+  CU_ASSERT_PTR_NULL(hr_nearest_name(longest, long_names, 2));
 }
 
 static void test_help_names_everything(void) {

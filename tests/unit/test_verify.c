@@ -97,8 +97,6 @@ static void check_file(const char *path, const char *name) {
 }
 
 static void test_invalid_programs(void) {
-  hlo_opcode_t op;
-  CU_ASSERT(hlo_op_from_name(HR_STR("add"), &op)); /* makes the table of names, which stays */
   size_t live = hr_mem_live_blocks();
   programs = 0;
   CU_ASSERT(source_files_visit("tests/cases/invalid", check_file) >= 30);

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ops/table/opcode.h"
 #include "tests/lib/unit.h"
 
 #define SUITE(name) extern CU_TestInfo suite_##name[];
@@ -146,9 +145,6 @@ static bool is_wanted(const suite_t *suite, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   counts_t total = {0};
-  hlo_opcode_t op;
-  hlo_op_from_name(HR_STR("add"),
-                   &op); /* the table of names is made at its first use and stays: no leak */
   for (size_t i = 0; i < SUITE_COUNT; i++) {
     if (!is_wanted(&suites[i], argc, argv)) continue;
     counts_t counts = run_suite(&suites[i]);

@@ -25,9 +25,9 @@ typedef struct importer {
   const mlir_module_t *from;
   const stablehlo_readers_t *readers;
   hlo_module_t *module;
-  hr_arena_t *arena;  /* arena of the module */
-  hr_map_t functions; /* import_function_t by name */
-  hr_map_t rows;      /* import_row_t by op name */
+  hr_arena_t *arena;    /* arena of the module */
+  hr_map_t functions;   /* import_function_t by name */
+  const hr_map_t *rows; /* import_row_t by op name */
   const char *
       *attrs; /* attribute names of each row's op, from bytecode_ops.def; NULL: not looked up yet */
   hr_map_t names;      /* computation names in use */

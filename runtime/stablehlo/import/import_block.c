@@ -118,7 +118,7 @@ hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row
 
 /* Checks, then the row's function, then frontend attributes of the new instructions. */
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
-  const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
+  const import_row_t *row = hr_map_get(scope->importer->rows, op->name);
   if (!row) return unknown_op(scope, op);
   scope->builder.line = op->line;
   scope->builder.column = op->column;
@@ -224,10 +224,16 @@ mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
-/* Makes the map of op names to rows, and memory for the lists of attributes from bytecode's
+static hr_status_t fill_rows(hr_map_t *map) {
+  for (size_t i = 0; i < ROWS; i++)
+    HR_TRY(hr_map_put(map, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
+  return NULL;
+}
+
+/* Finds the map of op names to rows, and makes memory for the lists of attributes from bytecode's
  * table. */
 hr_status_t import_list_rows(importer_t *importer) {
-  for (size_t i = 0; i < ROWS; i++)
-    HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
+  static hr_kept_map_t by_name = HR_KEPT_MAP(fill_rows);
+  HR_TRY(hr_kept_map_get(&by_name, &importer->rows));
   return HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs);
 }

@@ -58,7 +58,7 @@ static hr_status_t find_row(const import_scope_t *scope, const mlir_op_t *op,
   if (!attrs || attrs->kind != MLIR_ATTR_DICT) return NULL;
   if (target.size < 5 || memcmp(target.data, "mhlo.", 5) != 0) return NULL;
   HR_TRY(mlir_mhlo_name(scope->importer->arena, target, &name));
-  *out_row = hr_map_get(&scope->importer->rows, name);
+  *out_row = hr_map_get(scope->importer->rows, name);
   return NULL;
 }
 

@@ -353,7 +353,6 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
     if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
   hr_map_deinit(&importer.functions);
-  hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
   hr_map_deinit(&importer.awaited);
   return st;
