@@ -131,4 +131,45 @@ for engine in reference compiled; do
   expect_exit "arrays without elements, $engine" 0 "$hlorun" --engine $engine --random-inputs "$work/empty.mlir"
   expect_text "arrays without elements, $engine" "out0 = f32[16,0]"
 done
+
+# A long line that is cut is sorted by columns: no process gathers it. Many equal keys keep their order; zeros of both signs
+# and NaN are equal keys that differ. An iota, which an arg-sort has, decides between equal keys.
+sorts() { # TYPE COMPARATOR [PLACES]: 2^18 items with a number each, a parameter or PLACES
+  cat <<PROGRAM
+module @sorts {
+  sdy.mesh @mesh = <["a"=2, "b"=4]>
+  func.func @main(%x: tensor<262144x$1> {sdy.sharding = #sdy.sharding<@mesh, [{"b", "a"}]>},
+                  %n: tensor<262144xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"b", "a"}]>})
+      -> (tensor<262144x$1> {sdy.sharding = #sdy.sharding<@mesh, [{"b", "a"}]>},
+          tensor<262144xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"b", "a"}]>}) {
+    %m = ${3:-stablehlo.add %n, %n} : tensor<262144xi32>
+    %0:2 = "stablehlo.sort"(%x, %m) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<$1>, %b: tensor<$1>, %c: tensor<i32>, %d: tensor<i32>):
+      $2
+      stablehlo.return %less : tensor<i1>
+    }) : (tensor<262144x$1>, tensor<262144xi32>) -> (tensor<262144x$1>, tensor<262144xi32>)
+    return %0#0, %0#1 : tensor<262144x$1>, tensor<262144xi32>
+  }
+}
+PROGRAM
+}
+sorts f32 '%z = stablehlo.constant dense<0.0> : tensor<f32>
+      %e = stablehlo.compare EQ, %a, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %f = stablehlo.select %e, %z, %a : tensor<i1>, tensor<f32>
+      %g = stablehlo.compare EQ, %b, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %h = stablehlo.select %g, %z, %b : tensor<i1>, tensor<f32>
+      %less = stablehlo.compare LT, %f, %h, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>' >"$work/zeros.mlir"
+sorts i8 '%less = stablehlo.compare GT, %a, %b, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>' >"$work/bytes.mlir"
+sorts f32 '%less = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>' \
+  'stablehlo.iota dim = 0' >"$work/places.mlir"
+for program in zeros bytes places; do
+  for inputs in --random-inputs --wild-inputs; do
+    expect_exit "$program, one process, $inputs" 0 "$hlorun" -n 1 $inputs --quiet --output "$work/one.npz" "$work/$program.mlir"
+    expect_exit "$program by columns, $inputs" 0 "$hlorun" -n 8 $inputs --quiet --ulp 0 --expect "$work/one.npz" \
+      "$work/$program.mlir"
+  done
+  "$hlorun" --stop-after partition "$work/$program.mlir" >"$work/out" 2>&1
+  expect_text "$program by columns" 'all-to-all('
+  if grep -q 'all-gather(' "$work/out"; then fail "$program is gathered" "$work/out"; else pass; fi
+done
 finish

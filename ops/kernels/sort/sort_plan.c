@@ -140,8 +140,8 @@ static void plan_network(native_sort_plan_t *plan) {
 }
 
 /* Scratch of one worker: two arrays of items between which radix passes alternate, of which the
- * second has the lanes of a network, one operand's line during its permutation, and copies of
- * `block` lines of all operands if lines are not contiguous. */
+ * second has the lanes of a network, one operand's line during its permutation if its elements are
+ * larger than items, and copies of `block` lines of all operands if lines are not contiguous. */
 static void plan_sort_scratch(native_sort_plan_t *plan) {
   size_t count = (size_t)(plan->together * plan->count), item_bytes = radix_item_bytes(plan->kind),
          line_bytes = 0, most = 0;
@@ -153,7 +153,8 @@ static void plan_sort_scratch(native_sort_plan_t *plan) {
   plan->items = reserve_scratch(plan, count * item_bytes);
   plan->spare = reserve_scratch(
       plan, plan->together > 1 ? (size_t)plan->count * SORT_NETWORK_BYTES : count * item_bytes);
-  plan->temporary = reserve_scratch(plan, count * most);
+  plan->has_temporary = most > item_bytes;
+  plan->temporary = reserve_scratch(plan, plan->has_temporary ? count * most : 0);
   plan->group_keys = reserve_scratch(plan, plan->group_count > 1 ? count * sizeof(uint64_t) : 0);
   plan->ties =
       reserve_scratch(plan, plan->stable || plan->decodes ? 0 : 2 * count * sizeof(sort_item_t));

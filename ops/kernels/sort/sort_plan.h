@@ -30,7 +30,8 @@ typedef struct native_sort_plan {
   int64_t together;     /* lines that a network sorts at once; else 1 */
   bool shared_line;     /* all workers sort one line */
   bool stable;
-  bool decodes; /* single operand, decoded from its sorted keys */
+  bool decodes;       /* single operand, decoded from its sorted keys */
+  bool has_temporary; /* lines of an operand do not fit where items were */
   radix_kind_t kind;
   int key_count, group_count;
   sort_line_key_t keys[SORT_MAX_KEYS];

@@ -8,6 +8,14 @@
 
 NATIVE_OPTIMIZE
 
+/* Space for the lines of one operand: where items are no longer. */
+static char *free_lines(const sort_line_t *line) {
+  const native_sort_plan_t *plan = line->plan;
+  char *items = line->scratch + plan->items;
+  if (plan->has_temporary) return line->scratch + plan->temporary;
+  return line->items == items ? line->scratch + plan->spare : items;
+}
+
 /* --- decoding keys ---------------------------------------------------------------------------- */
 
 /* Key i of items that are only keys. */
@@ -99,7 +107,7 @@ void sort_decode_lines(sort_line_t *line) {
   const sort_encoding_t *encoding = &line->plan->keys[0].encoding;
   sort_tie_t ties[2 * SORT_NETWORK_MOST_LINES];
   uint64_t zero_key = encoding->nan_key;
-  char *saved = line->scratch + line->plan->temporary;
+  char *saved = free_lines(line);
   int count = 0;
   if (encoding->zero) sort_encode_block(encoding, &(uint64_t){0}, 1, &zero_key);
   bool has_ties = encoding->zero || encoding->ties;
@@ -214,7 +222,7 @@ static void permute_operands(sort_line_t *line) {
     line->operand = k;
     line->is_iota = is_iota_sequence(line->from[k], plan->bytes[k], line->count);
     bool in_place = line->from[k] == line->to[k] && !line->is_iota;
-    line->target = in_place ? line->scratch + plan->temporary : line->to[k];
+    line->target = in_place ? free_lines(line) : line->to[k];
     hr_workers_for(line->workers, line->count, SORT_GRAIN, permute_items, line);
     if (in_place) memcpy(line->to[k], line->target, (size_t)(line->count * plan->bytes[k]));
   }

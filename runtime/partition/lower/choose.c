@@ -8,6 +8,7 @@
 
 #include "partition/lower/comm_cost.h"
 #include "partition/lower/fetch_window.h"
+#include "partition/lower/lower_ops.h"
 
 #define MAX_ATOMS 24
 #define MAX_SOURCES 24
@@ -16,8 +17,6 @@
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
 #define SHARED_SHARE 0.95    /* share of an operand's cost if a later product takes it, too */
-/* Cost of a sort's comparison, for each operand, in elementwise operations. */
-#define COMPARISON_WORK 32
 
 typedef struct source { /* a sharding that some tensor has or should get */
   double bytes;
@@ -250,19 +249,14 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   return true;
 }
 
-/* A sort compares each element about log2(length) times. */
-static double work_per_element(const hlo_instr_t *instr) {
-  if (instr->op != HLO_SORT) return 1;
-  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
-  return COMPARISON_WORK * instr->operand_count *
-         log2(1 + (double)instr->operands[0]->shape->dims[d]);
-}
-
 static double local_work(const chooser_t *chooser, const trial_t *trial) {
-  double work = work_per_element(chooser->instr);
-  for (int f = 0; f < chooser->rule->factor_count; f++)
+  double work = 1;
+  bool moves = false;
+  for (int f = 0; f < chooser->rule->factor_count; f++) {
     work *= (double)chooser->rule->factors[f].size / (double)spmd_axes_parts(trial->axes[f]);
-  return work;
+    moves |= chooser->rule->factors[f].kind == SPMD_PERMUTATION && trial->axes[f].count;
+  }
+  return chooser->instr->op == HLO_SORT ? work * spmd_sort_work(chooser->instr, moves) : work;
 }
 
 static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
@@ -284,8 +278,9 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   int64_t own = spmd_local_size(sharding, out, hlo_shape_leaf(instr->shape, r)->dims[out]);
   double row = spmd_local_bytes(trial->tensors[r], operand) / (double)chunk;
   spmd_window_t window;
-  double scan = spmd_scan_us(chooser->lower, instr, d, chunk,
-                             spmd_axes_parts(trial->tensors[r]->dims[d].axes), row);
+  int64_t parts = spmd_axes_parts(trial->tensors[r]->dims[d].axes);
+  if (instr->op == HLO_SORT) return spmd_columns_us(chooser->lower, instr, r, chunk, parts, row);
+  double scan = spmd_scan_us(chooser->lower, instr, d, chunk, parts, row);
   if (scan >= 0) return scan;
   if (instr->op == HLO_CONCATENATE)
     return spmd_concatenate_us(chooser->lower, instr, d, trial->tensors[r]->dims[d].axes, own, row);

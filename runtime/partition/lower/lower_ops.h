@@ -32,6 +32,15 @@ hlo_instr_t *spmd_lower_sort(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_sort(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
 hr_status_t spmd_rule_sort(spmd_lower_t *lower, const hlo_instr_t *instr,
                            const spmd_rule_t **out_rule);
+/* Work of a sort for one element, in elementwise operations; `columns`: by columns. */
+double spmd_sort_work(const hlo_instr_t *sort, bool columns);
+/* lower_columns.c: whether a sort may be cut by columns; what operand k moves then, in microseconds,
+ * for parts of `rows` elements, infinite if it cannot be done or costs more than a gather; the sort
+ */
+bool spmd_may_sort_by_columns(const hlo_instr_t *sort);
+double spmd_columns_us(spmd_lower_t *lower, const hlo_instr_t *sort, int operand, int64_t rows,
+                       int64_t parts, double row_bytes);
+hlo_instr_t *spmd_sort_by_columns(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* Notes in lower->sort_reads what an instruction reads of sorts. */
 void spmd_note_sort_reads(spmd_lower_t *lower, const hlo_instr_t *user);
 /* lower_top_k.c */

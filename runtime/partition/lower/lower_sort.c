@@ -1,9 +1,14 @@
-/* Sorts along a dimension that is cut, if only their first elements are read: the first elements of
- * each sorted part are gathered in the order of the parts and sorted again. Equal elements keep
- * their order in both sorts if the sort is stable, and so in the result. The rest of the result,
- * which nobody reads, is zero. An uneven dimension is gathered whole, as its padding could come
- * first. */
+/* Sorts along a dimension that is cut. Those of long lines sort by columns (lower_columns.c). If
+ * only their first elements are read: the first elements of each sorted part are gathered in the
+ * order of the parts and sorted again. Equal elements keep their order in both sorts if the sort is
+ * stable, and so in the result. The rest of the result, which nobody reads, is zero. An uneven
+ * dimension is gathered whole, as its padding could come first. */
 #include "partition/lower/lower_ops.h"
+
+#include <math.h>
+
+/* Cost of a comparison, for each operand, in elementwise operations. */
+#define COMPARISON_WORK 32
 
 static int sorted_dim(const hlo_instr_t *sort) {
   return (int)hlo_attr_ints(sort, HLO_ATTR_DIMENSIONS).data[0];
@@ -38,32 +43,52 @@ void spmd_note_sort_reads(spmd_lower_t *lower, const hlo_instr_t *user) {
   if (root && user == lower->from->root) lower->sort_reads[root->id] = sorted_size(root);
 }
 
-/* The sorted dimension is a reduction factor of the operands: every part gives some elements. */
-hr_status_t spmd_rule_sort(spmd_lower_t *lower, const hlo_instr_t *instr,
-                           const spmd_rule_t **out_rule) {
+/* The sorted dimension has a factor of the operands and one of the results, or one of both. */
+static hr_status_t make_rule(spmd_lower_t *lower, const hlo_instr_t *instr, bool columns,
+                             const spmd_rule_t *alternative, const spmd_rule_t **out_rule) {
   spmd_rule_maker_t maker;
   const hlo_shape_t *shape = instr->operands[0]->shape;
-  int64_t read = lower->sort_reads[instr->id], size = sorted_size(instr);
-  if (!read || read == size) return spmd_rule_create(lower->arena, instr, out_rule);
   HR_TRY(spmd_rule_begin(lower->arena, instr, shape->rank + 1, &maker));
   for (int d = 0; d < shape->rank; d++) {
     bool is_sorted = d == sorted_dim(instr);
-    spmd_factor_kind_t kind = is_sorted ? SPMD_REDUCTION : SPMD_PASS_THROUGH;
-    int factor = spmd_rule_factor(&maker, shape->dims[d], kind);
-    int result = factor;
-    if (is_sorted) result = spmd_rule_factor(&maker, size, SPMD_NEED_REPLICATION);
+    spmd_factor_kind_t kind = columns ? SPMD_PERMUTATION : SPMD_REDUCTION;
+    if (!is_sorted) kind = SPMD_PASS_THROUGH;
+    int factor = spmd_rule_factor(&maker, shape->dims[d], kind), result = factor;
+    if (kind == SPMD_REDUCTION)
+      result = spmd_rule_factor(&maker, shape->dims[d], SPMD_NEED_REPLICATION);
     for (int k = 0; k < instr->operand_count; k++) {
       HR_TRY(spmd_rule_place(&maker, k, d, factor));
       HR_TRY(spmd_rule_place(&maker, instr->operand_count + k, d, result));
     }
   }
+  maker.rule->alternative = alternative;
   *out_rule = maker.rule;
   return NULL;
 }
 
+/* If few elements are read, every part gives some. Else the sorted dimension is cut by columns, or
+ * it is whole. */
+hr_status_t spmd_rule_sort(spmd_lower_t *lower, const hlo_instr_t *instr,
+                           const spmd_rule_t **out_rule) {
+  const spmd_rule_t *whole;
+  int64_t read = lower->sort_reads[instr->id];
+  if (read && read < sorted_size(instr)) return make_rule(lower, instr, false, NULL, out_rule);
+  HR_TRY(spmd_rule_create(lower->arena, instr, &whole));
+  if (whole && spmd_may_sort_by_columns(instr))
+    return make_rule(lower, instr, true, whole, out_rule);
+  *out_rule = whole;
+  return NULL;
+}
+
+/* An element is compared about log2(length) times, by columns in each of four sorts. */
+double spmd_sort_work(const hlo_instr_t *sort, bool columns) {
+  return (columns ? 4 : 1) * COMPARISON_WORK * sort->operand_count *
+         log2(1 + (double)sorted_size(sort));
+}
+
 bool spmd_can_cut_sort(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   (void)instr;
-  return rule->factors[factor].kind == SPMD_REDUCTION;
+  return rule->factors[factor].kind != SPMD_NEED_REPLICATION;
 }
 
 /* Result k of a sort, which is a tuple if there are several. */
@@ -119,6 +144,7 @@ hlo_instr_t *spmd_lower_sort(spmd_lower_t *lower, const spmd_choice_t *choice) {
   int64_t parts = spmd_chosen_parts(choice, 0, sorted_dim(instr)), size = sorted_size(instr);
   int64_t read = lower->sort_reads[instr->id];
   if (parts == 1) return spmd_emit_local(lower, choice);
+  if (!read || read == size) return spmd_sort_by_columns(lower, choice);
   bool is_even = size % parts == 0 && read < size / parts;
   return is_even ? sort_parts(lower, choice, read) : sort_whole(lower, choice);
 }
