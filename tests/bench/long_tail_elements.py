@@ -61,6 +61,23 @@ add(
     ),
     np.int32(511935),  # a long orbit whose numbers have 32 bits
 )
+for count, capacity in ((40, 500), (200, 2000)):
+    add(
+        f"knapsack_{count}",
+        functools.partial(
+            lambda size, weights, values: lax.scan(
+                lambda best, item: (
+                    jnp.where(jnp.arange(size) >= item[0], jnp.maximum(best, jnp.roll(best, item[0]) + item[1]), best),
+                    None,
+                ),
+                jnp.zeros(size, jnp.int32),
+                (weights, values),
+            )[0],
+            capacity,
+        ),
+        indices(50, count) + 1,
+        indices(100, count),
+    )
 add(
     "gcd",
     lambda a, b: lax.while_loop(

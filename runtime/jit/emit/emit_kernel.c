@@ -271,19 +271,22 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
   return jit_intrinsic(emit->code, op, type, arguments, 4);
 }
 
-/* Is the load needed in any lane? NULL: always allowed. Fully masked loads are slow only at
- * unmapped addresses far from other loads, that is, in loops over many pages. */
-static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
-  if (!lanes || kir_is_constant(lanes)) return NULL;
+/* Is the load needed in any lane? NULL: always allowed. Fully masked loads are slow at unmapped
+ * addresses far from other loads, that is, in loops over many pages, and at those of another array
+ * that the loop stores to, such as the next state of a loop, since they wait for the stores. */
+static kir_value_t *any_lane_active(jit_emit_t *emit, kir_type_t *type, jit_guard_t guard) {
+  if (!guard.lanes || kir_is_constant(guard.lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
-  if ((emit->graph->exprs.symbols[emit->lane.var].high + 1) * bytes < FAR_BYTES) return NULL;
-  return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
+  bool is_long = (emit->graph->exprs.symbols[emit->lane.var].high + 1) * bytes >= FAR_BYTES;
+  return is_long || guard.is_outside
+             ? jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(guard.lanes), &guard.lanes, 1)
+             : NULL;
 }
 
 static kir_value_t *load_contiguous(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
-                                    kir_value_t *lanes, unsigned align, int depth) {
-  pointer = jit_emit_readable(emit, pointer, any_lane_active(emit, type, lanes), depth);
-  kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, lanes);
+                                    jit_guard_t guard, unsigned align, int depth) {
+  pointer = jit_emit_readable(emit, pointer, any_lane_active(emit, type, guard), depth);
+  kir_value_t *mask = jit_emit_both(emit, emit->lane.mask, guard.lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
 }
@@ -395,8 +398,8 @@ kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtyp
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
   else if (access == ACCESS_CONTIGUOUS)
-    value = load_contiguous(emit, vector, jit_emit_readable(emit, pointer, guard.all, depth),
-                            guard.lanes, align, depth);
+    value = load_contiguous(emit, vector, jit_emit_readable(emit, pointer, guard.all, depth), guard,
+                            align, depth);
   else if (access == ACCESS_STRIDED)
     value = load_gather(emit, vector, pointer, guard, align);
   else

@@ -141,6 +141,7 @@ kir_value_t *jit_emit_out(jit_emit_t *emit, int number);
 typedef struct jit_guard {
   kir_value_t *all;   /* a scalar */
   kir_value_t *lanes; /* a vector if the index differs from lane to lane */
+  bool is_outside;    /* many of the addresses that it forbids are outside of the array */
 } jit_guard_t;
 
 /* Loads or stores the elements at `index` of an array in the active lanes; loads at level `depth`.

@@ -77,14 +77,15 @@ static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
 static jit_guard_t and_guards(jit_emit_t *emit, jit_node_t *node) {
   jit_guard_t a = jit_emit_guard(emit, node->args[0]), b = jit_emit_guard(emit, node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
-  return (jit_guard_t){jit_emit_both(emit, a.all, b.all), jit_emit_both(emit, a.lanes, b.lanes)};
+  return (jit_guard_t){.all = jit_emit_both(emit, a.all, b.all),
+                       .lanes = jit_emit_both(emit, a.lanes, b.lanes)};
 }
 
 static jit_guard_t leaf_guard(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *value = jit_emit_node(emit, node);
-  if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){NULL, NULL};
-  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value}
-                                           : (jit_guard_t){value, NULL};
+  if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){0};
+  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){.lanes = value}
+                                           : (jit_guard_t){.all = value};
 }
 
 /* Memoised: loads further down have all conditions of loads above them, so code would otherwise
@@ -98,7 +99,7 @@ jit_guard_t jit_emit_guard(jit_emit_t *emit, jit_node_t *node) {
     node->condition.lanes = guard.lanes;
     node->condition.epoch = epoch;
   }
-  return (jit_guard_t){node->condition.all, node->condition.lanes};
+  return (jit_guard_t){.all = node->condition.all, .lanes = node->condition.lanes};
 }
 
 /* Prefetches ahead; the address need not be valid. */
@@ -115,8 +116,17 @@ static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t
   jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
 }
 
+#define OUTSIDE_PART 4 /* part of an index's interval outside of the array that is much: 1 / 4 */
+
+static bool is_much_outside(const jit_emit_t *emit, const jit_node_t *node) {
+  const jit_expr_t *index = node->expr;
+  int64_t count = jit_buffer_count(emit->graph, node->number), below = hr_max(-index->low, 0),
+          above = hr_max(index->high + 1 - count, 0);
+  return OUTSIDE_PART * (below + above) > index->high + 1 - index->low;
+}
+
 static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
-  jit_guard_t guard = {NULL, NULL};
+  jit_guard_t guard = {0};
   int depth = jit_emit_depth(emit, node->vars);
   bool spread = jit_emit_in_lanes(emit, node->expr->vars),
        in_lanes = jit_emit_in_lanes(emit, node->vars);
@@ -125,6 +135,7 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
     if (node->guard) guard = jit_emit_guard(emit, node->guard);
+    if (guard.lanes) guard.is_outside = is_much_outside(emit, node);
     kir_value_t *array = jit_emit_in(emit, node->number);
     if (node->prefetch.distance && node->prefetch.pass == emit->pass && emit->lane.count > 1)
       emit_prefetch(emit, array, node);

@@ -287,6 +287,12 @@ static int64_t element_count(const hlo_shape_t *shape) {
   return count;
 }
 
+int64_t jit_buffer_count(const jit_graph_t *graph, int number) {
+  const jit_buffer_t *buffer = &graph->buffers[number];
+  return buffer->literal ? buffer->literal->count
+                         : element_count(graph->body->params.data[buffer->param]->shape);
+}
+
 /* Is the element there whatever the guard says, and does the guard change in a loop inside all
  * those that the element depends on? The load then stays outside of that loop: such as the index of
  * a row that is gathered into a part of a concatenation. */

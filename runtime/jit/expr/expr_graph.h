@@ -139,6 +139,8 @@ typedef struct jit_graph {
 /* Beyond `node_limit` nodes the graph fails with UNSUPPORTED. */
 hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body,
                            int node_limit);
+/* Number of elements of an array that is read. */
+int64_t jit_buffer_count(const jit_graph_t *graph, int number);
 /* Returns the first failure, which the caller then owns. */
 hr_status_t jit_graph_take_failure(jit_graph_t *graph);
 

@@ -24,11 +24,15 @@ static bool is_free(hlo_opcode_t op) {
          op == HLO_CONSTANT;
 }
 
-/* True for elementwise ops and indexing, of which the machine code is short. */
-static bool is_simple(hlo_opcode_t op) {
+/* True for elementwise ops and indexing, of which the machine code is short. Windows of computed
+ * arrays, as of a roll by a number that is known at run time only, are not: fused over several
+ * iterations, they would be computed at twice as many places in each. */
+static bool is_simple(const hlo_instr_t *instr) {
+  hlo_opcode_t op = instr->op;
+  if (op == HLO_DYNAMIC_SLICE) return is_free(instr->operands[0]->op);
   return is_free(op) || hlo_op_is(op, OP_ELEMENTWISE) || op == HLO_BROADCAST || op == HLO_RESHAPE ||
          op == HLO_SLICE || op == HLO_IOTA || op == HLO_BITCAST_CONVERT || op == HLO_TRANSPOSE ||
-         op == HLO_REVERSE || op == HLO_PAD || op == HLO_CONCATENATE || op == HLO_DYNAMIC_SLICE;
+         op == HLO_REVERSE || op == HLO_PAD || op == HLO_CONCATENATE;
 }
 
 static bool is_short(const loop_t *loop, int64_t trips) {
@@ -37,7 +41,7 @@ static bool is_short(const loop_t *loop, int64_t trips) {
   for (size_t i = 0; i < loop->body->instrs.count; i++) {
     const hlo_instr_t *instr = loop->body->instrs.data[i];
     count += !is_free(instr->op);
-    simple &= is_simple(instr->op);
+    simple &= is_simple(instr);
     if (pass_has_effect(instr) || op_custom_call_keeps_state(instr)) return false;
   }
   if (trips > (simple ? MAX_TRIPS_SIMPLE : MAX_TRIPS)) return false;
