@@ -172,4 +172,43 @@ for program in zeros bytes places; do
   expect_text "$program by columns" 'all-to-all('
   if grep -q 'all-gather(' "$work/out"; then fail "$program is gathered" "$work/out"; else pass; fi
 done
+
+# Updates at a known place, cut like the operand or not, of sizes that do not divide: halos are fetched, nothing is gathered.
+cat >"$work/placed.mlir" <<'PROGRAM'
+module @placed {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"m"}]>},
+                  %u: tensor<28x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"m"}]>}, %row: tensor<12xf32>)
+      -> (tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"m"}]>}) {
+    %one = stablehlo.constant dense<1> : tensor<1xi32>
+    %two = stablehlo.constant dense<2> : tensor<1xi32>
+    %at = stablehlo.concatenate %one, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<32x16xf32>, tensor<2xi32>, tensor<28x12xf32>) -> tensor<32x16xf32>
+    %5 = stablehlo.constant dense<[5, 1]> : tensor<2xi32>
+    %1 = "stablehlo.scatter"(%0, %5, %row) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1]>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+    }) : (tensor<32x16xf32>, tensor<2xi32>, tensor<12xf32>) -> tensor<32x16xf32>
+    %6 = stablehlo.constant dense<9> : tensor<i32>
+    %7 = stablehlo.constant dense<-3> : tensor<i32>
+    %2 = stablehlo.dynamic_update_slice %1, %u, %6, %7 : (tensor<32x16xf32>, tensor<28x12xf32>, tensor<i32>, tensor<i32>) -> tensor<32x16xf32>
+    %3 = stablehlo.multiply %1, %2 : tensor<32x16xf32>
+    return %3 : tensor<32x16xf32>
+  }
+}
+PROGRAM
+for inputs in --random-inputs --wild-inputs; do
+  expect_exit "updates at a place, one process, $inputs" 0 "$hlorun" -n 1 $inputs --quiet --output "$work/one.npz" "$work/placed.mlir"
+  for engine in reference compiled; do
+    expect_exit "updates at a place, $engine, $inputs" 0 "$hlorun" -n 8 $inputs --quiet --ulp 0 --engine $engine \
+      --expect "$work/one.npz" "$work/placed.mlir"
+  done
+done
+"$hlorun" --stop-after partition "$work/placed.mlir" >"$work/out" 2>&1
+expect_text "updates at a place" 'collective-permute('
+if grep -q 'all-gather(' "$work/out"; then fail "an update is gathered" "$work/out"; else pass; fi
 finish

@@ -280,6 +280,8 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
   spmd_window_t window;
   int64_t parts = spmd_axes_parts(trial->tensors[r]->dims[d].axes);
   if (instr->op == HLO_SORT) return spmd_columns_us(chooser->lower, instr, r, chunk, parts, row);
+  if (instr->op == HLO_DYNAMIC_UPDATE_SLICE || instr->op == HLO_SCATTER)
+    return spmd_placed_us(chooser->lower, instr, trial->tensors, d);
   double scan = spmd_scan_us(chooser->lower, instr, d, chunk, parts, row);
   if (scan >= 0) return scan;
   if (instr->op == HLO_CONCATENATE)

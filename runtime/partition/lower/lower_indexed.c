@@ -106,6 +106,7 @@ hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t 
   const hlo_instr_t *instr = choice->instr;
   spmd_emit_t *emit = &lower->emit;
   hlo_instr_t *operands[HLO_MAX_RANK + 2];
+  if (spmd_is_placed(choice)) return spmd_lower_placed(lower, choice);
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   operands[1] = spmd_chosen_operand(lower, choice, 1);
   for (int d = 0; d < instr->shape->rank && x; d++) {
@@ -317,6 +318,7 @@ hlo_instr_t *spmd_lower_scatter(spmd_lower_t *lower, const spmd_choice_t *choice
                    .map = hlo_attr_ints(instr, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
                    .vector = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM)};
   hlo_instr_t **operands;
+  if (spmd_is_placed(choice)) return spmd_lower_placed(lower, choice);
   if (spmd_emit_failed(emit, HR_NEW_ARRAY(lower->arena, instr->operand_count, &operands)))
     return NULL;
   for (int k = 0; k < instr->operand_count; k++)

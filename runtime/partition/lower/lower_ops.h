@@ -27,6 +27,15 @@ hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice)
  * large enough, or none can travel. True: the result is defined. */
 bool spmd_lower_ring(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* lower_placed.c: updates at a known place, of which parts fetch what is placed in them. The rule has
+ * `other` as its alternative, or is that for other updates. The cost of what is fetched along d, in
+ * microseconds. Does the choice place the update so? */
+hr_status_t spmd_rule_placed(spmd_lower_t *lower, const hlo_instr_t *instr,
+                             const spmd_rule_t *other, const spmd_rule_t **out_rule);
+double spmd_placed_us(spmd_lower_t *lower, const hlo_instr_t *instr,
+                      const spmd_sharding_t *const *tensors, int d);
+bool spmd_is_placed(const spmd_choice_t *choice);
+hlo_instr_t *spmd_lower_placed(spmd_lower_t *lower, const spmd_choice_t *choice);
 /* lower_sort.c: sorts of which only the first elements are read may be cut along their dimension */
 hlo_instr_t *spmd_lower_sort(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_sort(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);

@@ -42,7 +42,7 @@ spmd_op_t spmd_op_of(const hlo_instr_t *instr) {
     case HLO_DYNAMIC_SLICE:
       return (spmd_op_t){spmd_lower_dynamic_slice, always};
     case HLO_DYNAMIC_UPDATE_SLICE:
-      return (spmd_op_t){spmd_lower_dynamic_update, NULL};
+      return (spmd_op_t){spmd_lower_dynamic_update, always};
     case HLO_GATHER:
       return (spmd_op_t){spmd_lower_gather, always};
     case HLO_SCATTER:
@@ -152,13 +152,21 @@ static hr_status_t rule_top_k(spmd_lower_t *lower, const hlo_instr_t *instr,
  */
 hr_status_t spmd_lowering_rule(spmd_lower_t *lower, const hlo_instr_t *instr,
                                const spmd_rule_t **out_rule) {
+  const spmd_rule_t *other;
   if (instr->op == HLO_RNG_GET_AND_UPDATE_STATE) return NULL; /* one counter for all */
   if (instr->op == HLO_RNG_BIT_GENERATOR) return spmd_rule_random_bits(lower, instr, out_rule);
   if (instr->op == HLO_SELECT_AND_SCATTER)
     return spmd_rule_select_and_scatter(lower, instr, out_rule);
   if (instr->op == HLO_DYNAMIC_SLICE) return spmd_rule_dynamic_slice(lower, instr, out_rule);
-  if (instr->op == HLO_GATHER || instr->op == HLO_SCATTER)
-    return spmd_rule_indexed(lower, instr, out_rule);
+  if (instr->op == HLO_GATHER) return spmd_rule_indexed(lower, instr, out_rule);
+  if (instr->op == HLO_SCATTER) {
+    HR_TRY(spmd_rule_indexed(lower, instr, &other));
+    return spmd_rule_placed(lower, instr, other, out_rule);
+  }
+  if (instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
+    HR_TRY(spmd_rule_create(lower->arena, instr, &other));
+    return spmd_rule_placed(lower, instr, other, out_rule);
+  }
   if (instr->op == HLO_SLICE) return rule_slice(lower, instr, out_rule);
   if (instr->op == HLO_SORT) return spmd_rule_sort(lower, instr, out_rule);
   if (instr->op == HLO_TOPK) return rule_top_k(lower, instr, out_rule);
