@@ -1,6 +1,9 @@
 /* Native factorisations and solves against the reference, and by multiplying the factors. */
+#include <math.h>
 #include <stdlib.h>
 
+#include "ops/kernels/linalg/native_linalg.h"
+#include "ops/kernels/linalg/small_eigen.h"
 #include "read/read.h"
 #include "tests/lib/native_harness.h"
 #include "tests/lib/unit.h"
@@ -247,6 +250,72 @@ static void eigenvalues(void) {
   }
 }
 
+#define SMALL SMALL_EIGEN_SIZE
+
+static double at(bool is_double, const void *data, int i) {
+  return is_double ? ((const double *)data)[i] : ((const float *)data)[i];
+}
+
+/* Symmetric matrices: full ones, diagonal ones, of rank 1, with equal eigenvalues, and in parts. */
+static double drawn(int kind, int n, int r, int c) {
+  double full = (r * 7 + c * 7 + r * c * 5) % 11 - 5;
+  switch (kind) {
+    case 0:
+      return full;
+    case 1:
+      return r == c ? (r * 5) % 7 - 3 : 0;
+    case 2:
+      return (double)(r + 1) * (c + 1);
+    case 3:
+      return r == c ? 3 : 1;
+    default:
+      return (r < n / 2) == (c < n / 2) ? full + (r == c ? 9 : 0) : 0;
+  }
+}
+
+/* A v = v lambda and v^T v = 1, with ascending eigenvalues. */
+static void check_small_eigen(bool is_double, lapack_fn sytd2, int kind, int n) {
+  double a[SMALL * SMALL], values[SMALL], vectors[SMALL * SMALL],
+      scale = 1, tolerance = is_double ? 1e-13 : 2e-5;
+  float narrow[SMALL * SMALL];
+  for (int i = 0; i < n * n; i++) {
+    narrow[i] = (float)(a[i] = drawn(kind, n, i / n, i % n));
+    scale += fabs(a[i]);
+  }
+  CU_ASSERT_TRUE_FATAL(
+      small_eigen(is_double, sytd2, n, is_double ? (void *)a : narrow, values, vectors));
+  for (int j = 0; j < n; j++) {
+    double value = at(is_double, values, j);
+    CU_ASSERT_TRUE(j == 0 || at(is_double, values, j - 1) <= value);
+    for (int i = 0; i < n; i++) {
+      double product = 0, dot = 0;
+      for (int k = 0; k < n; k++) {
+        double x = at(is_double, vectors, k * n + j);
+        product += a[i * n + k] * x;
+        dot += x * at(is_double, vectors, k * n + i);
+      }
+      CU_ASSERT_TRUE(fabs(product - value * at(is_double, vectors, i * n + j)) <=
+                     tolerance * scale);
+      CU_ASSERT_TRUE(fabs(dot - (i == j)) <= tolerance * n);
+    }
+  }
+}
+
+static void small_eigenproblems(void) {
+  for (int is_double = 0; is_double < 2; is_double++) {
+    void *sytd2;
+    float none[] = {0, 0, 0, 0}, values[2] = {7, 7};
+    if (!native_lapack_find(is_double ? HR_F64 : HR_F32, "", "sytd2_", &sytd2)) return;
+    for (int kind = 0; kind < 5; kind++)
+      for (int n = 2; n <= SMALL; n++) check_small_eigen(is_double, (lapack_fn)sytd2, kind, n);
+    if (is_double) continue;
+    CU_ASSERT_FALSE(small_eigen(false, (lapack_fn)sytd2, 2, none, values, none));
+    none[2] = NAN;
+    CU_ASSERT_FALSE(small_eigen(false, (lapack_fn)sytd2, 2, none, values, none));
+    CU_ASSERT_EQUAL(values[0], 7);
+  }
+}
+
 CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
@@ -257,4 +326,5 @@ CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_t
                                      {"factors with pivots", factors},
                                      {"reflectors", reflectors},
                                      {"eigenvalues", eigenvalues},
+                                     {"small eigenproblems", small_eigenproblems},
                                      CU_TEST_INFO_NULL};

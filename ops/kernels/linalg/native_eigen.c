@@ -2,14 +2,15 @@
  * reduction to tridiagonal form is tridiagonal.h, which uses all workers; eigenvalues and vectors
  * of the tridiagonal matrix come from LAPACK (stedc divide and conquer, sterf without vectors);
  * vectors are transformed back by reflectors.h. Matrices whose squares would overflow or underflow
- * are scaled by a power of two first. LAPACK's syevd solves small matrices with vectors as a whole
- * (solve_whole). */
+ * are scaled by a power of two first. Small matrices with vectors are solved as a whole
+ * (solve_whole), by small_eigen.h or LAPACK's syevd. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/dl.h"
 #include "ops/kernels/linalg/native_linalg.h"
+#include "ops/kernels/linalg/small_eigen.h"
 #include "ops/kernels/linalg/tridiagonal.h"
 
 extern const op_kernel_t custom_syevd, custom_sytrd;
@@ -20,7 +21,7 @@ typedef struct eigen_native {
   int64_t n;
   bool vectors; /* compute eigenvectors */
   bool whole;   /* LAPACK's syevd solves the whole problem */
-  lapack_fn stedc, sterf, syevd;
+  lapack_fn stedc, sterf, syevd, sytd2;
   /* Byte offsets in a matrix's scratch memory; the reflectors come first. */
   size_t split_at, work_at, diagonal_at, off_diagonal_at, basis_at, reals_at, ints_at;
 } eigen_native_t;
@@ -109,6 +110,11 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
        *work = memory + p->work_at;
   void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
   (void)workers, (void)space;
+  run->info[i] = 0;
+  if (p->kind.parts == 1 && n <= SMALL_EIGEN_SIZE &&
+      small_eigen(p->kind.dtype == HR_F64, p->sytd2, n, array_at(p, run->in, i, p->n * p->n),
+                  values, array_at(p, run->a, i, p->n * p->n)))
+    return;
   native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
   if (p->kind.parts == 2)
     p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info,
@@ -188,7 +194,8 @@ static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void 
 
 static bool find_eigen_routines(eigen_native_t *plan) {
   return native_lapack_find(plan->kind.real, "", "stedc_", (void **)&plan->stedc) &&
-         native_lapack_find(plan->kind.real, "", "sterf_", (void **)&plan->sterf);
+         native_lapack_find(plan->kind.real, "", "sterf_", (void **)&plan->sterf) &&
+         native_lapack_find(plan->kind.real, "", "sytd2_", (void **)&plan->sytd2);
 }
 
 static size_t plan_whole_memory(eigen_native_t *plan) {
