@@ -23,6 +23,17 @@ def crop_and_flip(images, flipped, corners):
 
 for kind in ("u8", "bf16", "f32"):
     add(f"augment_{kind}", crop_and_flip, R(kind, 128, 32, 32, 3), R("pred", 128), indices(9, 128, 2))
+each(
+    "u8 f32",
+    "mask_images",
+    lambda x: jnp.where(
+        (jnp.arange(64)[:, None, None] + jnp.arange(32)[None, :, None]) % 32 > jnp.arange(32)[None, None], x.transpose(3, 0, 1, 2), 0
+    ).transpose(1, 2, 3, 0),
+    64,
+    32,
+    32,
+    3,
+)
 each("u8 s16 f32 f64", "reverse_last", lambda x: x[:, ::-1], 1024, 1024)
 each("u8 f32", "reverse_first", lambda x: x[::-1], 1024, 1024)
 each("u8 bf16 f32", "reverse_both", lambda x: x[::-1, ::-1], 1024, 1024)

@@ -54,9 +54,9 @@ hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, i
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
                                   const int64_t *permutation);
 /* Can x be computed with permuted dimensions at no cost (transpose_sink.c)? It must be elementwise
- * on broadcasts of smaller arrays, iotas or transposes, and intermediate values must have no other
- * uses. */
-bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x);
+ * on broadcasts of smaller arrays, or of arrays that keep their order, iotas or transposes, and
+ * intermediate values must have no other uses. */
+bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, hr_ints_t permutation);
 /* x transposed, with the transposes sunk to where they cost least. */
 hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation);
 /* A broadcast of a scalar to `shape`. */

@@ -12,24 +12,36 @@ static hr_ints_t dims_of(const hlo_instr_t *instr) {
   return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
 }
 
-static bool transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, int depth) {
+/* Do the dimensions of the broadcast array keep their order? It is then not transposed. */
+static bool keeps_order(const hlo_instr_t *broadcast, hr_ints_t permutation) {
+  hr_ints_t from = dims_of(broadcast);
+  int64_t places[HLO_MAX_RANK];
+  for (int64_t d = 0; d < permutation.count; d++) places[permutation.data[d]] = d;
+  for (int64_t i = 1; i < from.count; i++)
+    if (places[from.data[i - 1]] > places[from.data[i]]) return false;
+  return true;
+}
+
+static bool transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, hr_ints_t permutation,
+                              int depth) {
   if (x->op == HLO_IOTA || (x->op == HLO_BROADCAST && x->operands[0]->shape->rank < 2)) return true;
   if (x->op == HLO_BROADCAST)
-    return hlo_shape_elements(x->operands[0]->shape) * MIN_RATIO <= hlo_shape_elements(x->shape);
+    return keeps_order(x, permutation) ||
+           hlo_shape_elements(x->operands[0]->shape) * MIN_RATIO <= hlo_shape_elements(x->shape);
   if (depth == MAX_DEPTH || pass_use_count(rewrite, x) > 1) return false;
   if (x->op == HLO_TRANSPOSE) return depth > 0;
   if (!hlo_op_is(x->op, OP_ELEMENTWISE)) return false;
   for (int k = 0; k < x->operand_count; k++) {
     const hlo_instr_t *operand = x->operands[k];
     if (!hlo_shape_same_dims(operand->shape, x->shape) ||
-        !transpose_is_free(rewrite, operand, depth + 1))
+        !transpose_is_free(rewrite, operand, permutation, depth + 1))
       return false;
   }
   return x->operand_count > 0;
 }
 
-bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x) {
-  return x->shape->rank > 1 && transpose_is_free(rewrite, x, 0);
+bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x, hr_ints_t permutation) {
+  return x->shape->rank > 1 && transpose_is_free(rewrite, x, permutation, 0);
 }
 
 static const hlo_shape_t *transposed_shape(pass_rewrite_t *rewrite, const hlo_shape_t *shape,

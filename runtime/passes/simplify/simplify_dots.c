@@ -171,8 +171,8 @@ static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
   if (!find_contiguous_order(side, other, order)) return false;
-  if (!pass_transpose_is_free(rewrite, side->x) && !is_free_swap(rewrite, side, order) &&
-      !is_worth_copy(side, other))
+  if (!pass_transpose_is_free(rewrite, side->x, (hr_ints_t){order, rank}) &&
+      !is_free_swap(rewrite, side, order) && !is_worth_copy(side, other))
     return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];

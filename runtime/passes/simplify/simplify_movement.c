@@ -155,8 +155,9 @@ static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
     case HLO_IOTA:
       return pass_build_transposed(rewrite, x, dims_of(instr));
     default:
-      return pass_transpose_is_free(rewrite, x) ? pass_build_transposed(rewrite, x, dims_of(instr))
-                                                : NULL;
+      return pass_transpose_is_free(rewrite, x, dims_of(instr))
+                 ? pass_build_transposed(rewrite, x, dims_of(instr))
+                 : NULL;
   }
 }
 

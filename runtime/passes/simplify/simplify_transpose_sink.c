@@ -16,10 +16,9 @@ static hr_ints_t dims_of(const hlo_instr_t *instr) {
 }
 
 /* Broadcasts and iotas cost the same in any order of dimensions. */
-static bool is_free(pass_rewrite_t *rewrite, const hlo_instr_t *operand) {
-  return operand->shape->rank > 1 &&
-         (operand->op == HLO_BROADCAST || operand->op == HLO_IOTA) &&
-         pass_transpose_is_free(rewrite, operand);
+static bool is_free(pass_rewrite_t *rewrite, const hlo_instr_t *operand, hr_ints_t permutation) {
+  return operand->shape->rank > 1 && (operand->op == HLO_BROADCAST || operand->op == HLO_IOTA) &&
+         pass_transpose_is_free(rewrite, operand, permutation);
 }
 
 static bool same_order(hr_ints_t a, hr_ints_t b) {
@@ -28,8 +27,8 @@ static bool same_order(hr_ints_t a, hr_ints_t b) {
   return true;
 }
 
-/* The permutation shared by all transposed operands; none if there are no such operands, if another
- * operand is not free, or if all transposes remain for other uses. */
+/* The permutation shared by all transposed operands; none if there are no such operands, or if all
+ * transposes remain for other uses. */
 static hr_ints_t shared_permutation(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   static const hr_ints_t none;
   hr_ints_t shared = none;
@@ -37,15 +36,19 @@ static hr_ints_t shared_permutation(pass_rewrite_t *rewrite, const hlo_instr_t *
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
     if (!hlo_shape_same_dims(operand->shape, instr->shape)) return none;
-    if (operand->op != HLO_TRANSPOSE) {
-      if (is_free(rewrite, operand)) continue;
-      return none;
-    }
+    if (operand->op != HLO_TRANSPOSE) continue;
     if (shared.count && !same_order(shared, dims_of(operand))) return none;
     shared = dims_of(operand);
     vanishes |= pass_use_count(rewrite, operand) <= (instr->op == HLO_COMPARE ? 2 : 1);
   }
   return vanishes ? shared : none;
+}
+
+static bool others_are_free(pass_rewrite_t *rewrite, const hlo_instr_t *instr, hr_ints_t inverse) {
+  for (int k = 0; k < instr->operand_count; k++)
+    if (instr->operands[k]->op != HLO_TRANSPOSE && !is_free(rewrite, instr->operands[k], inverse))
+      return false;
+  return true;
 }
 
 hlo_instr_t *simplify_transpose_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -60,12 +63,12 @@ hlo_instr_t *simplify_transpose_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr
     inverse[permutation.data[d]] = d;
     sizes[permutation.data[d]] = instr->shape->dims[d];
   }
+  hr_ints_t back = {inverse, permutation.count};
+  if (!others_are_free(rewrite, instr, back)) return NULL;
   for (int k = 0; k < instr->operand_count; k++) {
     hlo_instr_t *operand = instr->operands[k];
-    inner[k] =
-        operand->op == HLO_TRANSPOSE
-            ? operand->operands[0]
-            : pass_build_transposed(rewrite, operand, (hr_ints_t){inverse, permutation.count});
+    inner[k] = operand->op == HLO_TRANSPOSE ? operand->operands[0]
+                                            : pass_build_transposed(rewrite, operand, back);
     if (!inner[k]) return NULL;
   }
   const hlo_shape_t *shape = pass_shape(rewrite, instr->shape->dtype, instr->shape->rank, sizes);
