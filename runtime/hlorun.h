@@ -244,7 +244,8 @@ hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buff
 /* Restores such a state, before the first execution of the same program. Errors: USAGE for an array
  * of another type or rank. A state saved from another program is ignored. */
 hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes);
-/* Waits until all outfed values are written and closes the outfeed. Errors: UNAVAILABLE. */
+/* Waits until all outfed values are written and closes the outfeed. Errors: UNAVAILABLE; DEADLINE
+ * after the client's timeout_s without progress; CANCELLED. */
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);
 int hlorun_program_num_replicas(const hlorun_program_t *program);

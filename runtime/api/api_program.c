@@ -251,7 +251,8 @@ static hr_status_t equip(hlorun_program_t *program, const char *name, hr_buffer_
   exec_feeds_options_t feeds = {.plan = program->compiled.plan,
                                 .comm = &program->client->comm,
                                 .infeed = options->infeed,
-                                .outfeed = options->outfeed};
+                                .outfeed = options->outfeed,
+                                .progress = &program->client->progress.steps};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   HR_TRY(open_probe_files(program, options));
   HR_TRY(create_specializations(program, name, bytes, &compiler));

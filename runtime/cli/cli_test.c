@@ -77,7 +77,8 @@ static hr_status_t find_cases(test_t *test) {
   if (filter) HR_TRY(apply_filter(filter, &test->cases));
   if (test->cases.count) return NULL;
   if (all) return hr_error(HR_USAGE, "--filter %s leaves none of %zu cases", filter, all);
-  hr_status_t st = hr_error(HR_USAGE, "no case was found");
+  hr_status_t st = hr_error(HR_USAGE, "no case was found in %s%s", options->operands.data[0],
+                            options->operands.count > 1 ? " and the others" : "");
   for (size_t i = 0; i < test->passed_over.count && i < NAMED_MAX; i++)
     st = hr_status_note(st, "%s: %s", test->passed_over.data[i].path,
                         test->passed_over.data[i].reason);

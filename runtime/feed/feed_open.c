@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@
 #include "base/text.h"
 #include "feed/feed_peers.h"
 
-#define CHILD_EXIT_POLLS 100 /* polls of 10 ms until a command that still writes is terminated */
+#define CHILD_POLL_MS 10
+#define CHILD_EXIT_POLLS 100 /* polls until a command that does not end by SIGTERM is killed */
 #define MAX_PORT 65535
 #define BACKLOG 16 /* connections that wait to be accepted */
 
@@ -178,15 +180,20 @@ static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
 }
 
 /* A shell with one end of a pipe as its standard input or output; the ends here are closed on
- * exec, so that the command sees the end of the stream. */
+ * exec, so that the command sees the end of the stream. It leads a process group, by which what it
+ * started can be ended, too. */
 static hr_status_t start_command(feed_endpoint_t *endpoint) {
   int pipes[2], theirs = endpoint->is_infeed ? 1 : 0;
   char *const words[] = {"sh", "-c", (char *)endpoint->text, NULL};
   posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
   if (pipe2(pipes, O_CLOEXEC)) return failed(endpoint, "cannot create a pipe");
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipes[theirs], theirs);
-  int error = posix_spawn(&endpoint->child, "/bin/sh", &actions, NULL, words, environ);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int error = posix_spawn(&endpoint->child, "/bin/sh", &actions, &attributes, words, environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(pipes[theirs]);
   endpoint->fd = pipes[!theirs];
@@ -232,28 +239,39 @@ hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io) {
   return NULL;
 }
 
-/* Waits for the command to end. After a failure it is terminated; a command that feeds an infeed
- * has a second to notice the closed pipe, as it may write for ever. */
-static hr_status_t await_child(feed_endpoint_t *endpoint, bool in_order) {
-  int status = 0;
-  pid_t child = endpoint->child;
-  endpoint->child = 0;
-  bool ended = false;
-  for (int i = 0; i < CHILD_EXIT_POLLS && endpoint->is_infeed && in_order && !ended; i++) {
-    ended = waitpid(child, &status, WNOHANG) == child;
-    if (!ended) usleep(10000);
-  }
-  in_order =
-      in_order &&
-      (ended || !endpoint->is_infeed); /* one that feeds and does not notice the end is ended */
-  if (!in_order) kill(child, SIGTERM);
-  while (!ended && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (!in_order || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return NULL;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE && endpoint->is_infeed)
-    return NULL; /* SIGPIPE: it had more data than the program read */
+/* --- the end --- */
+
+static hr_status_t check_exit(const feed_endpoint_t *endpoint, int status) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
   return hr_error(HR_UNAVAILABLE, "%s: the command failed (%s %d)", endpoint->spec,
                   WIFEXITED(status) ? "exit code" : "signal",
                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+hr_status_t feed_endpoint_finish(feed_endpoint_t *endpoint, int stop_fd) {
+  struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
+  int status = 0;
+  if (!endpoint->child) return NULL;
+  close(endpoint->fd);
+  endpoint->fd = -1;
+  while (!waitpid(endpoint->child, &status, WNOHANG))
+    if (poll(&stop, 1, CHILD_POLL_MS) > 0)
+      return hr_error(HR_CANCELLED, "%s: stopped", endpoint->spec);
+  endpoint->child = 0;
+  return check_exit(endpoint, status);
+}
+
+/* The command and all that it started, which are a process group. One that ignores SIGTERM is ended
+ * after a second. */
+static void end_command(pid_t child) {
+  int status, polls = CHILD_EXIT_POLLS;
+  kill(-child, SIGTERM);
+  while (polls && !waitpid(child, &status, WNOHANG)) {
+    poll(NULL, 0, CHILD_POLL_MS);
+    polls--;
+  }
+  kill(-child, SIGKILL);
+  while (!polls && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
 }
 
 hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order) {
@@ -264,7 +282,9 @@ hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order) {
     close(endpoint->listener);
     if (endpoint->is_bound) unlink(endpoint->text);
   }
+  if (endpoint->child) end_command(endpoint->child);
   endpoint->fd = -1;
   endpoint->listener = -1;
-  return endpoint->child ? hr_status_join(st, await_child(endpoint, in_order)) : st;
+  endpoint->child = 0;
+  return st;
 }

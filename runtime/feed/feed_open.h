@@ -38,8 +38,11 @@ hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infe
 /* Waits for a client of a socket and sets io->fd. Errors: CANCELLED once io->stop_fd is readable;
  * UNAVAILABLE. */
 hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io);
-/* Closes, also after failures. Waits for a command if `in_order`, else terminates it. Errors:
- * UNAVAILABLE if it failed. */
+/* After the last value of an outfeed: ends a command's input and waits until it has ended. Errors:
+ * CANCELLED once stop_fd is readable; UNAVAILABLE if the command failed. */
+hr_status_t feed_endpoint_finish(feed_endpoint_t *endpoint, int stop_fd);
+/* Closes, also after failures. A command that still runs is ended with all that it started. Errors:
+ * UNAVAILABLE if `in_order` and the last bytes were not taken. */
 hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order);
 
 #endif

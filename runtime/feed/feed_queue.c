@@ -92,6 +92,19 @@ hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted
   return st;
 }
 
+hr_status_t feed_queue_await_stop(feed_queue_t *queue, feed_interrupted_fn interrupted,
+                                  void *context, atomic_ulong *progress) {
+  hr_status_t st = NULL;
+  pthread_mutex_lock(&queue->lock);
+  for (unsigned count = queue->count; !st && !queue->stopped;) {
+    st = wait_changed(queue, interrupted, context);
+    if (progress) atomic_fetch_add_explicit(progress, count - queue->count, memory_order_relaxed);
+    count = queue->count;
+  }
+  pthread_mutex_unlock(&queue->lock);
+  return st;
+}
+
 static void close_queue(feed_queue_t *queue, bool *flag, hr_status_t st) {
   pthread_mutex_lock(&queue->lock);
   *flag = true;

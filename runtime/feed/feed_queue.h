@@ -4,6 +4,7 @@
 #define EXEC_FEED_QUEUE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "ir/value.h"
 
@@ -38,6 +39,10 @@ hr_status_t feed_queue_put(feed_queue_t *queue, feed_item_t item, feed_interrupt
  * ended, once. */
 hr_status_t feed_queue_take(feed_queue_t *queue, feed_interrupted_fn interrupted, void *context,
                             feed_item_t *out_item, bool *out_ended);
+/* After the end: waits until the consumer has stopped. `progress`, which may be NULL, counts the
+ * items that it takes. Errors: those of `interrupted`. */
+hr_status_t feed_queue_await_stop(feed_queue_t *queue, feed_interrupted_fn interrupted,
+                                  void *context, atomic_ulong *progress);
 void feed_queue_end(feed_queue_t *queue, hr_status_t st);  /* by the producer; consumes st */
 void feed_queue_stop(feed_queue_t *queue, hr_status_t st); /* by the consumer; consumes st */
 void feed_item_release(feed_item_t *item);

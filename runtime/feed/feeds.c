@@ -91,7 +91,7 @@ static hr_status_t write_values(feed_t *feed) {
     feed_item_release(&item);
     HR_TRY(st);
   }
-  return NULL;
+  return feed_endpoint_finish(&feed->endpoint, feed->io.stop_fd);
 }
 
 /* Stops the queue at the end, so that a program does not wait for a sink that failed. */
@@ -169,7 +169,8 @@ static hr_status_t write_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_va
   if (!feed->is_open)
     return hlo_unsupported(instr, "this program writes an outfeed: name its sink with --outfeed");
   item.value = hlo_value_retain(value);
-  HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
+  hr_status_t st = feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped);
+  if (st) return hr_status_note(st, "while writing to %s", feed->endpoint.spec);
   return stopped ? hr_error(HR_UNAVAILABLE, "%s was closed by the reader", feed->endpoint.spec)
                  : NULL;
 }
@@ -236,16 +237,28 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
   return tp_loop_work(feeds->loop, is_infeed ? run_infeed : run_outfeed, feed, &feed->work);
 }
 
+/* Drains an outfeed, as long as nothing interrupts this process. */
+static hr_status_t drain(exec_feeds_t *feeds, feed_t *feed) {
+  feed_queue_end(&feed->queue, NULL);
+  return hr_status_note(
+      feed_queue_await_stop(&feed->queue, interrupted, feeds->endpoint, feeds->options.progress),
+      "while waiting for the reader of %s", feed->endpoint.spec);
+}
+
 /* In order: an outfeed is drained first. Else both threads are woken through stop_fd. */
-static hr_status_t close_feed(feed_t *feed, bool in_order) {
+static hr_status_t close_feed(exec_feeds_t *feeds, feed_t *feed, bool in_order) {
   if (!feed->is_open) return NULL;
-  if (!in_order && feed->io.stop_fd >= 0) eventfd_write(feed->io.stop_fd, 1);
+  hr_status_t st = in_order ? drain(feeds, feed) : NULL;
+  if ((!in_order || st) && feed->io.stop_fd >= 0) eventfd_write(feed->io.stop_fd, 1);
   if (feed->endpoint.is_infeed)
     feed_queue_stop(&feed->queue, NULL);
   else
     feed_queue_end(&feed->queue, NULL);
   tp_work_wait(feed->work);
-  hr_status_t st = feed->queue.status;
+  if (st)
+    hr_status_release(feed->queue.status); /* that it was stopped */
+  else
+    st = feed->queue.status;
   feed->queue.status = NULL;
   if (in_order && !st) st = feed_list_finish(&feed->list);
   feed_list_close(&feed->list);
@@ -281,13 +294,13 @@ hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t 
 
 /* After the last step: the outfeed's values have been written when this returns. */
 hr_status_t exec_feeds_finish(exec_feeds_t *feeds) {
-  return feeds ? close_feed(&feeds->out, true) : NULL;
+  return feeds ? close_feed(feeds, &feeds->out, true) : NULL;
 }
 
 void exec_feeds_destroy(exec_feeds_t *feeds) {
   if (!feeds) return;
-  hr_status_release(close_feed(&feeds->out, false));
-  hr_status_release(close_feed(&feeds->in, false));
+  hr_status_release(close_feed(feeds, &feeds->out, false));
+  hr_status_release(close_feed(feeds, &feeds->in, false));
   tp_loop_release(feeds->loop);
   hr_arena_deinit(&feeds->arena);
   hr_free(feeds);

@@ -210,6 +210,22 @@ expect_text "nonsense" "does not begin with HLF1"
 expect_exit "nothing feeds it" 3 "$hlorun" "$feed/feed.hlo"
 expect_text "nothing feeds it" "--infeed"
 expect_exit "no such kind" 2 "$hlorun" --infeed pigeon:coo "$feed/feed.hlo"
+# Nobody takes the values, or a command does not end: --timeout holds after the last step, too; what commands started
+# ends with them.
+expect_exit "a reader that never comes" 6 "$hlorun" --timeout 1 --infeed file:values.feed --outfeed unix:nobody.socket \
+  "$feed/feed.hlo"
+expect_text "a reader that never comes" "while waiting for the reader of unix:nobody.socket"
+if [ ! -e nobody.socket ]; then pass; else fail "a socket that nobody read is removed"; fi
+stubborn="trap '' TERM; sleep 1000 & echo \$! >started; wait; wait; true"
+for place in "--infeed=exec:$stubborn" "--outfeed=exec:cat >/dev/null; $stubborn"; do
+  rm -f started
+  case $place in --infeed*) other=--outfeed=file:out.feed ;; *) other=--infeed=file:values.feed ;; esac
+  expect_exit "${place%%=*}: a command that does not end" 6 "$hlorun" --timeout 1 "$place" "$other" "$feed/feed.hlo"
+  expect_text "${place%%=*}: a command that does not end" "of exec:"
+  if [ -s started ] && eventually sh -c "! kill -0 $(cat started) 2>/dev/null"; then pass
+  else fail "${place%%=*}: what a command started has ended"; fi
+done
+
 if [ -w /dev/full ]; then
   expect_exit "a full disk" 5 "$hlorun" --infeed file:values.feed --outfeed file:/dev/full "$feed/feed.hlo"
 fi
