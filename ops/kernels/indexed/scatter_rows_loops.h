@@ -28,11 +28,19 @@ NATIVE_INLINE int64_t wrap_multiply(int64_t a, int64_t b) {
     offset = (int64_t)((uint64_t)offset + (uint64_t)wrap_multiply(second, job->strides[1])); \
   }
 
-/* Rows of large arrays come from memory: those of later windows are prefetched. */
+/* Rows of large arrays come from memory: those of later windows are prefetched. Rows of at most a
+ * cache line need more of them under way, and their updates are prefetched, too, whose stream
+ * processors lose among such rows. */
+#define CACHE_LINE 64
 #define PREFETCH_WINDOWS 12
+#define PREFETCH_SHORT_WINDOWS 40
+#define PREFETCH_UPDATE_BYTES 5120
 #define PREFETCH_ROW(T, INDEX, COMPONENTS)                                                       \
-  if (i + PREFETCH_WINDOWS < job->last) {                                                        \
-    const INDEX *ahead = (const INDEX *)job->indices + (i + PREFETCH_WINDOWS) * job->index_step; \
+  bool is_short = width * (int64_t)sizeof(T) <= CACHE_LINE;                                      \
+  int64_t next = i + (is_short ? PREFETCH_SHORT_WINDOWS : PREFETCH_WINDOWS);                     \
+  if (is_short) __builtin_prefetch((const char *)(from + i * stride) + PREFETCH_UPDATE_BYTES);   \
+  if (next < job->last) {                                                                        \
+    const INDEX *ahead = (const INDEX *)job->indices + next * job->index_step;                   \
     int64_t at = wrap_multiply((int64_t)ahead[0], job->strides[0]);                              \
     if (COMPONENTS > 1)                                                                          \
       at = (int64_t)((uint64_t)at + (uint64_t)wrap_multiply((int64_t)ahead[job->component_step], \
