@@ -299,6 +299,48 @@ static bool needs_array_whole(const fuse_producer_t *producer, const fuse_candid
          fuse_member_of(producer->graph, next, candidate->cluster);
 }
 
+enum { MAX_PARTS = 2, MAX_SEARCHED = 64 };
+
+/* Parts of an array, other than the one that an update overwrites. */
+typedef struct other_parts {
+  const hlo_instr_t *update;
+  const hlo_instr_t *parts[MAX_PARTS];
+  int count; /* MAX_PARTS: at least so many */
+  int left;  /* instructions that may still be looked at */
+} other_parts_t;
+
+/* Finds those from which `instr` is computed. */
+static void find_other_parts(const fuse_graph_t *graph, const hlo_instr_t *instr,
+                             other_parts_t *found) {
+  const hlo_instr_t *over = fuse_find_storage(found->update->operands[0]);
+  for (int k = 0; k < instr->operand_count && found->count < MAX_PARTS && found->left > 0; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    found->left--;
+    if (fuse_find_storage(operand) != over) {
+      if (fuse_is_fusible(graph, operand)) find_other_parts(graph, operand, found);
+      continue;
+    }
+    bool is_known = found->count && found->parts[0] == instr;
+    if (!is_known && !fusion_reads_updated(found->update, instr))
+      found->parts[found->count++] = instr;
+  }
+}
+
+/* Is the producer what an update writes over an array, computed from several other parts of that
+ * array? Each of them would have to be copied before the update, which costs more than to write the
+ * producer and to copy it to its place. */
+static bool is_cheaper_apart(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  if (!candidate->cluster->update_count) return false;
+  for (const fuse_member_t *m = candidate->cluster->first; m; m = m->next) {
+    other_parts_t found = {.update = m->instr, .left = MAX_SEARCHED};
+    if (op_codegens[m->instr->op] != CODEGEN_UPDATE || m->instr->operands[1] != producer->instr)
+      continue;
+    find_other_parts(producer->graph, producer->instr, &found);
+    if (found.count == MAX_PARTS) return true;
+  }
+  return false;
+}
+
 /* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
@@ -306,6 +348,7 @@ static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t 
                      has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
                      !scatters_lanes(producer, candidate) &&
                      !needs_array_whole(producer, candidate) &&
+                     !is_cheaper_apart(producer, candidate) &&
                      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);

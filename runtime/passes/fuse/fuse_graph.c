@@ -124,8 +124,7 @@ hr_status_t fuse_cluster_new(fuse_graph_t *graph, hlo_instr_t *root, fuse_cluste
 
 /* --- roles --- */
 
-/* The origin of a chain of reshapes and copies, which has the same bytes. */
-static const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
+const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr) {
   while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr))
     instr = instr->operands[0];
   return instr;

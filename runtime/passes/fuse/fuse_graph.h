@@ -112,6 +112,8 @@ bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool di
 /* Moves all members of `from` to `to`; the caller derives roles. Requires: fuse_move_adjacent. */
 void fuse_cluster_merge(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to);
 
+/* The origin of a chain of reshapes and copies, which has the same bytes. */
+const hlo_instr_t *fuse_find_storage(const hlo_instr_t *instr);
 /* Does an in-place update in the cluster overwrite an array that `instr`, evaluated at `role`,
  * reads, other than as ops/query/codegen_support.h allows? */
 bool fuse_overwrites_input(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role);
