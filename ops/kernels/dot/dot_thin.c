@@ -1,6 +1,6 @@
 /* Products of at most 8 rows with a matrix that comes from memory, such as the weights of a model
- * that generates one token: the speed is that of memory. bf16 and s8 elements are widened to f32 in
- * registers, so that narrow weights take less time.
+ * that generates one token: the speed is that of memory. bf16, f16 and s8 elements are widened to
+ * f32 in registers, so that narrow weights take less time.
  *
  *   rows      rows of b are dense: b is read from end to end, THIN_TERMS rows at a time, and the
  *             result, which stays in the caches, is updated by tiles of some vectors; later rows
@@ -26,7 +26,7 @@
 #define THIN_AHEAD 2         /* prefetch distance, in groups of THIN_TERMS rows */
 #define THIN_COLUMNS_AHEAD 8 /* prefetch distance, in columns */
 
-typedef enum thin_type { THIN_F32, THIN_BF16, THIN_S8, THIN_TYPES } thin_type_t;
+typedef enum thin_type { THIN_F32, THIN_BF16, THIN_F16, THIN_S8, THIN_TYPES } thin_type_t;
 
 /* c[m][n] = a[m][k] b[k][n], a and c of f32. */
 typedef struct thin_job {
@@ -43,10 +43,15 @@ static inline int64_t thin_bytes(thin_type_t type) {
   return type == THIN_S8 ? 1 : 2;
 }
 
+/* f16 has the bits of an f32 of a smaller exponent, shifted to the right: this times it is the
+ * number. */
+#define THIN_F16_SCALE 0x1p112f
+
 /* One element of b as f32; bf16 is the upper half of an f32. */
 static inline float thin_element(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const float *)from;
   if (type == THIN_S8) return *(const int8_t *)from;
+  if (type == THIN_F16) return hr_f16_to_f32(*(const uint16_t *)from);
   uint32_t bits = (uint32_t) * (const uint16_t *)from << 16;
   float value;
   memcpy(&value, &bits, sizeof value);
@@ -66,6 +71,8 @@ static thin_fn choose_loop(thin_type_t type, bool by_columns) {
       return by_columns ? SIMD_FOREACH(columns_f32) : SIMD_FOREACH(rows_f32);
     case THIN_BF16:
       return by_columns ? SIMD_FOREACH(columns_bf16) : SIMD_FOREACH(rows_bf16);
+    case THIN_F16:
+      return by_columns ? SIMD_FOREACH(columns_f16) : SIMD_FOREACH(rows_f16);
     default:
       return by_columns ? SIMD_FOREACH(columns_s8) : SIMD_FOREACH(rows_s8);
   }
@@ -168,6 +175,8 @@ static thin_type_t thin_type_of(hr_dtype_t dtype) {
       return THIN_F32;
     case HR_BF16:
       return THIN_BF16;
+    case HR_F16:
+      return THIN_F16;
     case HR_S8:
       return THIN_S8;
     default:
@@ -196,8 +205,8 @@ static void choose_sides(const dot_problem_t *p, dot_thin_t *plan) {
 
 /* Constant operands of some rows are packed by other strategies. One dimension of b must be dense.
  * Left to dot_small: tiny products, sums of fewer columns than a vector has, f32 matrices that stay
- * in the caches, those of few sums, and those of long dense columns. Constant matrices of bf16 and
- * s8 with 4 or more rows of a are packed once by dot_low_precision. */
+ * in the caches, those of few sums, and those of long dense columns. Constant matrices of narrow
+ * types with 4 or more rows of a are packed once by other strategies. */
 static bool is_supported(const dot_problem_t *p, const dot_thin_t *plan) {
   const matmul_types_t *t = &p->types;
   const thin_job_t *job = &plan->job;

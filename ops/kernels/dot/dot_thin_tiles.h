@@ -28,11 +28,27 @@ THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *fro
 #endif
 }
 
+/* Widens LANES f16, by one instruction or in four steps. */
+THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen_f16)(const char *from) {
+#if SIMD_VECTOR_BYTES == 64
+  return (SIMD_VECTOR_NAME(vec))_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+#else
+  SIMD_VECTOR_NAME(bits)
+  bits = __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits));
+  SIMD_VECTOR_NAME(bits) sign = (bits & 0x8000) << 16, magnitude = (bits & 0x7fff) << 13;
+  SIMD_VECTOR_NAME(bits)
+  scaled = (SIMD_VECTOR_NAME(bits))((SIMD_VECTOR_NAME(vec))magnitude * THIN_F16_SCALE);
+  SIMD_VECTOR_NAME(bits) not_finite = (SIMD_VECTOR_NAME(bits))((bits & 0x7c00) == 0x7c00);
+  return (SIMD_VECTOR_NAME(vec))(scaled | sign | (not_finite & 0x7f800000));
+#endif
+}
+
 /* LANES elements of type `type`, a constant at each call, as f32. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
   if (type == THIN_S8)
     return __builtin_convertvector(SIMD_VECTOR_NAME(widen_bytes)(from), SIMD_VECTOR_NAME(vec));
+  if (type == THIN_F16) return SIMD_VECTOR_NAME(widen_f16)(from);
   return (SIMD_VECTOR_NAME(vec))(
       __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
       << 16);
@@ -254,9 +270,11 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
   }
 THIN_LOOP(rows_f32, THIN_F32, stream_rows)
 THIN_LOOP(rows_bf16, THIN_BF16, stream_rows)
+THIN_LOOP(rows_f16, THIN_F16, stream_rows)
 THIN_LOOP(rows_s8, THIN_S8, stream_rows)
 THIN_LOOP(columns_f32, THIN_F32, stream_columns)
 THIN_LOOP(columns_bf16, THIN_BF16, stream_columns)
+THIN_LOOP(columns_f16, THIN_F16, stream_columns)
 THIN_LOOP(columns_s8, THIN_S8, stream_columns)
 
 #undef THIN_LOOP
