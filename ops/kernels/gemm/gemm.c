@@ -36,7 +36,7 @@
 #define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
 #define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
-#define TURNED_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
+#define PACK_A_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
 #define COLUMN_BYTES \
   128 /* least stride of dense columns for which A is packed: shorter ones share cache lines */
 #define FINISHED_BYTES \
@@ -152,7 +152,7 @@ static int64_t real_bytes(const gemm_job_t *job) {
  *
  *   A                 packed if
  *   dense in neither  more than one panel of B uses the copy
- *   dense columns     TURNED_COLUMNS columns use the copy, and columns are longer than cache lines,
+ *   dense columns     PACK_A_COLUMNS columns use the copy, and columns are longer than cache lines,
  *                     of each of which a tile would read a part
  *   dense rows        never: those of a tile fit into the cache even if they share its sets */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
@@ -160,7 +160,7 @@ static bool packs_a(const gemm_job_t *job, int64_t columns) {
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
-  return job->a_col != 1 && columns >= TURNED_COLUMNS && step_bytes >= COLUMN_BYTES;
+  return job->a_col != 1 && columns >= PACK_A_COLUMNS && step_bytes >= COLUMN_BYTES;
 }
 
 static gemm_range_t full_range(const gemm_job_t *job) {
