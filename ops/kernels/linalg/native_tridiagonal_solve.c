@@ -4,7 +4,8 @@
  *
  * Of others, a system is factored once, by scalars; LAPACK's steps are kept as a multiplier and an
  * exchange each. Every step then works on rows of right-hand sides, COLUMNS at a time, so that the
- * rows of the next steps stay in the caches. */
+ * rows of the next steps stay in the caches. With one right-hand side the time is the latency of a
+ * step, and what the next one needs stays in registers. */
 #include <math.h>
 #include <string.h>
 
@@ -89,11 +90,51 @@ typedef struct gtsv_run {
     }                                                                                              \
   }                                                                                                \
                                                                                                    \
+  /* The same for one right-hand side. Returns what *out_info of NAME_factor would be. */          \
+  static int32_t NAME##_single(int64_t n, T *lower, T *d, T *du, T *b) {                           \
+    T pivot = d[0], upper = n > 1 ? du[0] : 0, value = b[0], near = 0, far = 0;                    \
+    for (int64_t i = 0; i + 1 < n; i++) {                                                          \
+      T low = lower[i], next_d = d[i + 1], next_b = b[i + 1], next_u = i + 2 < n ? du[i + 1] : 0;  \
+      bool swaps = !(ABS(pivot) >= ABS(low));                                                      \
+      d[i] = swaps ? low : pivot;                                                                  \
+      du[i] = swaps ? next_d : upper;                                                              \
+      b[i] = swaps ? next_b : value;                                                               \
+      if (d[i] == 0) return (int32_t)(i + 1);                                                      \
+      if (i + 2 < n) lower[i] = swaps ? next_u : 0;                                                \
+      if (swaps) {                                                                                 \
+        T factor = pivot / low;                                                                    \
+        pivot = upper - factor * next_d;                                                           \
+        value = value - factor * next_b;                                                           \
+        upper = -factor * next_u;                                                                  \
+      } else {                                                                                     \
+        T factor = low / pivot;                                                                    \
+        pivot = next_d - factor * upper;                                                           \
+        value = next_b - factor * value;                                                           \
+        upper = next_u;                                                                            \
+      }                                                                                            \
+    }                                                                                              \
+    d[n - 1] = pivot;                                                                              \
+    b[n - 1] = value;                                                                              \
+    if (pivot == 0) return (int32_t)n;                                                             \
+    for (int64_t i = n - 1; i >= 0; i--) {                                                         \
+      T rest = b[i];                                                                               \
+      if (i + 1 < n) rest -= du[i] * near;                                                         \
+      if (i + 2 < n) rest -= lower[i] * far;                                                       \
+      far = near;                                                                                  \
+      near = b[i] = rest / d[i];                                                                   \
+    }                                                                                              \
+    return 0;                                                                                      \
+  }                                                                                                \
+                                                                                                   \
   static void NAME##_system(const gtsv_run_t *run, int64_t system, char *space) {                  \
     int64_t n = run->plan->n, k = run->plan->k;                                                    \
     T *at[DIAGONALS], *factors = (T *)space, *b = (T *)run->b + system * n * k;                    \
     bool *swaps = (bool *)(factors + n);                                                           \
     for (int j = 0; j < DIAGONALS; j++) at[j] = (T *)run->diagonals[j] + system * n;               \
+    if (k == 1) {                                                                                  \
+      run->info[system] = NAME##_single(n, at[0] + 1, at[1], at[2], b);                            \
+      return;                                                                                      \
+    }                                                                                              \
     int64_t steps = NAME##_factor(n, at[0] + 1, at[1], at[2], factors, swaps, &run->info[system]); \
     for (int64_t c = 0; c < k; c += COLUMNS) {                                                     \
       int64_t count = hr_min(COLUMNS, k - c);                                                      \
