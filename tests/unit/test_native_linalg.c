@@ -275,7 +275,7 @@ static double drawn(int kind, int n, int r, int c) {
 
 /* A v = v lambda and v^T v = 1, with ascending eigenvalues. */
 static void check_small_eigen(bool is_double, lapack_fn sytd2, int kind, int n) {
-  double a[SMALL * SMALL], values[SMALL], vectors[SMALL * SMALL],
+  double a[SMALL * SMALL], values[SMALL], alone[SMALL], vectors[SMALL * SMALL],
       scale = 1, tolerance = is_double ? 1e-13 : 2e-5;
   float narrow[SMALL * SMALL];
   for (int i = 0; i < n * n; i++) {
@@ -284,8 +284,10 @@ static void check_small_eigen(bool is_double, lapack_fn sytd2, int kind, int n) 
   }
   CU_ASSERT_TRUE_FATAL(
       small_eigen(is_double, sytd2, n, is_double ? (void *)a : narrow, values, vectors));
+  CU_ASSERT_TRUE(small_eigen(is_double, sytd2, n, is_double ? (void *)a : narrow, alone, NULL));
   for (int j = 0; j < n; j++) {
     double value = at(is_double, values, j);
+    CU_ASSERT_EQUAL(value, at(is_double, alone, j));
     CU_ASSERT_TRUE(j == 0 || at(is_double, values, j - 1) <= value);
     for (int i = 0; i < n; i++) {
       double product = 0, dot = 0;

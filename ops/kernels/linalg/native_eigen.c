@@ -125,12 +125,23 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   run->info[i] = info;
 }
 
+/* Eigenvalues of small matrices alone. False: they are left to the other algorithms. */
+static bool solve_small_values(const eigen_run_t *run, int64_t i) {
+  const eigen_native_t *p = run->plan;
+  if (p->vectors || p->kind.parts != 1 || p->n > SMALL_EIGEN_SIZE) return false;
+  run->info[i] = 0;
+  return small_eigen(p->kind.dtype == HR_F64, p->sytd2, (int)p->n,
+                     array_at(p, run->in, i, p->n * p->n), run->diagonal + i * p->n * p->kind.bytes,
+                     NULL);
+}
+
 /* One eigenproblem: scale, reduce, solve the tridiagonal problem, undo the scale, transform
  * back. */
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                          char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
+  if (solve_small_values(run, i)) return;
   split_matrix_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
   reflectors_t r = lay_out_reflectors(p, memory);
   double most = largest_magnitude(p, a), factor = split_matrix_scale_factor(&p->kind, most);

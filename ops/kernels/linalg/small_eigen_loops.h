@@ -5,7 +5,8 @@
  *   EIGEN_NAME(x)   the name of function x in this instance
  * Matrices are stored by columns, SIZE numbers apart; those beyond row n are zero. */
 
-/* d: diagonal, e: off-diagonal; z: vectors by columns; length: n rounded up to whole vectors. */
+/* d: diagonal, e: off-diagonal; z: vectors by columns; length: n rounded up to whole vectors, or 0
+ * if no vectors are wanted. */
 typedef struct EIGEN_NAME(problem) {
   int n, length;
   EIGEN_REAL a[SIZE][SIZE], z[SIZE][SIZE], d[SIZE], e[SIZE], taus[SIZE], cosines[SIZE], sines[SIZE];
@@ -221,15 +222,16 @@ static bool EIGEN_NAME(eigen)(lapack_fn sytd2, int n, const void *in, void *valu
   EIGEN_NAME(problem_t) p;
   EIGEN_REAL *out = vectors;
   p.n = n;
-  p.length = (n + 3) / 4 * 4;
+  p.length = vectors ? (n + 3) / 4 * 4 : 0;
   if (!EIGEN_NAME(load)(&p, in)) return false;
   for (int c = 0; c < n; c++)
     for (int r = 0; r < p.length; r++) p.z[c][r] = r == c;
   EIGEN_NAME(reduce)(&p, sytd2);
   if (!EIGEN_NAME(solve)(&p)) return false;
   EIGEN_NAME(sort)(&p);
-  EIGEN_NAME(transform_back)(&p);
   memcpy(values, p.d, (size_t)n * sizeof *p.d);
+  if (!vectors) return true;
+  EIGEN_NAME(transform_back)(&p);
   for (int r = 0; r < n; r++)
     for (int c = 0; c < n; c++) out[r * n + c] = p.z[c][r];
   return true;
