@@ -98,7 +98,16 @@ each("u8 f32", "roll_last", lambda x: jnp.roll(x, 3, -1), 1024, 1024)
 each("u8 f32", "tile", lambda x: jnp.tile(x, (4, 3)), 512, 96)
 each("u8 bf16 f32", "repeat_last", lambda x: jnp.repeat(x, 2, axis=1), 1024, 512)
 each("u8 f32", "tril", lambda x: jnp.tril(x), 1024, 1024)
-each("f32", "upsample", lambda x: jax.image.resize(x, (8, 64, 64, 16), "nearest"), 8, 32, 32, 16)
+each("u8 bf16 f32", "upsample", lambda x: jax.image.resize(x, (8, 64, 64, 16), "nearest"), 8, 32, 32, 16)
+each(
+    "f32",
+    "upsample_grad",
+    jax.grad(lambda x: (jax.image.resize(x, (8, 64, 64, 16), "nearest") ** 2).sum()),
+    8,
+    32,
+    32,
+    16,
+)
 each("f32", "resize_linear", lambda x: jax.image.resize(x, (8, 96, 96, 16), "linear"), 8, 64, 64, 16)
 
 # --- reductions

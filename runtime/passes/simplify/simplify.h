@@ -40,6 +40,8 @@ hlo_instr_t *simplify_grouped_dot(pass_rewrite_t *rewrite,
 hlo_instr_t *simplify_gates(pass_rewrite_t *rewrite,
                             hlo_instr_t *instr); /* dot over the middle of a large array */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
+hlo_instr_t *simplify_known_gather(pass_rewrite_t *rewrite,
+                                   hlo_instr_t *instr); /* gather by constant indices */
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* reduce-window */
 hlo_instr_t *simplify_sparse(pass_rewrite_t *rewrite,
                              hlo_instr_t *instr); /* sums with mostly zero arrays */
