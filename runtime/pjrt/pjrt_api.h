@@ -33,6 +33,14 @@
 #define PJRT_HAS_STAT(args, field) \
   ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + offsetof(pjrt_stat_t, is_set) + 1)
 
+/* For the sanitizer of threads: what this thread did is done before calls that begin from now on.
+ */
+#ifdef __SANITIZE_THREAD__
+void pjrt_note_end(void);
+#else
+static inline void pjrt_note_end(void) {}
+#endif
+
 /* Checks of arguments of extensions, whose functions are not in the table.
  * USAGE if `args` is NULL or its struct_size is below `size_bytes`; `name` is for the message. */
 hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *name);
@@ -42,7 +50,9 @@ hr_status_t pjrt_check_args(const void *args, size_t size_bytes, const char *nam
   static pjrt_error_t *call_##fn(void *args) {                                            \
     hr_status_t st = pjrt_check_args(                                                     \
         args, offsetof(args_type, last) + sizeof(((args_type *)0)->last), "PJRT_" #name); \
-    return pjrt_error_from_status(st ? st : pjrt_##fn(args));                             \
+    pjrt_error_t *error = pjrt_error_from_status(st ? st : pjrt_##fn(args));              \
+    pjrt_note_end();                                                                      \
+    return error;                                                                         \
   }
 
 #endif

@@ -61,6 +61,7 @@ void pjrt_event_release(pjrt_event_t *event) {
 
 /* Every callback gets a copy of the error of its own, which it must destroy. */
 static void run_callbacks(callback_t *call, const pjrt_error_t *error) {
+  pjrt_note_end();
   while (call) {
     callback_t *next = call->next;
     call->fn(pjrt_error_copy(error), call->context);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The sanitizer of threads over the unit tests, and over cases with 1, 2 and 4 threads and on several processes, in a
-# build folder of its own:
+# The sanitizer of threads over the unit tests, over cases with 1, 2 and 4 threads and on several processes, and over the
+# plugin for JAX, in a build folder of its own:
 #
 #   run_tsan.sh FOLDER [SUITE...]        FOLDER is configured and built if it is empty (some minutes)
 #
@@ -16,10 +16,11 @@ mkdir -p "$folder" && cd "$folder" || exit 99
 setarch=(setarch -R)
 "${setarch[@]}" true 2>/dev/null || setarch=()
 if [ ! -e Makefile ]; then
-  "$source_dir/configure" --enable-sanitizers=thread --disable-shared CC="${CC:-gcc}" CFLAGS="-O1 -g" >configure.out 2>&1 ||
+  "$source_dir/configure" --enable-sanitizers=thread --disable-static CC="${CC:-gcc}" CFLAGS="-O1 -g" >configure.out 2>&1 ||
     { tail configure.out; exit 99; }
 fi
-make -j"${JOBS:-2}" hlorun tests/unit_tests >make.out 2>&1 || { tail -n 30 make.out; exit 99; }
+plugin_tests=(tests/pjrt/pjrt_{driver,promises,newer,host,raw})
+make -j"${JOBS:-2}" hlorun libpjrt_hlorun.so tests/unit_tests "${plugin_tests[@]}" tests/pjrt/pjrt_random >make.out 2>&1 || { tail -n 30 make.out; exit 99; }
 
 export TSAN_OPTIONS="suppressions=$source_dir/tests/tools/tsan.supp exitcode=66 history_size=4 second_deadlock_stack=1"
 export HLORUN_CACHE=none TEST_SOURCE=$source_dir TEST_BUILD=$PWD TEST_SECONDS=600
@@ -61,5 +62,14 @@ feed=$source_dir/examples/feed
 python3 "$feed/feeder.py" - 3 >values.feed
 expect "feeds" ./hlorun --infeed file:values.feed --outfeed file:out.feed "$feed/feed.hlo"
 expect "verified communication" ./hlorun -n 4 --verify-comm --random-inputs "$source_dir/examples/argmax.hlo"
+
+for program in "${plugin_tests[@]}"; do expect "${program##*/}" "$program" ./libpjrt_hlorun.so; done
+expect "pjrt_random" tests/pjrt/pjrt_random ./libpjrt_hlorun.so 1 60
+python=${HLORUN_JAX_PYTHON:-python3}
+if "$python" -c 'import jax' 2>/dev/null; then
+  expect "JAX from several threads" env JAX_PLATFORMS=hlorun HLORUN_DEVICES=4 \
+    PJRT_NAMES_AND_LIBRARY_PATHS="hlorun:$PWD/libpjrt_hlorun.so" LD_PRELOAD="$(${CC:-gcc} -print-file-name=libtsan.so)" \
+    "$python" "$source_dir/tests/pjrt/jax_threads.py"
+else echo "skipped: JAX is not installed (HLORUN_JAX_PYTHON)"; fi
 echo "$passed passed, $failed failed"
 exit $((failed > 0))
