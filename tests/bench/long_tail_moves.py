@@ -34,6 +34,12 @@ each(
     32,
     3,
 )
+add(
+    "shift_scan",
+    lambda x, shifts: lax.scan(lambda c, at: (0.5 * (c + jnp.roll(c, (at[0], at[1]), (0, 1))), None), x, shifts)[0],
+    R("f32", 128, 128),
+    indices(20, 30, 2),
+)
 each("u8 s16 f32 f64", "reverse_last", lambda x: x[:, ::-1], 1024, 1024)
 each("u8 f32", "reverse_first", lambda x: x[::-1], 1024, 1024)
 each("u8 bf16 f32", "reverse_both", lambda x: x[::-1, ::-1], 1024, 1024)

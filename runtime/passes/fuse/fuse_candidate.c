@@ -256,15 +256,28 @@ static int64_t reversed_run(const hlo_instr_t *reverse) {
   return run;
 }
 
-/* Does the cluster take windows, whose starts are known at run time only, of what it pads? Which
- * lanes are inside is then known at run time only, too. */
-static bool crops_padded(const fuse_cluster_t *cluster) {
-  bool pads = false, crops = false;
+/* Does the cluster take windows, whose starts are known at run time only, of arrays that it pads or
+ * joins, with `part` as a part? Which lanes are inside of which part is then known at run time
+ * only, too. */
+static bool takes_windows_of_parts(const fuse_cluster_t *cluster, const hlo_instr_t *part) {
+  bool has_parts = false, has_windows = false;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
-    pads |= m->instr->op == HLO_PAD;
-    crops |= m->instr->op == HLO_GATHER || m->instr->op == HLO_DYNAMIC_SLICE;
+    bool is_joined = m->instr->op == HLO_PAD || m->instr->op == HLO_CONCATENATE;
+    has_parts |= is_joined && fusion_count(m->instr->shape) >= fusion_count(part->shape);
+    has_windows |= m->instr->op == HLO_GATHER || m->instr->op == HLO_DYNAMIC_SLICE;
   }
-  return pads && crops;
+  return has_parts && has_windows;
+}
+
+/* Would the value be computed for lanes of each part, most of which are then left out? In loops
+ * such as those that roll an array, each iteration fused with the next one would be computed at
+ * twice as many places. */
+static bool is_computed_by_parts(const fuse_producer_t *producer,
+                                 const fuse_candidate_t *candidate) {
+  return op_codegens[producer->instr->op] == CODEGEN_ELEMENTWISE &&
+         candidate->need & FUSION_SOURCE &&
+         fuse_shape_bytes(producer->instr->shape) >= FUSE_NARROW_BYTES &&
+         takes_windows_of_parts(candidate->cluster, producer->instr);
 }
 
 /* Would elements be read lane by lane: narrow ones from pieces of a concatenation, or short runs in
@@ -276,7 +289,7 @@ static bool scatters_lanes(const fuse_producer_t *producer, const fuse_candidate
   if (fuse_shape_bytes(instr->shape) < FUSE_NARROW_BYTES) return false;
   if (instr->op == HLO_CONCATENATE) return is_narrow && candidate->need == FUSION_SOURCE;
   return instr->op == HLO_REVERSE && reversed_run(instr) < FUSE_LANES &&
-         (is_narrow || crops_padded(candidate->cluster));
+         (is_narrow || takes_windows_of_parts(candidate->cluster, instr));
 }
 
 /* The value that the computation's result has in place of this element of its parameter; NULL: it
@@ -344,12 +357,12 @@ static bool is_cheaper_apart(const fuse_producer_t *producer, const fuse_candida
 /* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
-  candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE &&
-                     has_capacity(producer, candidate) && has_few_places(producer, candidate) &&
-                     !scatters_lanes(producer, candidate) &&
-                     !needs_array_whole(producer, candidate) &&
-                     !is_cheaper_apart(producer, candidate) &&
-                     !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
+  candidate->good &=
+      op_codegens[instr->op] != CODEGEN_UPDATE && has_capacity(producer, candidate) &&
+      has_few_places(producer, candidate) && !scatters_lanes(producer, candidate) &&
+      !is_computed_by_parts(producer, candidate) && !needs_array_whole(producer, candidate) &&
+      !is_cheaper_apart(producer, candidate) &&
+      !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);
   HR_TRY(try_future_reduction(producer, candidate));
