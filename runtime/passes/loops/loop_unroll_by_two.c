@@ -15,7 +15,7 @@ enum {
   MAX_INSTRS = 256, /* instructions of an iteration */
   MIN_TRIPS = 4,
   MAX_TAPS = 32,
-  LARGE_BYTES = 1 << 15, /* size from which copying an array takes noticeable time */
+  LARGE_BYTES = 1 << 11, /* size from which copying an array takes noticeable time */
 };
 
 /* ---- profitability ---- */
