@@ -173,6 +173,16 @@ each(
     256,
     1024,
 )
+add(
+    "linear_recurrence_grad",
+    jax.grad(
+        lambda a, x: (
+            lax.associative_scan(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), (a, x), axis=1)[1] ** 2
+        ).sum()
+    ),
+    R("f32", 8, 512, 16),
+    R("f32", 8, 512, 16),
+)
 each("f32", "associative_matrices", lambda x: lax.associative_scan(jnp.matmul, x), 512, 4, 4)
 each("u8 s32 bf16 f32 f64", "sort_last", lambda x: jnp.sort(x, -1), 512, 256)
 each("f32", "sort_first", lambda x: jnp.sort(x, 0), 256, 512)

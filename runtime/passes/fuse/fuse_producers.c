@@ -57,12 +57,22 @@ static bool recomputes_expensive(const fuse_producer_t *producer,
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
+/* Does it insert elements between the rows of an array below such an array? The loop over rows has
+ * one variable for one dilation; all alternatives of a second one are computed under conditions. */
+static bool dilates_rows_again(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  const hlo_instr_t *instr = producer->instr;
+  if (!candidate->dilations || !fuse_is_dilating(instr)) return false;
+  int last = instr->shape->rank - 1;
+  return instr->shape->dims[last] > 1 && !hlo_attr_padding(instr)->dims[last].interior;
+}
+
 /* Is the producer below several dilations? Alternating lanes evaluate all alternatives, each at its
  * own indices, so each level of an associative scan is computed once, not once more for every level
  * above it. */
 static bool repeats_below_dilation(const fuse_producer_t *producer,
                                    const fuse_candidate_t *candidate) {
   double count = fuse_round_to_lanes((double)fusion_count(producer->instr->shape));
+  if (dilates_rows_again(producer, candidate)) return true;
   return candidate->dilations > 1 && fuse_element_ns(producer->instr) > 0 &&
          fuse_candidate_evals(producer, candidate) > 2 * count;
 }
