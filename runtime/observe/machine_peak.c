@@ -4,7 +4,10 @@
  * with the widest vectors of the processor. The best of TRIES runs counts. */
 #include "observe/machine_peak.h"
 
+#include <unistd.h>
+
 #include "base/mem.h"
+#include "base/processors.h"
 #include "base/trace.h"
 
 #define TRIES 4
@@ -102,8 +105,10 @@ static void fma_part(void *context, int64_t begin, int64_t end, int worker) {
   (void)sink;
 }
 
+/* Workers beyond the processors would take longer, and give no more. */
 static hr_status_t measure_arithmetic(hr_workers_t *workers, double *out_flops) {
-  int count = hr_workers_count(workers);
+  int count = hr_processor_limit((int)sysconf(_SC_NPROCESSORS_ONLN));
+  if (hr_workers_count(workers) < count) count = hr_workers_count(workers);
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(double), &memory));
   double *made = memory;

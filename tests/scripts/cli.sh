@@ -158,6 +158,9 @@ expect_exit "--limit alone" 2 "$hlorun" --input '0=f32[3]{1,2,3}' --limit twice.
 write_program million '  x = f32[1048576] parameter(0)
   ROOT y = f32[1048576] add(x, x)'
 export HWLOC_SYNTHETIC='pack:2 numa:1 core:2 pu:1'
+# Peaks are measured by as many workers as there are processors, however many there are.
+expect_exit "--explain of 100000 workers" 0 "$hlorun" --quiet --max-time 100 --input '0=f32[3]{1,2,3}' --threads 100000 \
+  --explain twice.hlo
 expect_exit "--explain --numa" 0 "$hlorun" --quiet --random-inputs --threads 4 --explain --numa million.hlo
 expect_text "--explain --numa" "NUMA: workers on 2 nodes touched 8."
 expect_exit "--explain=json --numa" 0 "$hlorun" --random-inputs --threads 4 --explain=json --numa million.hlo
