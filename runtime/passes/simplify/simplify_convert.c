@@ -4,7 +4,10 @@
  *   convert(iota: s32 -> s64)               ->   iota: s64
  *   real(complex(a, b))                     ->   a
  *
- * An intermediate type is dropped only if it holds every value of the first type. Exact. */
+ * An intermediate type is dropped only if it holds every value of the first type. Exact. Factors
+ * and solutions of narrow floats, which are rounded once, are those of f32, which has kernels:
+ *
+ *   cholesky(x: bf16)   ->   convert(cholesky(convert(x -> f32)) -> bf16) */
 #include "passes/simplify/simplify.h"
 
 /* Number of bits of the integers that the type represents without gaps; for floats, of the
@@ -100,6 +103,18 @@ static hlo_instr_t *simplify_complex(hlo_instr_t *instr) {
   return re->operands[0]->shape->dtype == instr->shape->dtype ? re->operands[0] : NULL;
 }
 
+static hlo_instr_t *widen_factor(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_builder_t *b = &rewrite->builder;
+  hlo_instr_t *wide[2];
+  hr_dtype_t dtype = instr->shape->dtype;
+  if (dtype != HR_BF16 && dtype != HR_F16) return NULL;
+  for (int k = 0; k < instr->operand_count; k++)
+    wide[k] = hlo_build_convert(b, instr->operands[k], HR_F32);
+  const hlo_shape_t *shape = pass_shape(rewrite, HR_F32, instr->shape->rank, instr->shape->dims);
+  hlo_instr_t *result = shape ? pass_build_like(rewrite, instr, wide, shape) : NULL;
+  return result ? hlo_build_convert(b, result, dtype) : NULL;
+}
+
 hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_CONVERT:
@@ -115,6 +130,9 @@ hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
       return simplify_part(instr);
     case HLO_COMPLEX:
       return simplify_complex(instr);
+    case HLO_CHOLESKY:
+    case HLO_TRIANGULAR_SOLVE:
+      return widen_factor(rewrite, instr);
     default:
       return NULL;
   }
