@@ -4,7 +4,6 @@
 #include "cli/cli_build.h"
 
 #include <dlfcn.h>
-#include <fftw3.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +44,6 @@ static bool find_zlib(version_t into) {
   return true;
 }
 
-/* The number in "fftw-3.3.10-sse2-avx". */
-static bool find_fftw(version_t into) {
-  const char *number = strpbrk(fftw_version, "0123456789");
-  if (!number) return false;
-  snprintf(into, VERSION_MAX, "%.*s", (int)strcspn(number, "-"), number);
-  return true;
-}
-
 /* --- libraries opened at run time --- */
 
 /* A library that is not installed is not a failure here. */
@@ -60,6 +51,16 @@ static bool find_symbol(hr_library_t library, const char *symbol, void **out_add
   hr_status_t st = hr_dl_symbol(library, symbol, out_address);
   hr_status_release(st);
   return !st;
+}
+
+/* The number in "fftw-3.3.10-sse2-avx". */
+static bool find_fftw(version_t into) {
+  void *version;
+  if (!find_symbol(HR_LIBRARY_FFTW, "fftw_version", &version)) return false;
+  const char *number = strpbrk(version, "0123456789");
+  if (!number) return false;
+  snprintf(into, VERSION_MAX, "%.*s", (int)strcspn(number, "-"), number);
+  return true;
 }
 
 /* LAPACK's own version, not that of the library that contains it. */
