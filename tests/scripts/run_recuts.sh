@@ -211,4 +211,20 @@ done
 "$hlorun" --stop-after partition "$work/placed.mlir" >"$work/out" 2>&1
 expect_text "updates at a place" 'collective-permute('
 if grep -q 'all-gather(' "$work/out"; then fail "an update is gathered" "$work/out"; else pass; fi
+
+# A sum over some axes of a large array that stays cut along others is reduced where it is.
+cat >"$work/stacked.mlir" <<'PROGRAM'
+module @stacked {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<64x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {"m"}]>}, %y: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>})
+      -> (tensor<1x512x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"m"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<64x512xf32>, tensor<64x128xf32>) -> tensor<512x128xf32>
+    %1 = stablehlo.broadcast_in_dim %0, dims = [1, 2] : (tensor<512x128xf32>) -> tensor<1x512x128xf32>
+    return %1 : tensor<1x512x128xf32>
+  }
+}
+PROGRAM
+expect_exit "a large sum" 0 "$hlorun" --explain-sharding "$work/stacked.mlir"
+expect_text "a large sum" "sends 196608 bytes: all-reduce of f32[256,128] among 4"
+if grep -q 'all-gather' "$work/out"; then fail "a large sum is gathered" "$work/out"; else pass; fi
 finish

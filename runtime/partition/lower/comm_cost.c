@@ -63,10 +63,15 @@ double spmd_byte_us(void) {
   return known;
 }
 
+/* Within one machine the formulas only tell how many bytes are copied. */
+static bool knows_times(void) { return tp_cost_model()->machines > 1 || tp_cost_model()->tuning; }
+
 static double collective_us(spmd_step_kind_t kind, double bytes, double parts, double latency) {
   double small = (ring_share(kind, parts) * bytes + latency) * spmd_byte_us();
-  double share = share_of_time(bytes, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
-  return share == 0 ? small : small + share * (estimate(kind, parts, bytes) - small);
+  double size = kind == SPMD_ALL_GATHER ? bytes * parts : bytes;
+  double share = share_of_time(size, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
+  return share == 0 || !knows_times() ? small
+                                      : small + share * (estimate(kind, parts, bytes) - small);
 }
 
 double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {

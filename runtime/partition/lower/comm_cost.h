@@ -3,7 +3,8 @@
  *
  *   cost = (1 - share) * cost by bytes + share * cost by time
  *
- * The share grows with the bytes of a partition, from 0 for a small array to 1 for a large one.
+ * The share grows with the bytes of the larger array of a collective, from 0 for a small one to 1
+ * for a large one. It is 0 for all within one machine whose collectives were not measured.
  * Programs are often tried on small arrays first, and small collectives are combined later
  * (passes/comm), so that their latencies tell little. For small arrays the cheapest choice is
  * therefore the one that sends the fewest bytes with ring algorithms; among equals, the one with

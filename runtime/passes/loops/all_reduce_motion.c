@@ -17,7 +17,7 @@
 
 enum {
   MAX_TERMS = 16,        /* most all-reduces that are added to one element */
-  MAX_STACKED = 1 << 16, /* most bytes of a stacked result: larger ones overlap in the loop */
+  MAX_STACKED = 1 << 20, /* most bytes of a stacked result: larger ones overlap in the loop */
   MAX_STEPS = 64,        /* most operations of which the indices of a stack are made */
 };
 
