@@ -65,6 +65,12 @@ add(
     R("f32", 64, 128),
 )
 add("expm_4", jax.vmap(jax.scipy.linalg.expm), R("f32", 256, 4, 4) * 0.1)
+add(
+    "rotate_by_quaternions",
+    lambda q, v: v + 2 * jnp.cross(q[:, 1:], jnp.cross(q[:, 1:], v) + q[:, :1] * v),
+    R("f32", 16384, 4),
+    R("f32", 16384, 3),
+)
 add("cross", lambda a, b: jnp.cross(a, b), R("f32", 65536, 3), R("f32", 65536, 3))
 add(
     "quaternions",

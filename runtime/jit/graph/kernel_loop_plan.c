@@ -17,6 +17,7 @@
 /* Ops per load above which a loop is compute-bound: about the shuffles of a vector whose lanes
  * lie apart. */
 #define COMPUTING_OPS 2
+#define FORMULA_OPS 1       /* ops per choice of a formula above which the choice costs less */
 #define UNROLLED_NODES 800  /* most nodes of all copies of an unrolled last loop */
 #define PREFETCH_BYTES 2048 /* prefetch distance in bytes */
 /* Most bytes of a short line, which hardware prefetchers do not follow. */
@@ -62,9 +63,26 @@ static hr_status_t rebuild_in_order(jit_kernel_t *kernel) {
   return build_graph(kernel);
 }
 
+/* Are the elements of a short last loop computed by different formulas, as those of a stack of the
+ * results? Lanes of merged loops would compute all of them. */
+static bool has_formulas_by_element(const jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->loops.nest;
+  int last = nest->rank - 1, ops = 0, choices = 0;
+  if (kernel->loops.narrow_row || last < 1 || nest->sizes[last] > JIT_MAX_SHORT ||
+      nest->sizes[last - 1] < kernel->loops.lanes ||
+      kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES)
+    return false;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    choices += node->kind == JIT_RANGE && node->expr->vars == 1u << last;
+    ops += node->kind == JIT_OP && node->op != HLO_SELECT;
+  }
+  return choices > 0 && ops > FORMULA_OPS * choices;
+}
+
 /* Merges innermost loops that are shorter than a vector, if all loads still fit whole vectors. */
 static hr_status_t merge_short_loops(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->loops.nest, before = *nest;
+  if (has_formulas_by_element(kernel)) return NULL;
   while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->loops.lanes &&
          !nest->unmerged_prefix) {
     nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
@@ -118,7 +136,9 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   if (kernel->loops.narrow_row || last < 1 || kernel->loops.has_tiles) return;
   if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->loops.lanes) return;
   if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
-  if (jit_inner_fits(kernel) && !is_compute_bound(kernel->graph)) return;
+  if (jit_inner_fits(kernel) && !is_compute_bound(kernel->graph) &&
+      !has_formulas_by_element(kernel))
+    return;
   kernel->loops.unrolled = (int)nest->sizes[last];
 }
 
