@@ -209,6 +209,39 @@ static void test_wide_calls(void) {
     try_wide_call(lanes);
 }
 
+/* A function that stores x + x at an address, and has no result. */
+static void try_call_without_result(unsigned lanes) {
+  int32_t in[64], out[64];
+  x64_kernel_t test;
+  jit_code_t inner;
+  x64_kernel_begin(&test);
+  kir_module_t *module = test.code.module;
+  kir_type_t *type = kir_vector_type(kir_int_type(module, 32), lanes);
+  kir_type_t *signature =
+      kir_function_type(kir_void_type(module), (kir_type_t *[]){type, kir_pointer_type(module)}, 2);
+  kir_value_t *function = jit_inner_function(&test.code, "stores", signature, &inner);
+  kir_value_t *x = kir_param(function, 0);
+  kir_set_align(kir_store(inner.builder, kir_add(inner.builder, x, x), kir_param(function, 1)), 4);
+  kir_ret_void(inner.builder);
+  kir_call(test.code.builder, signature, function,
+           (kir_value_t *[]){x64_kernel_load(&test, type, 0), test.out}, 2);
+  x64_kernel_fn run = x64_kernel_finish(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (int i = 0; i < 64; i++) in[i] = i * i * 7;
+  run(out, in, 0);
+  for (unsigned i = 0; i < lanes; i++) CU_ASSERT_EQUAL(out[i], 2 * in[i]);
+  jit_object_unload(test.object);
+}
+
+/* Several registers, and lanes that are no power of two. */
+static void test_calls_without_result(void) {
+  static const unsigned lanes[] = {10, 32, 64};
+  if (!x64_kernel_can_run()) return;
+  for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+    if (4 * lanes[i] <= 4 * (unsigned)jit_target_host()->vector_bytes)
+      try_call_without_result(lanes[i]);
+}
+
 /* --- what is not known here ------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
@@ -228,6 +261,7 @@ CU_TestInfo suite_x64[] = {
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
     {"calls with vectors of several registers", test_wide_calls},
+    {"calls without a result of such vectors", test_calls_without_result},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };

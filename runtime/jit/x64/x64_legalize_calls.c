@@ -1,5 +1,5 @@
 /* Legalisation of calls: vectors wider than a register are passed and returned part by part, each
- * in a register of its own.
+ * in a register of its own. A call may have no result.
  *
  *   <64 x float> f(<64 x float> x)  ->  16 | 16 | 16 | 16 in zmm0 .. zmm3, both ways
  *
@@ -68,9 +68,14 @@ void x64_split_call(split_t *s, kir_value_t *call) {
   for (int k = 0; k < call->arg_count; k++) add_parts(s, call->args[k], args, &count);
   if (s->code->unsupported || s->module->status) return;
   kir_value_t *made = kir_append(s->builder, KIR_CALL, type_of_part(call->type, 0), args, count);
-  kir_value_t **parts = x64_new_parts(s, call, x64_legal_lanes(call->type));
   if (s->module->status) return;
   made->memory_type = call->memory_type;
+  if (!kir_has_result(call)) {
+    kir_unlink(call);
+    return;
+  }
+  kir_value_t **parts = x64_new_parts(s, call, x64_legal_lanes(call->type));
+  if (s->module->status) return;
   parts[0] = made;
   for (unsigned k = 1; k < part_count(call->type); k++) {
     parts[k] = kir_append(s->builder, KIR_RESULT, type_of_part(call->type, k), &made, 1);
