@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
+#include "base/mem_limit.h"
 #include "read/read.h"
 
 _Noreturn void fuzz_fail(const char *what) {
@@ -23,6 +24,8 @@ void fuzz_drop_status(hr_status_t st) {
   hr_status_release(st);
 }
 
+#define MEMORY_MAX ((size_t)1 << 28) /* a short text can have a literal of gigabytes */
+
 /* Does the number of allocated blocks differ after the check? */
 static bool keeps_memory(const uint8_t *data, size_t size, fuzz_check_fn check) {
   size_t live = hr_mem_live_blocks();
@@ -32,6 +35,7 @@ static bool keeps_memory(const uint8_t *data, size_t size, fuzz_check_fn check) 
 
 /* Tables of names are made at their first use, and stay; a leak shows again in a second run. */
 int fuzz_check(const uint8_t *data, size_t size, fuzz_check_fn check) {
+  hr_mem_limit(MEMORY_MAX);
   if (keeps_memory(data, size, check) && keeps_memory(data, size, check)) fuzz_fail("leak");
   return 0;
 }
