@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/simd/simd_target.h"
 

@@ -78,7 +78,8 @@ NATIVE_INLINE void EIGEN_NAME(solve_two)(EIGEN_NAME(problem_t) * p, int j, int f
   EIGEN_REAL sum = a + c, difference = a - c, twice = b + b;
   EIGEN_REAL root = EIGEN_NAME(length_of)(difference, twice);
   bool is_a = EIGEN_MATH(fabs)(a) > EIGEN_MATH(fabs)(c);
-  EIGEN_REAL most = is_a ? a : c, least = is_a ? c : a;
+  EIGEN_REAL most = is_a ? a : c;
+  EIGEN_REAL least = is_a ? c : a;
   EIGEN_REAL large = (EIGEN_REAL)0.5 * (sum < 0 ? sum - root : sum + root);
   EIGEN_REAL small = sum == 0 ? -large : most / large * least - b / large * b;
   EIGEN_REAL shifted = difference >= 0 ? difference + root : difference - root;
@@ -152,14 +153,17 @@ NATIVE_INLINE int EIGEN_NAME(negligible_from)(EIGEN_NAME(problem_t) * p, int l, 
 NATIVE_INLINE bool EIGEN_NAME(solve_block)(EIGEN_NAME(problem_t) * p, int first, int last,
                                            int *steps_left) {
   bool is_ql = EIGEN_MATH(fabs)(p->d[last]) >= EIGEN_MATH(fabs)(p->d[first]);
-  int step = is_ql ? 1 : -1, l = is_ql ? first : last, end = is_ql ? last : first;
-  while (is_ql ? l <= end : l >= end) {
+  int step = is_ql ? 1 : -1;
+  int l = is_ql ? first : last;
+  int end = is_ql ? last : first;
+  while (step * l <= step * end) {
     int m = EIGEN_NAME(negligible_from)(p, l, end, step);
     if (m != end) *EIGEN_NAME(beside)(p, m, step) = 0;
     if (m == l) {
       l += step;
     } else if (m == l + step) {
-      EIGEN_NAME(solve_two)(p, is_ql ? l : m, is_ql ? l : m, is_ql ? m : l);
+      int lower = hr_min(l, m);
+      EIGEN_NAME(solve_two)(p, lower, lower, lower + 1);
       l += 2 * step;
     } else {
       if ((*steps_left)-- == 0) return false;

@@ -10,7 +10,7 @@
 typedef struct jit_rows {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
-  int lanes; /* of the current pass */
+  int lanes; /* lanes of the current pass */
   int unroll;
   int first_carry[JIT_MAX_REDUCTIONS]; /* first carry of each reduction of the current pass */
   bool is_split;                       /* results of reductions are in memory */

@@ -31,7 +31,7 @@ typedef struct columns {
   spmd_axes_t axes;
   int count;                     /* arrays, with one for places */
   int places;                    /* the array that decides between equal elements */
-  hlo_instr_t **arrays;          /* of this partition */
+  hlo_instr_t **arrays;          /* this partition's parts */
   hlo_computation_t *comparator; /* the sort's, which then compares places */
 } columns_t;
 

@@ -27,9 +27,9 @@ hlo_instr_t *spmd_lower_reduce(spmd_lower_t *lower, const spmd_choice_t *choice)
  * large enough, or none can travel. True: the result is defined. */
 bool spmd_lower_ring(spmd_lower_t *lower, const spmd_choice_t *choice);
 bool spmd_can_cut_reduce(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
-/* lower_placed.c: updates at a known place, of which parts fetch what is placed in them. The rule has
- * `other` as its alternative, or is that for other updates. The cost of what is fetched along d, in
- * microseconds. Does the choice place the update so? */
+/* lower_placed.c: updates at a known place, of which parts fetch what is placed in them. The rule
+ * has `other` as its alternative, or is that for other updates. The cost of what is fetched along
+ * d, in microseconds. Does the choice place the update so? */
 hr_status_t spmd_rule_placed(spmd_lower_t *lower, const hlo_instr_t *instr,
                              const spmd_rule_t *other, const spmd_rule_t **out_rule);
 double spmd_placed_us(spmd_lower_t *lower, const hlo_instr_t *instr,
@@ -43,9 +43,9 @@ hr_status_t spmd_rule_sort(spmd_lower_t *lower, const hlo_instr_t *instr,
                            const spmd_rule_t **out_rule);
 /* Work of a sort for one element, in elementwise operations; `columns`: by columns. */
 double spmd_sort_work(const hlo_instr_t *sort, bool columns);
-/* lower_columns.c: whether a sort may be cut by columns; what operand k moves then, in microseconds,
- * for parts of `rows` elements, infinite if it cannot be done or costs more than a gather; the sort
- */
+/* lower_columns.c: sorts that are cut by columns. The cost of what an operand moves, for parts of
+ * `rows` elements, is in microseconds: infinite if it cannot be done, or costs more than a
+ * gather. */
 bool spmd_may_sort_by_columns(const hlo_instr_t *sort);
 double spmd_columns_us(spmd_lower_t *lower, const hlo_instr_t *sort, int operand, int64_t rows,
                        int64_t parts, double row_bytes);

@@ -23,7 +23,7 @@ enum {
 
 typedef struct accumulator { /* an element of the state */
   const loop_t *loop;
-  const pass_users_t *users;     /* of the body's instructions */
+  const pass_users_t *users;     /* users of the body's instructions */
   int element;                   /* number in the state */
   int reads;                     /* terms that are the element's old value */
   int count;                     /* all-reduces */

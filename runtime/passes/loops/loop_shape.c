@@ -263,8 +263,7 @@ static void mark_root(const rebuilder_t *rebuilder, const hlo_computation_t *fro
   for (int k = 0; is_body && k < rebuilder->loop->count; k++)
     wanted[from->root->operands[k]->id] |= rebuilder->change->to[k] >= 0;
   wanted[from->root->id] = !is_body;
-  for (size_t i = 0; i < from->instrs.count; i++)
-    wanted[i] |= pass_must_stay(from->instrs.data[i]);
+  for (size_t i = 0; i < from->instrs.count; i++) wanted[i] |= pass_must_stay(from->instrs.data[i]);
   loop_mark_operands(from, wanted);
 }
 
