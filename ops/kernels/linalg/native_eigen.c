@@ -100,6 +100,16 @@ static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const
  * would sometimes flip the sign of a vector relative to LAPACK's. */
 #define WHOLE_SIZE 25
 
+/* A small real matrix. False: it is left to the other algorithms. */
+static bool solve_small(const eigen_run_t *run, int64_t i) {
+  const eigen_native_t *p = run->plan;
+  if (p->kind.parts != 1 || p->n > SMALL_EIGEN_SIZE) return false;
+  run->info[i] = 0;
+  return small_eigen(p->kind.dtype == HR_F64, p->sytd2, (int)p->n,
+                     array_at(p, run->in, i, p->n * p->n), run->diagonal + i * p->n * p->kind.bytes,
+                     p->vectors ? array_at(p, run->a, i, p->n * p->n) : NULL);
+}
+
 static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                         char *space) {
   const eigen_run_t *run = context;
@@ -110,11 +120,7 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
        *work = memory + p->work_at;
   void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
   (void)workers, (void)space;
-  run->info[i] = 0;
-  if (p->kind.parts == 1 && n <= SMALL_EIGEN_SIZE &&
-      small_eigen(p->kind.dtype == HR_F64, p->sytd2, n, array_at(p, run->in, i, p->n * p->n),
-                  values, array_at(p, run->a, i, p->n * p->n)))
-    return;
+  if (solve_small(run, i)) return;
   native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
   if (p->kind.parts == 2)
     p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info,
@@ -125,23 +131,13 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   run->info[i] = info;
 }
 
-/* Eigenvalues of small matrices alone. False: they are left to the other algorithms. */
-static bool solve_small_values(const eigen_run_t *run, int64_t i) {
-  const eigen_native_t *p = run->plan;
-  if (p->vectors || p->kind.parts != 1 || p->n > SMALL_EIGEN_SIZE) return false;
-  run->info[i] = 0;
-  return small_eigen(p->kind.dtype == HR_F64, p->sytd2, (int)p->n,
-                     array_at(p, run->in, i, p->n * p->n), run->diagonal + i * p->n * p->kind.bytes,
-                     NULL);
-}
-
 /* One eigenproblem: scale, reduce, solve the tridiagonal problem, undo the scale, transform
  * back. */
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory,
                          char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
-  if (solve_small_values(run, i)) return;
+  if (solve_small(run, i)) return;
   split_matrix_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
   reflectors_t r = lay_out_reflectors(p, memory);
   double most = largest_magnitude(p, a), factor = split_matrix_scale_factor(&p->kind, most);

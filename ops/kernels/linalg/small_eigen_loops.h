@@ -132,7 +132,7 @@ NATIVE_INLINE void EIGEN_NAME(chase)(EIGEN_NAME(problem_t) * p, int l, int m, in
     moved = s * r;
     d[i + step] = g + moved;
     g = c * r - b;
-    EIGEN_NAME(rotate)(p, step > 0 ? i : i - 1, c, step > 0 ? -s : s);
+    EIGEN_NAME(rotate)(p, step > 0 ? i : i - 1, c, -(EIGEN_REAL)step * s);
   }
   d[l] -= moved;
   *EIGEN_NAME(beside)(p, l, step) = g;

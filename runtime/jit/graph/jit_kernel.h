@@ -64,8 +64,9 @@ typedef enum jit_dependence {
   JIT_DEPENDS_ON_ELEMENT
 } jit_dependence_t;
 
-/* Intervals [from, to) of a loop variable within which no condition on it changes. */
 #define JIT_NODES_SMALL 64 /* most nodes of all vectors of a small iteration */
+
+/* Intervals [from, to) of a loop variable within which no condition on it changes. */
 #define JIT_MAX_PARTS 24
 typedef struct jit_parts {
   int count;

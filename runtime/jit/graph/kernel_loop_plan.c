@@ -63,15 +63,20 @@ static hr_status_t rebuild_in_order(jit_kernel_t *kernel) {
   return build_graph(kernel);
 }
 
+/* Is the last loop so short, within a loop of at least a vector, that it may be unrolled? */
+static bool can_unroll_last(const jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->loops.nest;
+  int last = nest->rank - 1;
+  return !kernel->loops.narrow_row && last >= 1 && nest->sizes[last] <= JIT_MAX_SHORT &&
+         nest->sizes[last - 1] >= kernel->loops.lanes &&
+         kernel->graph->node_count * nest->sizes[last] <= UNROLLED_NODES;
+}
+
 /* Are the elements of a short last loop computed by different formulas, as those of a stack of the
  * results? Lanes of merged loops would compute all of them. */
 static bool has_formulas_by_element(const jit_kernel_t *kernel) {
-  const jit_nest_t *nest = &kernel->loops.nest;
-  int last = nest->rank - 1, ops = 0, choices = 0;
-  if (kernel->loops.narrow_row || last < 1 || nest->sizes[last] > JIT_MAX_SHORT ||
-      nest->sizes[last - 1] < kernel->loops.lanes ||
-      kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES)
-    return false;
+  int last = kernel->loops.nest.rank - 1, ops = 0, choices = 0;
+  if (!can_unroll_last(kernel)) return false;
   for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     choices += node->kind == JIT_RANGE && node->expr->vars == 1u << last;
     ops += node->kind == JIT_OP && node->op != HLO_SELECT;
@@ -132,14 +137,11 @@ static bool is_compute_bound(const jit_graph_t *graph) {
  * loop gets the lanes; each unrolled element simplifies its concatenations and transpositions. */
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
-  int last = nest->rank - 1;
-  if (kernel->loops.narrow_row || last < 1 || kernel->loops.has_tiles) return;
-  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->loops.lanes) return;
-  if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
+  if (kernel->loops.has_tiles || !can_unroll_last(kernel)) return;
   if (jit_inner_fits(kernel) && !is_compute_bound(kernel->graph) &&
       !has_formulas_by_element(kernel))
     return;
-  kernel->loops.unrolled = (int)nest->sizes[last];
+  kernel->loops.unrolled = (int)nest->sizes[nest->rank - 1];
 }
 
 /* Halves the vector width while lines are shorter than half a vector. With masked stores into wider

@@ -1,4 +1,4 @@
-/* All-reduces whose results a loop adds up, or stacks, move behind the loop:
+/* All-reduces whose results a loop adds up, or stacks, move after the loop:
  *
  *   while(s, sum) { sum += all-reduce(y) }   ->   while(s, part) { part += y }, part = 0 before it
  *                                                 sum + all-reduce(part)
@@ -163,8 +163,8 @@ static hr_status_t keep_parts(const loop_t *loop, const accumulator_t *sums) {
   return pass_rewrite_end(&rewrite, st);
 }
 
-static hr_status_t move_behind(pass_rewrite_t *rewrite, const loop_t *loop,
-                               const accumulator_t *sums) {
+static hr_status_t move_after(pass_rewrite_t *rewrite, const loop_t *loop,
+                              const accumulator_t *sums) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t **inits, **zeros, **results;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &inits));
@@ -199,7 +199,7 @@ static hr_status_t visit(pass_rewrite_t *rewrite, const loop_t *loop) {
     any |= moves;
     if (!moves) sums[k].count = 0;
   }
-  return any ? move_behind(rewrite, loop, sums) : NULL;
+  return any ? move_after(rewrite, loop, sums) : NULL;
 }
 
 hr_status_t pass_all_reduce_motion(hlo_module_t *module, bool *out_changed) {
