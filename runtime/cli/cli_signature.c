@@ -142,18 +142,30 @@ static const char *archive_end(const char *text) {
   return NULL;
 }
 
-/* By file name extension, since no file is open yet. */
-bool cli_npy_is_named(const char *text) {
-  return archive_end(text) || cli_ends_with(text, ".npy") || cli_ends_with(text, ".npy.gz");
+/* An archive without the name of an array after it. */
+static bool is_whole_archive(const char *text) {
+  static const char *const endings[] = {".npz", ".safetensors", ".npz.gz", ".safetensors.gz"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (cli_ends_with(text, endings[i])) return true;
+  return false;
 }
 
-/* The message lists the arrays of the file. */
+/* By file name extension, since no file is open yet. */
+bool cli_npy_is_named(const char *text) {
+  return archive_end(text) || is_whole_archive(text) || cli_ends_with(text, ".npy") ||
+         cli_ends_with(text, ".npy.gz");
+}
+
+/* The message lists the arrays of the file; `name` is NULL if none was given. */
 static hr_status_t no_such_array(const array_file_t *file, const char *name) {
   hr_strbuf_t list;
   hr_strbuf_init(&list);
   array_file_list(file, &list);
-  hr_status_t st = hr_error(HR_USAGE, "%s has no array %s; it has %s", file->path, name,
-                            list.data ? list.data : "others");
+  const char *names = list.data ? list.data : "others";
+  hr_status_t st =
+      name ? hr_error(HR_USAGE, "%s has no array %s; it has %s", file->path, name, names)
+           : hr_error(HR_USAGE, "%s is an archive, want one array, as %s:NAME; it has %s",
+                      file->path, file->path, names);
   hr_strbuf_deinit(&list);
   return st;
 }
@@ -161,16 +173,17 @@ static hr_status_t no_such_array(const array_file_t *file, const char *name) {
 /* The array retains the file's bytes. */
 hr_status_t cli_npy_open(const char *file, npy_t *out_npy) {
   const char *colon = archive_end(file);
-  if (!colon) return npy_open(file, out_npy);
+  bool is_whole = !colon && is_whole_archive(file);
+  if (!colon && !is_whole) return npy_open(file, out_npy);
   char path[4096];
-  if (colon - file >= (ptrdiff_t)sizeof path)
-    return hr_error(HR_USAGE, "the path %s is too long", file);
-  snprintf(path, sizeof path, "%.*s", (int)(colon - file), file);
+  size_t size = is_whole ? strlen(file) : (size_t)(colon - file);
+  if (size >= sizeof path) return hr_error(HR_USAGE, "the path %s is too long", file);
+  snprintf(path, sizeof path, "%.*s", (int)size, file);
   array_file_t arrays;
   bool found = false;
   hr_status_t st = array_file_open(path, &arrays);
-  if (!st) st = array_file_find(&arrays, colon + 1, &found, out_npy);
-  if (!st && !found) st = no_such_array(&arrays, colon + 1);
+  if (!st && !is_whole) st = array_file_find(&arrays, colon + 1, &found, out_npy);
+  if (!st && !found) st = no_such_array(&arrays, is_whole ? NULL : colon + 1);
   array_file_deinit(&arrays);
   return st;
 }

@@ -168,7 +168,7 @@ static hr_status_t count_elements(const char *name, npy_t *npy, size_t rest_byte
   if (empty) return NULL;
   if (overflow || __builtin_mul_overflow(count, (uint64_t)npy->item_bytes, &bytes) ||
       bytes > rest_bytes)
-    return hr_error(HR_INVALID, "%s: is cut off: %zu bytes are too few for its shape", name,
+    return hr_error(HR_INVALID, "%s is cut off: %zu bytes are too few for its shape", name,
                     rest_bytes);
   npy->count = (int64_t)count;
   return NULL;
@@ -181,7 +181,7 @@ hr_status_t npy_header(const char *name, hr_buffer_t *buffer, size_t offset_byte
   size_t header_bytes;
   cursor_t text;
   if (!find_dictionary(at, size_bytes, &text, &header_bytes))
-    return hr_error(HR_INVALID, "%s: is no .npy array, or its header is cut off", name);
+    return hr_error(HR_INVALID, "%s is no .npy array, or its header is cut off", name);
   npy_t npy = {.rank = -1, .offset_bytes = offset_bytes + header_bytes, .dtype = HR_TOKEN};
   HR_TRY(parse_dictionary(text, name, &npy));
   HR_TRY(count_elements(name, &npy, size_bytes - header_bytes));

@@ -260,7 +260,7 @@ hr_status_t safetensors_open(const char *path, hr_buffer_t *bytes, safetensors_t
   hr_arena_init(&file->arena);
   hr_map_init(&file->by_name);
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
-  if (!safetensors_is(text)) return hr_error(HR_INVALID, "%s: is no safetensors file", path);
+  if (!safetensors_is(text)) return hr_error(HR_INVALID, "%s is no safetensors file", path);
   const char *start = text.data + LENGTH_BYTES;
   json_t json = {start, start + read_length(text.data), file};
   HR_TRY(parse_header(&json));

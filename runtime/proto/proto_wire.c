@@ -147,7 +147,7 @@ static hr_status_t decode_piece(hr_arena_t *arena, const proto_message_t *type, 
     hr_str_t raw;
     if (!proto_take_varint(&at, end, &tag) || tag >> 32 || tag < 8 ||
         !read_field_value(&at, end, (int)(tag & 7), &raw, &value))
-      return hr_error(HR_INVALID, "the bytes of an %s are damaged or cut short", type->name);
+      return hr_error(HR_INVALID, "the bytes of message %s are damaged or cut short", type->name);
     const proto_field_t *field = find_field(type, (uint32_t)(tag >> 3), &hint);
     if (field) HR_TRY(store_field(arena, field, (int)(tag & 7), raw, value, into));
   }

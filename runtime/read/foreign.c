@@ -1,11 +1,14 @@
 /* Recognises other files by their first bytes, by words within the first bytes, or by the names of
- * the members of a zip archive, which are searched for as bytes. Nothing else of a file is read.
- * Rows are tried in order: special ones come first. */
+ * the members of a zip archive, which are searched for as bytes; Python by the lines that
+ * statements begin. Nothing else of a file is read. Rows are tried in order: special ones come
+ * first. */
 #include "read/foreign.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define LOOKED_AT ((size_t)1 << 20) /* bytes that are searched for a word */
+#define SCRIPT_BYTES 4096           /* bytes that are searched for a statement of Python */
 
 #define FROM_JAX                                          \
   "import jax; lowered = jax.jit(f).lower(*args)",        \
@@ -32,10 +35,6 @@
 #define PYTHON_SCRIPT                                                      \
   "hlorun python FILE runs a script of JAX; to keep its program instead:", \
       "lowered = jax.jit(f).lower(*args)", "open('f.hlo', 'w').write(lowered.as_text('hlo'))"
-#define SCRIPT(magic)                                                      \
-  {                                                                        \
-    magic, sizeof magic - 1, 0, NULL, "a Python script", { PYTHON_SCRIPT } \
-  }
 #define REPORT(magic)                                                                  \
   {                                                                                    \
     magic, sizeof magic - 1, 0, NULL, "a report of XLA, no program", { BESIDE_A_DUMP } \
@@ -108,15 +107,6 @@ static const struct kind {
     REPORT("Memory Space: "),
     REPORT("\nUsed values:"),
     {"xla_", 4, 0, "xla_gpu_", "a list of XLA's options", {BESIDE_A_DUMP}},
-    SCRIPT("import jax"),
-    SCRIPT("import numpy"),
-    SCRIPT("import os"),
-    SCRIPT("import torch"),
-    SCRIPT("import tensorflow"),
-    SCRIPT("from jax"),
-    SCRIPT("from __future__"),
-    SCRIPT("#!/usr/bin/env python"),
-    SCRIPT("#!/usr/bin/python"),
 };
 
 /* Whether a file has the row's magic and word. Archives have their list of members at the end,
@@ -139,15 +129,45 @@ static bool is_length(const struct kind *kind, hr_str_t bytes) {
   return length >= 2 && length <= bytes.size - 8;
 }
 
+static const struct kind python_script = {.what = "a Python script", .lines = {PYTHON_SCRIPT}};
+
+/* A statement at the start of a line: a keyword and a name. In HLO text "=" follows a first word,
+ * in MLIR and in text protos no such word begins a line. */
+static bool is_python_line(hr_str_t line) {
+  static const char *const starts[] = {
+      "import ", "from ", "def ", "class ", "#!/usr/bin/python", "#!/usr/bin/env python"};
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    size_t size = strlen(starts[i]);
+    if (line.size <= size || memcmp(line.data, starts[i], size) != 0) continue;
+    if (*line.data == '#' || isalpha((unsigned char)line.data[size]) || line.data[size] == '_')
+      return true;
+  }
+  return false;
+}
+
+/* Looks at the lines of the first part of the file. */
+static bool is_python(hr_str_t bytes) {
+  const char *at = bytes.data;
+  const char *end = at + (bytes.size < SCRIPT_BYTES ? bytes.size : SCRIPT_BYTES);
+  while (at < end) {
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    const char *line_end = newline ? newline : end;
+    if (is_python_line((hr_str_t){at, (size_t)(line_end - at)})) return true;
+    at = line_end + 1;
+  }
+  return false;
+}
+
+static hr_status_t refuse(const char *path, const struct kind *kind) {
+  hr_status_t st = hr_error(HR_INVALID, "%s is %s, want HLO or StableHLO", path, kind->what);
+  for (int line = 0; line < 3 && *kind->lines[line]; line++)
+    st = hr_status_note(st, "%s", kind->lines[line]);
+  return st;
+}
+
 /* Tries the rows in order. */
 hr_status_t read_foreign(const char *path, hr_str_t bytes) {
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    const struct kind *kind = &kinds[i];
-    if (!fits(kind, bytes) || !is_length(kind, bytes)) continue;
-    hr_status_t st = hr_error(HR_INVALID, "%s is %s, want HLO or StableHLO", path, kind->what);
-    for (int line = 0; line < 3 && *kind->lines[line]; line++)
-      st = hr_status_note(st, "%s", kind->lines[line]);
-    return st;
-  }
-  return NULL;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (fits(&kinds[i], bytes) && is_length(&kinds[i], bytes)) return refuse(path, &kinds[i]);
+  return is_python(bytes) ? refuse(path, &python_script) : NULL;
 }

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/status.h"
 
-/* Recognises such a file by its first bytes. Errors: INVALID with the path, the kind of file, and
- * the Python or shell lines that convert it to a program. */
+/* Recognises such a file by its first bytes, and a Python script by its statements. Errors: INVALID
+ * with the path, the kind of file, and the Python or shell lines that convert it to a program. */
 hr_status_t read_foreign(const char *path, hr_str_t bytes);
 
 #endif

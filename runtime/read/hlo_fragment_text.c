@@ -23,11 +23,26 @@ static hr_status_t read_written_array(read_hlo_t *r, hlo_value_t **out_value) {
   return layout ? read_typed_literal(r, out_value) : read_literal_text(r, &shape, out_value);
 }
 
+/* Where a literal begins that has no shape before it: a word there is a type that is not known. */
+static hr_status_t check_type(read_lexer_t *l) {
+  hr_str_t name = l->token.text;
+  if (!read_is(l, READ_WORD) || !name.size || read_peek(l) != '[') return NULL;
+  return READ_ERROR_AT(l, 0, "found '%.*s', want a type such as f32, s32 or pred",
+                       HR_STR_ARGS(name));
+}
+
+static hr_status_t wrong_shape(read_lexer_t *l, const hlo_value_t *value, const hlo_shape_t *want) {
+  char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
+  return READ_ERROR_AT(l, 0, "found a literal of %s, want %s", hlo_value_shape_text(value, found),
+                       hlo_shape_text(want, wanted));
+}
+
 /* A literal with its shape, or without one if the wanted shape says it. */
 static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
                                       hlo_value_t **out_value) {
   read_lexer_t *l = &r->lexer;
   HR_TRY(read_advance(l));
+  HR_TRY(check_type(l));
   if (read_is(l, READ_TYPE))
     HR_TRY(read_written_array(r, out_value));
   else if (!want)
@@ -37,11 +52,7 @@ static hr_status_t read_literal_alone(read_hlo_t *r, const hlo_shape_t *want,
   else
     HR_TRY(read_literal_text(r, &want, out_value));
   if (!*out_value) return READ_ERROR_AT(l, 0, "found an elided literal, want all elements");
-  if (want && !hlo_value_fits(*out_value, want)) {
-    char text[HLO_SHAPE_TEXT];
-    return READ_ERROR_AT(l, 0, "found a literal of another shape, want %s",
-                         hlo_shape_text(want, text));
-  }
+  if (want && !hlo_value_fits(*out_value, want)) return wrong_shape(l, *out_value, want);
   return read_expect(l, READ_END);
 }
 

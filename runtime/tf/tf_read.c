@@ -449,7 +449,7 @@ hr_status_t tf_read_described(hlo_module_t *module, const tf_read_options_t *opt
   if (!st) st = select_and_compile(&file);
   tensor_bundle_close(&file.bundle);
   tf_graph_deinit(&file.graph);
-  return hr_status_note(st, "while reading a TensorFlow graph");
+  return hr_status_note(st, "while reading the TensorFlow graph %s", module->source.path);
 }
 
 hr_status_t tf_read_module(hlo_module_t *module, const tf_read_options_t *options,

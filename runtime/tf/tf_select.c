@@ -242,6 +242,18 @@ static hr_status_t add_named_feed(selection_t *s, const tf_named_tensor_t *input
                     &argument->shape);
 }
 
+static hr_status_t no_input(const char *feed, const tf_named_signature_t *named) {
+  hr_strbuf_t keys;
+  hr_strbuf_init(&keys);
+  for (int k = 0; k < named->input_count; k++)
+    hr_strbuf_printf(&keys, "%s%.*s", k ? ", " : "", HR_STR_ARGS(named->inputs[k].key));
+  hr_status_t st =
+      hr_error(HR_USAGE, "--feed %s: the signature has no such input, its inputs are %s", feed,
+               keys.size ? keys.data : "none");
+  hr_strbuf_deinit(&keys);
+  return st;
+}
+
 /* Refuses options that name no input of the signature. */
 static hr_status_t check_options(const tf_read_options_t *options,
                                  const tf_named_signature_t *named) {
@@ -249,8 +261,7 @@ static hr_status_t check_options(const tf_read_options_t *options,
     bool found = false;
     for (int k = 0; k < named->input_count; k++)
       found |= option_of(options, &named->inputs[k]) == options->feeds[i];
-    if (!found)
-      return hr_error(HR_USAGE, "--feed %s: the signature has no such input", options->feeds[i]);
+    if (!found) return no_input(options->feeds[i], named);
   }
   return NULL;
 }

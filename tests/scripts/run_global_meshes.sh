@@ -16,7 +16,7 @@ while IFS='|' read -r sharding message; do
   expect_text "$sharding has a place" 'bad.mlir:3:'
 done <<'CASES'
 @mesh, [{"c"}, {}]|mesh @mesh has no axis "c", want one of ["a"=2, "b"=2]
-@other, [{"a"}, {}]|there is no mesh @other
+@other, [{"a"}, {}]|there is no mesh @other; the program has @mesh
 @mesh, [{"a"}, {"a"}]|axis "a" is used twice
 @mesh, [{"a"}]|a sharding of 1 dimension for a value of rank 2
 @mesh, [{"a":(1)3}, {}]|sub-axis (1)3 of axis "a", want a part of at least 2 that divides 2

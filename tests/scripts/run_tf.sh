@@ -148,6 +148,9 @@ for feed in 'x=s32[5,4]' 'x=f32[5]' 'x=f64[5,4,1]'; do
   expect_exit "--feed $feed" 2 "$hlorun" --feed "$feed" --random-inputs "$model"
   expect_text "--feed $feed" 'input x of the signature is f32[?,4]'
 done
+expect_exit "--feed of no input" 2 "$hlorun" --feed z='f32[5,4]' --random-inputs "$model"
+expect_text "--feed of no input" 'the signature has no such input, its inputs are x'
+expect_text "--feed of no input" "while reading the TensorFlow graph $model"
 for feed in 'x=f32[' 'x=f32[5,4' 'x=f32[5,4]]' 'x=f32' 'x=f32[5;4]'; do
   expect_exit "--feed $feed" 2 "$hlorun" --feed "$feed" --random-inputs "$model"
   expect_text "--feed $feed" 'want a shape such as f32[2,3]'

@@ -6,8 +6,10 @@
  * discardable ones, results made, and written operand types compared with those of the values
  * (mlir_form_finish). */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/nearest_name.h"
 #include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_form_parser.h"
 #include "mlir/text/mlir_forms.h"
@@ -331,6 +333,26 @@ static hr_status_t list_forms(hr_map_t *forms) {
   return NULL;
 }
 
+/* The operation whose form's name is nearest; NULL: none is near. */
+static const char *nearest_form(hr_str_t name) {
+  const char *names[CUSTOM_COUNT + ROW_COUNT];
+  char word[HR_NEAREST_WORD_MAX + 1];
+  snprintf(word, sizeof word, "%.*s", HR_STR_ARGS(name));
+  for (size_t i = 0; i < CUSTOM_COUNT; i++) names[i] = custom_forms[i].op;
+  for (size_t i = 0; i < ROW_COUNT; i++) names[CUSTOM_COUNT + i] = form_rows[i].op;
+  return hr_nearest_name(word, names, CUSTOM_COUNT + ROW_COUNT);
+}
+
+static hr_status_t no_form(mlir_form_state_t *state) {
+  hr_str_t name = state->op->name;
+  const char *nearest = nearest_form(name);
+  hr_status_t st = mlir_error(state->parser->module, state->op,
+                              "no operation of this name has a form without quotes%s%s",
+                              nearest ? "; nearest: " : "", nearest ? nearest : "");
+  return hr_status_note(st, "the form of all operations is \"%.*s\"(operands) {attributes} : types",
+                        HR_STR_ARGS(name));
+}
+
 /* A custom form, a row of the table, or the check dialect, whose ops share one form. */
 static hr_status_t parse_form(mlir_form_state_t *state) {
   hr_str_t name = state->op->name;
@@ -349,9 +371,7 @@ static hr_status_t parse_form(mlir_form_state_t *state) {
   hr_str_t dialect = mlir_foreign_dialect(name);
   if (dialect.size)
     return mlir_error(state->parser->module, state->op, MLIR_FOREIGN_DIALECT, HR_STR_ARGS(dialect));
-  return mlir_error(state->parser->module, state->op,
-                    "no operation of this name has a form of its own; write \"%.*s\"(...)",
-                    HR_STR_ARGS(name));
+  return no_form(state);
 }
 
 /* The lists of the state grow outside the arena and are freed here, after errors too. */

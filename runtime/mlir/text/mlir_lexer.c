@@ -5,6 +5,7 @@
 #include "mlir/text/mlir_lexer.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 void mlir_lexer_init(mlir_lexer_t *lexer, const hr_source_t *source, hr_arena_t *arena) {
@@ -131,6 +132,12 @@ static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   return NULL;
 }
 
+static hr_status_t no_name(mlir_lexer_t *lexer, char sigil) {
+  char message[32];
+  snprintf(message, sizeof message, "want a name after '%c'", sigil);
+  return lex_error(lexer, message);
+}
+
 /* A name after its sigil: digits alone ("%0"), or letters, digits and $ . _ - ("%arg0", "#loc-1").
  * A name that starts with a digit ends at the first other character, so that "%0x" is %0 and x. */
 static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
@@ -141,7 +148,7 @@ static hr_status_t lex_suffix(mlir_lexer_t *lexer, mlir_token_kind_t kind) {
       break; /* "#a->#b" */
     lexer->at++;
   }
-  if (lexer->at == start) return lex_error(lexer, "a name must follow");
+  if (lexer->at == start) return no_name(lexer, start[-1]);
   lexer->token.kind = kind;
   lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};
   return NULL;

@@ -135,6 +135,21 @@ static hr_status_t take_rest(const spmd_meshes_t *meshes, const spmd_mesh_source
   return spmd_axes_sort(meshes->arena, sharding->unreduced, &sharding->unreduced);
 }
 
+/* The message lists the program's meshes that have names. */
+static hr_status_t no_mesh(const spmd_meshes_t *meshes, hr_str_t name) {
+  hr_strbuf_t names;
+  hr_strbuf_init(&names);
+  for (size_t i = 0; i < meshes->sources.count; i++) {
+    hr_str_t known = meshes->sources.data[i].name;
+    if (!known.size || memchr(known.data, '<', known.size)) continue; /* a grid; an inline mesh */
+    hr_strbuf_printf(&names, "%s@%.*s", names.size ? ", " : "", HR_STR_ARGS(known));
+  }
+  hr_status_t st = hr_error(HR_INVALID, "there is no mesh @%.*s; the program has %s",
+                            HR_STR_ARGS(name), names.size ? names.data : "none");
+  hr_strbuf_deinit(&names);
+  return st;
+}
+
 /* Reads @name, @"name" or mesh<["a"=2]>; the text of an inline mesh is its source's name. */
 static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
                              const spmd_mesh_source_t **out_source) {
@@ -153,7 +168,7 @@ static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
     name = (hr_str_t){start, (size_t)(scan->at - start)};
   }
   int found = spmd_meshes_find(meshes, name);
-  if (found < 0) return hr_error(HR_INVALID, "there is no mesh @%.*s", HR_STR_ARGS(name));
+  if (found < 0) return no_mesh(meshes, name);
   *out_source = &meshes->sources.data[found];
   return NULL;
 }

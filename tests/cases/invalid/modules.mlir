@@ -4,6 +4,12 @@ func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = true} : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
+// ----- opcode_misspelt
+// EXPECT: 3:8 form without quotes; nearest: stablehlo.negate
+func.func @main(%a: tensor<2xf32>) {
+  %r = stablehlo.negat %a : tensor<2xf32>
+  return
+}
 // ----- operand_type
 // EXPECT: 3:8 operand 0 is tensor<2xf32>, and is written as tensor<3xf32>
 func.func @main(%a: tensor<2xf32>) {
