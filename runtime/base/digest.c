@@ -122,11 +122,6 @@ static void make_secret(void) {
   memcpy(secret, hr_digest_of(guess, sizeof guess).words, sizeof secret);
 }
 
-uint64_t hr_hash_seed(void) {
-  pthread_once(&secret_once, make_secret);
-  return secret[0] ^ rotate_left(secret[1], 32);
-}
-
 /* SipRound; SipHash-1-3 does one of them per word and three at the end. */
 static inline void sip_round(uint64_t v[4]) {
   v[0] += v[1];

@@ -38,7 +38,5 @@ void hr_digest_text(hr_digest_t digest, char text[HR_DIGEST_TEXT]);
 
 /* Keyed hash for tables: differs between processes and runs. */
 uint64_t hr_hash_secret(const void *bytes, size_t size_bytes);
-/* Secret seed of this process, for other hashes of tables. */
-uint64_t hr_hash_seed(void);
 
 #endif

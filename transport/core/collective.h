@@ -66,11 +66,9 @@ hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const hr_blo
 hr_status_t tp_request_test(tp_request_t *request, bool *out_done);
 /* Waits until the request is done or the endpoint is interrupted; frees it. Accepts NULL. */
 hr_status_t tp_request_wait(tp_request_t *request);
-/* Advances every transfer of the endpoint without blocking. Every wait does so too: a transfer that
- * one rank waits for may need the part of a rank that waits for another transfer. */
-void tp_requests_progress(tp_groups_t *groups);
-/* The same with a single poll of each transfer and no spinning, for callers that compute. No effect
- * if a progress thread runs. */
+/* Advances every transfer of the endpoint by a single poll of each, without spinning, for callers
+ * that compute. Every wait advances them, too: a transfer that one rank waits for may need the part
+ * of a rank that waits for another transfer. No effect if a progress thread runs. */
 void tp_requests_poll(tp_groups_t *groups);
 /* Time at which a transfer ended that was not waited for yet, by hr_clock_ns; 0: it has not ended,
  * or groups->notes_times is not set. */

@@ -358,12 +358,6 @@ void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only) {
     if (endpoint_thread_only || !request->endpoint_thread_only) advance_request(request);
 }
 
-void tp_requests_progress(tp_groups_t *groups) {
-  tp_progress_lock(groups);
-  tp_requests_progress_from(groups, true);
-  tp_progress_unlock(groups);
-}
-
 void tp_requests_poll(tp_groups_t *groups) {
   if (groups->progress) return;
   groups->is_polling = true;

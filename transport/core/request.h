@@ -186,7 +186,8 @@ hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, si
  * of 0 bytes are sent, too. */
 hr_status_t tp_request_ssend(tp_request_t *request, int rank, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv_ssend(tp_request_t *request, int rank, void *data, size_t size_bytes);
-/* tp_requests_progress for the endpoint's own thread or another. */
+/* Advances every transfer without blocking; a thread that is not the endpoint's own skips those
+ * that are `endpoint_thread_only`. The progress lock is held. */
 void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only);
 /* Frees the memory of all requests of the pool. */
 void tp_requests_deinit(tp_groups_t *groups);

@@ -103,25 +103,6 @@ static spmd_axes_t built(const axes_builder_t *builder) {
   return (spmd_axes_t){builder->count, builder->items};
 }
 
-/* Example: {"a", "b":(1)2} and {"a", "b"} begin alike by {"a", "b":(1)2}. */
-hr_status_t spmd_axes_common_prefix(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
-                                    spmd_axes_t *out_axes) {
-  axes_builder_t builder = {.arena = arena};
-  int i = 0, count = a.count < b.count ? a.count : b.count;
-  while (i < count && spmd_axis_equal(a.items[i], b.items[i])) i++;
-  if (i == a.count || i == b.count) {
-    *out_axes = (spmd_axes_t){i, a.items};
-    return NULL;
-  }
-  HR_TRY(append_all(&builder, (spmd_axes_t){i, a.items}));
-  if (is_major_part(a.items[i], b.items[i]))
-    HR_TRY(append(&builder, a.items[i]));
-  else if (is_major_part(b.items[i], a.items[i]))
-    HR_TRY(append(&builder, b.items[i]));
-  *out_axes = built(&builder);
-  return NULL;
-}
-
 hr_status_t spmd_axes_concat(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
                              spmd_axes_t *out_axes) {
   axes_builder_t builder = {.arena = arena};

@@ -61,9 +61,6 @@ bool spmd_axes_overlap(spmd_axes_t a, spmd_axes_t b);
 /* True if `prefix` is the beginning of `axes`; a major sub-axis counts as the beginning of its
  * axis. */
 bool spmd_axes_is_prefix(spmd_axes_t prefix, spmd_axes_t axes);
-/* Longest common beginning, sub-axes included. Errors: NO_MEMORY. */
-hr_status_t spmd_axes_common_prefix(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
-                                    spmd_axes_t *out_axes);
 /* a followed by b, merged into canonical form. Errors: NO_MEMORY. */
 hr_status_t spmd_axes_concat(hr_arena_t *arena, spmd_axes_t a, spmd_axes_t b,
                              spmd_axes_t *out_axes);
