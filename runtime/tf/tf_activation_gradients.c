@@ -5,37 +5,37 @@
 
 /* 0 where `x` is not positive or not below 6. */
 static expr_t relu6_gradient(hlo_builder_t *b, expr_t dy, expr_t x) {
-  expr_t zero = e_number(b, 0, x);
-  expr_t inside = e_and(b, e_gt(b, x, zero), e_lt(b, x, e_number(b, 6, x)));
-  return e_select(b, inside, dy, zero);
+  expr_t zero = f_number(b, 0, x);
+  expr_t inside = f_and(b, f_gt(b, x, zero), f_lt(b, x, f_number(b, 6, x)));
+  return f_select(b, inside, dy, zero);
 }
 
 /* The factors are scale and scale * alpha of TF_SELU; `outputs` are negative where features are. */
 static expr_t selu_gradient(hlo_builder_t *b, expr_t dy, expr_t outputs) {
-  expr_t negative = e_add(b, outputs, e_number(b, 1.7580993408473768, outputs));
-  return e_select(b, e_gt(b, outputs, e_number(b, 0, outputs)),
-                  e_mul(b, e_number(b, 1.0507009873554805, dy), dy), e_mul(b, dy, negative));
+  expr_t negative = f_add(b, outputs, f_number(b, 1.7580993408473768, outputs));
+  return f_select(b, f_gt(b, outputs, f_number(b, 0, outputs)),
+                  f_mul(b, f_number(b, 1.0507009873554805, dy), dy), f_mul(b, dy, negative));
 }
 
 static expr_t softsign_gradient(hlo_builder_t *b, expr_t dy, expr_t x) {
-  expr_t sum = e_add(b, e_number(b, 1, dy), e_abs(b, x));
-  return e_div(b, dy, e_mul(b, sum, sum));
+  expr_t sum = f_add(b, f_number(b, 1, dy), f_abs(b, x));
+  return f_div(b, dy, f_mul(b, sum, sum));
 }
 
 /* Gradients from dy and `x`, the features of the operation or its outputs (ELU, SELU). */
 static expr_t gradient_by_features(hlo_builder_t *b, tf_formula_t formula, expr_t dy, expr_t x) {
-  expr_t zero = e_number(b, 0, x);
+  expr_t zero = f_number(b, 0, x);
   switch (formula) {
     case TF_RELU:
-      return e_select(b, e_gt(b, x, zero), dy, zero);
+      return f_select(b, f_gt(b, x, zero), dy, zero);
     case TF_RELU6:
       return relu6_gradient(b, dy, x);
     case TF_ELU:
-      return e_select(b, e_gt(b, x, zero), dy, e_mul(b, e_add(b, x, e_number(b, 1, dy)), dy));
+      return f_select(b, f_gt(b, x, zero), dy, f_mul(b, f_add(b, x, f_number(b, 1, dy)), dy));
     case TF_SELU:
       return selu_gradient(b, dy, x);
     case TF_SOFTPLUS:
-      return e_mul(b, dy, hlo_build_unary(b, HLO_LOGISTIC, x));
+      return f_mul(b, dy, hlo_build_unary(b, HLO_LOGISTIC, x));
     case TF_SOFTSIGN:
       return softsign_gradient(b, dy, x);
     default:
@@ -45,18 +45,18 @@ static expr_t gradient_by_features(hlo_builder_t *b, tf_formula_t formula, expr_
 
 /* Gradients from the operation's result y. */
 static expr_t gradient_by_result(hlo_builder_t *b, tf_formula_t formula, expr_t y, expr_t dy) {
-  expr_t one = e_number(b, 1, y);
+  expr_t one = f_number(b, 1, y);
   switch (formula) {
     case TF_SIGMOID: /* y (1 - y) */
-      return e_mul(b, e_mul(b, dy, y), e_sub(b, one, y));
+      return f_mul(b, f_mul(b, dy, y), f_sub(b, one, y));
     case TF_TANH: /* 1 - y^2 */
-      return e_mul(b, dy, e_sub(b, one, e_mul(b, y, y)));
+      return f_mul(b, dy, f_sub(b, one, f_mul(b, y, y)));
     case TF_SQRT: /* 1 / (2 y) */
-      return e_div(b, e_mul(b, dy, e_number(b, 0.5, dy)), y);
+      return f_div(b, f_mul(b, dy, f_number(b, 0.5, dy)), y);
     case TF_RSQRT: /* -y^3 / 2 */
-      return e_mul(b, e_mul(b, e_mul(b, y, y), y), e_mul(b, dy, e_number(b, -0.5, dy)));
+      return f_mul(b, f_mul(b, f_mul(b, y, y), y), f_mul(b, dy, f_number(b, -0.5, dy)));
     case TF_RECIPROCAL: /* -y^2 */
-      return e_neg(b, e_mul(b, dy, e_mul(b, y, y)));
+      return f_neg(b, f_mul(b, dy, f_mul(b, y, y)));
     default:
       return NULL;
   }

@@ -32,7 +32,7 @@ hr_status_t tf_lower_bias_add(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
   HR_TRY(channel_dim(op, x->shape->rank, &channel));
-  return tf_out(op, 0, e_add(op->b, x, spread_channels(op->b, tf_in(op, 1), x, channel)));
+  return tf_out(op, 0, f_add(op->b, x, spread_channels(op->b, tf_in(op, 1), x, channel)));
 }
 
 /* BiasAddGrad: the sum over everything but the channels. */
@@ -48,15 +48,15 @@ hr_status_t tf_lower_bias_add_grad(tf_op_t *op) {
 /* Elements of each channel of x, as numbers like `like`. */
 static expr_t count_by_channel(hlo_builder_t *b, expr_t x, int channel, expr_t like) {
   double fixed = (double)hlo_shape_elements(x->shape) / (double)x->shape->dims[channel];
-  if (!like || !hlo_shape_is_dynamic(x->shape)) return e_number(b, fixed, like);
-  expr_t count = e_div(b, tf_element_count(b, x), tf_size_of(b, x, channel));
+  if (!like || !hlo_shape_is_dynamic(x->shape)) return f_number(b, fixed, like);
+  expr_t count = f_div(b, tf_element_count(b, x), tf_size_of(b, x, channel));
   return tf_broadcast_like(b, hlo_build_convert(b, count, like->shape->dtype), like);
 }
 
 /* n / (n - 1), and 1 for a single element. */
 static expr_t unbiased_factor(hlo_builder_t *b, expr_t n) {
-  expr_t one = e_number(b, 1, n);
-  return n ? e_div(b, n, e_max(b, e_sub(b, n, one), one)) : NULL;
+  expr_t one = f_number(b, 1, n);
+  return n ? f_div(b, n, f_max(b, f_sub(b, n, one), one)) : NULL;
 }
 
 /* Scale, offset and statistics are bf16 or f32 and computed with in f32. */
@@ -85,7 +85,7 @@ static hr_status_t read_attrs(tf_op_t *op, int rank, batch_norm_t *out) {
 /* (1 - f) old + f new. */
 static expr_t moving_average(hlo_builder_t *b, double f, expr_t old, expr_t new) {
   if (!new || f == 1) return new;
-  return e_add(b, e_mul(b, e_number(b, 1 - f, new), old), e_mul(b, e_number(b, f, new), new));
+  return f_add(b, f_mul(b, f_number(b, 1 - f, new), old), f_mul(b, f_number(b, f, new), new));
 }
 
 /* Statistics of this batch. n->mean and n->variance become the moving averages that are returned,
@@ -94,12 +94,12 @@ static void batch_statistics(tf_op_t *op, batch_norm_t *n, expr_t *out_mean, exp
   hlo_builder_t *b = op->b;
   expr_t sum = tf_reduce(op, HLO_ADD, n->x, n->count, n->dims, false);
   expr_t elements = count_by_channel(b, n->x, n->channel, sum);
-  *out_mean = e_div(b, sum, elements);
-  expr_t difference = e_sub(b, n->x, spread_channels(b, *out_mean, n->x, n->channel));
+  *out_mean = f_div(b, sum, elements);
+  expr_t difference = f_sub(b, n->x, spread_channels(b, *out_mean, n->x, n->channel));
   expr_t squares =
-      tf_reduce(op, HLO_ADD, e_mul(b, difference, difference), n->count, n->dims, false);
-  *out_variance = e_div(b, squares, elements);
-  expr_t unbiased = e_mul(b, *out_variance, unbiased_factor(b, elements));
+      tf_reduce(op, HLO_ADD, f_mul(b, difference, difference), n->count, n->dims, false);
+  *out_variance = f_div(b, squares, elements);
+  expr_t unbiased = f_mul(b, *out_variance, unbiased_factor(b, elements));
   n->mean = moving_average(b, n->factor, n->mean, *out_mean);
   n->variance = moving_average(b, n->factor, n->variance, unbiased);
 }
@@ -122,10 +122,10 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
   expr_t mean = n.mean, variance = n.variance;
   if (n.is_training) batch_statistics(op, &n, &mean, &variance);
   if (!variance) return hlo_builder_finish(b);
-  expr_t inverse = e_rsqrt(b, e_add(b, variance, e_number(b, n.epsilon, variance)));
-  expr_t slope = e_mul(b, inverse, n.scale);
-  expr_t centred = e_sub(b, n.x, spread_channels(b, mean, n.x, n.channel));
-  expr_t y = e_add(b, e_mul(b, centred, spread_channels(b, slope, n.x, n.channel)),
+  expr_t inverse = f_rsqrt(b, f_add(b, variance, f_number(b, n.epsilon, variance)));
+  expr_t slope = f_mul(b, inverse, n.scale);
+  expr_t centred = f_sub(b, n.x, spread_channels(b, mean, n.x, n.channel));
+  expr_t y = f_add(b, f_mul(b, centred, spread_channels(b, slope, n.x, n.channel)),
                    spread_channels(b, offset, n.x, n.channel));
   if (y && in->shape->dtype != HR_F32) y = hlo_build_convert(b, y, in->shape->dtype);
   HR_TRY(tf_out(op, 0, y));
@@ -142,15 +142,15 @@ hr_status_t tf_lower_batch_norm(tf_op_t *op) {
 static expr_t input_gradient(hlo_builder_t *b, const batch_norm_t *n, expr_t dy, expr_t centred,
                              expr_t inverse, expr_t sum_dy, expr_t sum_dy_d) {
   expr_t dx = dy;
-  expr_t slope = e_mul(b, n->scale, inverse);
+  expr_t slope = f_mul(b, n->scale, inverse);
   if (n->is_training && sum_dy && sum_dy_d) {
     expr_t size = count_by_channel(b, n->x, n->channel, sum_dy);
-    expr_t mean_dy = e_div(b, sum_dy, size);
-    expr_t along = e_mul(b, e_div(b, sum_dy_d, size), e_mul(b, inverse, inverse));
-    dx = e_sub(b, e_sub(b, dy, spread_channels(b, mean_dy, n->x, n->channel)),
-               e_mul(b, centred, spread_channels(b, along, n->x, n->channel)));
+    expr_t mean_dy = f_div(b, sum_dy, size);
+    expr_t along = f_mul(b, f_div(b, sum_dy_d, size), f_mul(b, inverse, inverse));
+    dx = f_sub(b, f_sub(b, dy, spread_channels(b, mean_dy, n->x, n->channel)),
+               f_mul(b, centred, spread_channels(b, along, n->x, n->channel)));
   }
-  return e_mul(b, dx, spread_channels(b, slope, n->x, n->channel));
+  return f_mul(b, dx, spread_channels(b, slope, n->x, n->channel));
 }
 
 /* FusedBatchNormGrad to V3. Inputs: dy, x, scale, mean, variance, the last two from the reserve
@@ -170,13 +170,13 @@ hr_status_t tf_lower_batch_norm_grad(tf_op_t *op) {
   if (!dy || !n.x) return hlo_builder_finish(b);
   HR_TRY(read_attrs(op, n.x->shape->rank, &n));
   n.count = other_dims(n.x, n.channel, n.dims);
-  expr_t inverse = e_rsqrt(b, e_add(b, n.variance, e_number(b, n.epsilon, n.variance)));
-  expr_t centred = e_sub(b, n.x, spread_channels(b, n.mean, n.x, n.channel));
+  expr_t inverse = f_rsqrt(b, f_add(b, n.variance, f_number(b, n.epsilon, n.variance)));
+  expr_t centred = f_sub(b, n.x, spread_channels(b, n.mean, n.x, n.channel));
   expr_t sum_dy = tf_reduce(op, HLO_ADD, dy, n.count, n.dims, false);
-  expr_t sum_dy_d = tf_reduce(op, HLO_ADD, e_mul(b, dy, centred), n.count, n.dims, false);
+  expr_t sum_dy_d = tf_reduce(op, HLO_ADD, f_mul(b, dy, centred), n.count, n.dims, false);
   expr_t dx = input_gradient(b, &n, dy, centred, inverse, sum_dy, sum_dy_d);
   HR_TRY(tf_out(op, 0, dx ? hlo_build_convert(b, dx, dtype) : NULL));
-  expr_t d_scale = e_mul(b, sum_dy_d, inverse);
+  expr_t d_scale = f_mul(b, sum_dy_d, inverse);
   if (!d_scale || !sum_dy) return hlo_builder_finish(b);
   HR_TRY(tf_out(op, 1, hlo_build_convert(b, d_scale, tf_in_dtype(op, 3))));
   HR_TRY(tf_out(op, 2, hlo_build_convert(b, sum_dy, tf_in_dtype(op, 3))));

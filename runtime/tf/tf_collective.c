@@ -77,7 +77,7 @@ static hr_status_t all_reduce(tf_op_t *op, expr_t x, const hlo_attr_t *groups,
   expr_t sum = hlo_build(op->b, HLO_ALL_REDUCE, NULL, 1, &x, 2, attrs, 1, &reducer);
   if (mean && sum) {
     expr_t size = tf_broadcast_like(op->b, group_size(op, groups, x), x);
-    sum = e_div(op->b, sum, size);
+    sum = f_div(op->b, sum, size);
   }
   *out = sum;
   return hlo_builder_finish(op->b);
@@ -124,7 +124,7 @@ hr_status_t tf_lower_reduce_scatter(tf_op_t *op) {
   const hlo_shape_t *shape = tf_shape(op->b, x->shape->dtype, x->shape->rank, dims);
   if (!reducer || !shape) return hlo_builder_finish(op->b);
   expr_t part = hlo_build(op->b, HLO_REDUCE_SCATTER, shape, 1, &x, 3, attrs, 1, &reducer);
-  if (mean && part) part = e_div(op->b, part, e_number(op->b, (double)members, part));
+  if (mean && part) part = f_div(op->b, part, f_number(op->b, (double)members, part));
   return tf_out(op, 0, part);
 }
 

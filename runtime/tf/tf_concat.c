@@ -41,7 +41,7 @@ hr_status_t tf_lower_concat_offset(tf_op_t *op) {
       HR_TRY(tf_out_ints(op, k - 1, dtype, false, offsets.rank, offsets.dims));
     if (size && !at) at = tf_scalar_int(b, offsets.dims[d], HR_S32);
     if (at && !size) size = tf_scalar_int(b, sizes.dims[d], HR_S32);
-    if (at) offsets.exprs[d] = e_add(b, at, size);
+    if (at) offsets.exprs[d] = f_add(b, at, size);
     offsets.dims[d] += sizes.dims[d];
   }
   return NULL;

@@ -229,7 +229,7 @@ static hr_status_t build_conditional(tf_op_t *op, expr_t index, int branch_count
  * If of TensorFlow accepts any scalar type; HLO's conditional wants a pred. */
 static expr_t truth(tf_op_t *op, expr_t x) {
   if (!x || x->shape->dtype == HR_PRED) return x;
-  return e_ne(op->b, x, e_number(op->b, 0, x));
+  return f_ne(op->b, x, f_number(op->b, 0, x));
 }
 
 /* A branch of a known condition is executed inline.

@@ -189,8 +189,8 @@ static hr_status_t greater_pair(tf_op_t *op, hr_dtype_t dtype, hlo_computation_t
   expr_t in[4];
   HR_TRY(tf_computation_begin(op->scope->compiler, "greater_pair", &b));
   for (int i = 0; i < 4; i++) in[i] = hlo_build_parameter(&b, i, hlo_shape_scalar(dtype));
-  expr_t keeps = e_ge(&b, in[0], in[2]);
-  expr_t pair[] = {e_select(&b, keeps, in[0], in[2]), e_select(&b, keeps, in[1], in[3])};
+  expr_t keeps = f_ge(&b, in[0], in[2]);
+  expr_t pair[] = {f_select(&b, keeps, in[0], in[2]), f_select(&b, keeps, in[1], in[3])};
   *out = b.computation;
   return tf_computation_end(op->scope->compiler, &b, hlo_build_tuple(&b, 2, pair));
 }

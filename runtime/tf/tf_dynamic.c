@@ -34,7 +34,7 @@ static expr_t count_set(tf_op_t *op, expr_t mask) {
 /* Indices (of `dtype`) of the elements of a vector of pred, the set ones first, in order. */
 static hr_status_t order_by(tf_op_t *op, expr_t mask, hr_dtype_t dtype, expr_t *out) {
   if (!mask) return hlo_builder_finish(op->b);
-  expr_t arrays[] = {hlo_build_convert(op->b, e_not(op->b, mask), HR_S32),
+  expr_t arrays[] = {hlo_build_convert(op->b, f_not(op->b, mask), HR_S32),
                      tf_iota_like(op->b, dtype, mask, 0)};
   HR_TRY(tf_sort(op, 2, arrays, 0));
   *out = arrays[1];
@@ -64,14 +64,14 @@ hr_status_t tf_lower_where(tf_op_t *op) {
   if (!x) return hlo_builder_finish(b);
   const hlo_shape_t *shape = x->shape;
   flat = as_vector(b, x);
-  if (shape->dtype != HR_PRED && flat) flat = e_ne(b, flat, e_number(b, 0, flat));
+  if (shape->dtype != HR_PRED && flat) flat = f_ne(b, flat, f_number(b, 0, flat));
   HR_TRY(order_by(op, flat, HR_S64, &order));
   int64_t size = hlo_shape_elements(shape), wide[] = {size, 1}, none[] = {size, 0};
   for (int d = shape->rank - 1; d >= 0 && order; d--) {
     expr_t each = hlo_build_convert(b, tf_size_of(b, x, d), HR_S64);
-    each = shape->dims[d] ? tf_broadcast_like(b, each, order) : e_number(b, 1, order);
-    columns[d] = tf_reshape(b, e_rem(b, order, each), 2, wide);
-    order = e_div(b, order, each);
+    each = shape->dims[d] ? tf_broadcast_like(b, each, order) : f_number(b, 1, order);
+    columns[d] = tf_reshape(b, f_rem(b, order, each), 2, wide);
+    order = f_div(b, order, each);
   }
   if (!order) return hlo_builder_finish(b);
   result = shape->rank ? tf_concat(b, shape->rank, columns, 1) : tf_fill(b, 0, HR_S64, 2, none);
@@ -98,7 +98,7 @@ hr_status_t tf_lower_dynamic_partition(tf_op_t *op) {
   part = as_vector(b, part);
   HR_TRY(tf_need_outputs(op, (int)count));
   for (int64_t p = 0; p < count && part; p++) {
-    expr_t mine = e_eq(b, part, e_number(b, (double)p, part));
+    expr_t mine = f_eq(b, part, f_number(b, (double)p, part));
     HR_TRY(keep_rows(op, x, mine, 0, &rows));
     HR_TRY(tf_out(op, (int)p, rows));
   }
@@ -116,8 +116,8 @@ hr_status_t tf_lower_list_diff(tf_op_t *op) {
   if (x->shape->rank != 1 || y->shape->rank != 1) return tf_error(op, "want two vectors");
   int64_t wide[] = {x->shape->dims[0], y->shape->dims[0]}, column[] = {wide[0], 1}, dim = 1;
   expr_t same =
-      e_eq(b, tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide), tf_broadcast(b, y, 2, wide));
-  expr_t mask = e_not(b, tf_reduce(op, HLO_OR, same, 1, &dim, false));
+      f_eq(b, tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide), tf_broadcast(b, y, 2, wide));
+  expr_t mask = f_not(b, tf_reduce(op, HLO_OR, same, 1, &dim, false));
   HR_TRY(keep_rows(op, x, mask, 0, &rows));
   HR_TRY(tf_out(op, 0, rows));
   HR_TRY(keep_rows(op, tf_iota(b, dtype, 1, wide, 0), mask, 0, &rows));
@@ -136,8 +136,8 @@ static hr_status_t first_by_sort(tf_op_t *op, expr_t x, expr_t *out) {
   HR_TRY(tf_sort(op, 2, arrays, 0));
   expr_t before = tf_pad(b, arrays[0], tf_scalar(b, 0, x->shape->dtype), &low, &high, NULL);
   if (!before || !place) return hlo_builder_finish(b);
-  expr_t starts = e_or(b, e_ne(b, arrays[0], before), e_eq(b, place, e_number(b, 0, place)));
-  expr_t run = tf_prefix(op, HLO_MAXIMUM, e_select(b, starts, place, e_number(b, 0, place)));
+  expr_t starts = f_or(b, f_ne(b, arrays[0], before), f_eq(b, place, f_number(b, 0, place)));
+  expr_t run = tf_prefix(op, HLO_MAXIMUM, f_select(b, starts, place, f_number(b, 0, place)));
   expr_t back[] = {arrays[1], tf_gather_rows(b, arrays[1], run, 0, 0)};
   HR_TRY(tf_sort(op, 2, back, 0));
   *out = back[1];
@@ -154,12 +154,12 @@ static hr_status_t first_by_rows(tf_op_t *op, expr_t x, int axis, expr_t *out) {
   int64_t each = n ? hlo_shape_elements(x->shape) / n : 0;
   int64_t left[] = {n, 1, each}, right[] = {1, n, each}, wide[] = {n, n, each};
   x = tf_transpose(b, x, order);
-  expr_t same = e_eq(b, tf_broadcast(b, tf_reshape(b, x, 3, left), 3, wide),
+  expr_t same = f_eq(b, tf_broadcast(b, tf_reshape(b, x, 3, left), 3, wide),
                      tf_broadcast(b, tf_reshape(b, x, 3, right), 3, wide));
   same = tf_reduce(op, HLO_AND, same, 1, &dim, false);
   expr_t place = tf_iota(b, HR_S32, 2, wide, 1);
   if (!same || !place) return hlo_builder_finish(b);
-  expr_t found = e_select(b, same, place, e_number(b, (double)n, place));
+  expr_t found = f_select(b, same, place, f_number(b, (double)n, place));
   dim = 1;
   *out = tf_reduce(op, HLO_MINIMUM, found, 1, &dim, false);
   return NULL;
@@ -181,11 +181,11 @@ hr_status_t tf_lower_unique(tf_op_t *op) {
     return tf_error(op, "an array of %d dimensions, want a vector", x->shape->rank);
   HR_TRY(x->shape->rank == 1 ? first_by_sort(op, x, &first) : first_by_rows(op, x, axis, &first));
   if (!first) return hlo_builder_finish(b);
-  expr_t is_first = e_eq(b, first, tf_iota_like(b, HR_S32, first, 0));
+  expr_t is_first = f_eq(b, first, tf_iota_like(b, HR_S32, first, 0));
   expr_t number = is_first ? hlo_build_convert(b, is_first, HR_S32) : NULL;
   number = tf_prefix(op, HLO_ADD, number);
   if (!number) return hlo_builder_finish(b);
-  number = e_sub(b, number, e_number(b, 1, number));
+  number = f_sub(b, number, f_number(b, 1, number));
   HR_TRY(keep_rows(op, x, is_first, axis, &rows));
   HR_TRY(tf_out(op, 0, rows));
   expr_t which = tf_gather_rows(b, number, first, 0, 0);
@@ -233,8 +233,8 @@ static expr_t fill_behind(hlo_builder_t *b, expr_t all, expr_t x, int d, expr_t 
   expr_t size = tf_size_of(b, x, d);
   expr_t place = all ? tf_iota_like(b, HR_S32, all, d) : NULL;
   if (!place) return NULL;
-  expr_t is_there = e_lt(b, place, tf_broadcast_like(b, size, place));
-  return e_select(b, is_there, all, tf_broadcast_like(b, fill, all));
+  expr_t is_there = f_lt(b, place, tf_broadcast_like(b, size, place));
+  return f_select(b, is_there, all, tf_broadcast_like(b, fill, all));
 }
 
 expr_t tf_fill_dynamic(tf_op_t *op, expr_t x, int d, expr_t fill) {
@@ -261,8 +261,8 @@ static expr_t side(hlo_builder_t *b, expr_t boxes, int k, bool by_row) {
 /* Extent of a box along one side: low and high end in either order. */
 static void extent(hlo_builder_t *b, expr_t boxes, int k, bool by_row, expr_t *low, expr_t *high) {
   expr_t x = side(b, boxes, k, by_row), y = side(b, boxes, k + 2, by_row);
-  *low = e_min(b, x, y);
-  *high = e_max(b, x, y);
+  *low = f_min(b, x, y);
+  *high = f_max(b, x, y);
 }
 
 /* Whether boxes i and j overlap by more than the threshold; a box without area overlaps none. */
@@ -271,21 +271,21 @@ static expr_t overlaps(hlo_builder_t *b, expr_t boxes, expr_t threshold) {
   for (int k = 0; k < 2; k++) {
     for (int r = 0; r < 2; r++) {
       extent(b, boxes, k, r, &low[k][r], &high[k][r]);
-      expr_t length = e_sub(b, high[k][r], low[k][r]);
-      area[r] = area[r] ? e_mul(b, area[r], length) : length;
+      expr_t length = f_sub(b, high[k][r], low[k][r]);
+      area[r] = area[r] ? f_mul(b, area[r], length) : length;
     }
-    expr_t length = e_sub(b, e_min(b, high[k][0], high[k][1]), e_max(b, low[k][0], low[k][1]));
-    length = length ? e_max(b, length, e_number(b, 0, length)) : NULL;
-    shared = shared ? e_mul(b, shared, length) : length;
+    expr_t length = f_sub(b, f_min(b, high[k][0], high[k][1]), f_max(b, low[k][0], low[k][1]));
+    length = length ? f_max(b, length, f_number(b, 0, length)) : NULL;
+    shared = shared ? f_mul(b, shared, length) : length;
   }
   if (!shared || !area[0] || !area[1] || !threshold) return NULL;
-  expr_t zero = e_number(b, 0, shared);
-  expr_t part = e_div(b, shared, e_sub(b, e_add(b, area[0], area[1]), shared));
-  expr_t solid = e_and(b, e_gt(b, area[0], zero), e_gt(b, area[1], zero));
+  expr_t zero = f_number(b, 0, shared);
+  expr_t part = f_div(b, shared, f_sub(b, f_add(b, area[0], area[1]), shared));
+  expr_t solid = f_and(b, f_gt(b, area[0], zero), f_gt(b, area[1], zero));
   if (threshold->shape->dtype != shared->shape->dtype)
     threshold = hlo_build_convert(b, threshold, shared->shape->dtype);
   threshold = tf_broadcast_like(b, threshold, shared);
-  return e_and(b, solid, e_gt(b, part, threshold));
+  return f_and(b, solid, f_gt(b, part, threshold));
 }
 
 /* State: kept [n], overlap [n, n]. Box `trip`, if it is kept, removes later boxes that it
@@ -299,9 +299,9 @@ static void suppress(tf_op_t *op, const void *context, expr_t trip, expr_t *s) {
   expr_t hit = tf_reshape(b, tf_dynamic_slice(b, s[1], starts, row), 1, &n);
   expr_t mine =
       tf_broadcast(b, tf_reshape(b, tf_dynamic_slice(b, s[0], &trip, &one), 0, NULL), 1, &n);
-  expr_t behind = e_gt(b, tf_iota(b, HR_S32, 1, &n, 0), tf_broadcast(b, trip, 1, &n));
-  expr_t gone = e_and(b, e_and(b, mine, hit), behind);
-  s[0] = e_and(b, s[0], e_not(b, gone));
+  expr_t behind = f_gt(b, tf_iota(b, HR_S32, 1, &n, 0), tf_broadcast(b, trip, 1, &n));
+  expr_t gone = f_and(b, f_and(b, mine, hit), behind);
+  s[0] = f_and(b, s[0], f_not(b, gone));
 }
 
 /* Inputs: boxes, scores, most results, overlap threshold, score threshold. Boxes in the order of
@@ -321,24 +321,24 @@ hr_status_t tf_lower_non_max_suppression(tf_op_t *op) {
   boxes = tf_fill_dynamic(op, boxes, 0, tf_scalar(b, 0, boxes->shape->dtype));
   scores = tf_fill_dynamic(op, scores, 0, tf_scalar(b, -INFINITY, scores->shape->dtype));
   if (!boxes || !scores) return hlo_builder_finish(b);
-  expr_t ranked[] = {e_neg(b, scores), tf_iota(b, HR_S32, 1, &n, 0)};
+  expr_t ranked[] = {f_neg(b, scores), tf_iota(b, HR_S32, 1, &n, 0)};
   HR_TRY(tf_sort(op, 2, ranked, 0));
   expr_t least = tf_in(op, 4);
   if (!least || !ranked[0]) return hlo_builder_finish(b);
   if (least->shape->dtype != scores->shape->dtype)
     least = hlo_build_convert(b, least, scores->shape->dtype);
-  expr_t fit = e_gt(b, e_neg(b, ranked[0]), tf_broadcast(b, least, 1, &n));
+  expr_t fit = f_gt(b, f_neg(b, ranked[0]), tf_broadcast(b, least, 1, &n));
   expr_t sorted = tf_gather_rows(b, boxes, ranked[1], 0, 0);
   expr_t state[] = {fit, sorted ? overlaps(b, sorted, tf_in(op, 3)) : NULL};
   tf_steps_t steps = {.count = 2, .trips = n, .step = suppress};
   HR_TRY(tf_repeat(op, &steps, state));
   HR_TRY(order_by(op, state[0], HR_S32, &order));
-  expr_t count = e_min(b, count_set(op, state[0]), tf_scalar_int(b, most, HR_S32));
+  expr_t count = f_min(b, count_set(op, state[0]), tf_scalar_int(b, most, HR_S32));
   expr_t chosen = tf_gather_rows(b, ranked[1], order, 0, 0);
   chosen = tf_pad(b, chosen, tf_scalar_int(b, 0, HR_S32), &low, &high, NULL);
   if (!chosen || !count) return hlo_builder_finish(b);
-  expr_t valid = e_lt(b, tf_iota(b, HR_S32, 1, &most, 0), tf_broadcast(b, count, 1, &most));
-  chosen = e_select(b, valid, chosen, e_number(b, 0, chosen));
+  expr_t valid = f_lt(b, tf_iota(b, HR_S32, 1, &most, 0), tf_broadcast(b, count, 1, &most));
+  chosen = f_select(b, valid, chosen, f_number(b, 0, chosen));
   if (!op->row->variant || !pads) HR_TRY(tf_cut_to(op, chosen, 0, count, &chosen));
   HR_TRY(tf_out(op, 0, chosen));
   return op->row->variant ? tf_out(op, 1, count) : NULL;

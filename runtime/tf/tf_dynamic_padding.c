@@ -21,13 +21,13 @@ void tf_place_window(hlo_builder_t *b, tf_placement_t *p, int d, hlo_window_dim_
   if (!p->is_same || !size || window->stride == 1) return;
   int64_t reach = (window->size - 1) * window->window_dilation + 1, bound = p->sizes.dims[d];
   expr_t stride = tf_scalar_int(b, window->stride, HR_S32), one = tf_scalar_int(b, 1, HR_S32);
-  expr_t last = e_div(b, e_sub(b, size, one), stride);
-  expr_t end = e_add(b, e_mul(b, last, stride), tf_scalar_int(b, reach, HR_S32));
-  expr_t total = e_max(b, e_sub(b, end, size), tf_scalar_int(b, 0, HR_S32));
+  expr_t last = f_div(b, f_sub(b, size, one), stride);
+  expr_t end = f_add(b, f_mul(b, last, stride), tf_scalar_int(b, reach, HR_S32));
+  expr_t total = f_max(b, f_sub(b, end, size), tf_scalar_int(b, 0, HR_S32));
   p->has_moved = true;
-  p->low[d] = e_div(b, total, tf_scalar_int(b, 2, HR_S32));
+  p->low[d] = f_div(b, total, tf_scalar_int(b, 2, HR_S32));
   p->low_bound[d] = (reach - 1) / 2;
-  p->results[d] = e_div(b, e_add(b, size, tf_scalar_int(b, window->stride - 1, HR_S32)), stride);
+  p->results[d] = f_div(b, f_add(b, size, tf_scalar_int(b, window->stride - 1, HR_S32)), stride);
   p->length[d] = (bound + window->stride - 1) / window->stride * window->stride;
   p->length[d] += reach - window->stride;
   window->pad_low = 0;
@@ -51,7 +51,7 @@ expr_t tf_place(hlo_builder_t *b, const tf_placement_t *p, expr_t x, expr_t fill
   if (!p->has_moved || !fill) return x;
   for (int d = 0; d < p->sizes.rank; d++) {
     expr_t bound = tf_scalar_int(b, p->low_bound[d], HR_S32);
-    starts[d] = p->low[d] ? e_sub(b, bound, p->low[d]) : bound;
+    starts[d] = p->low[d] ? f_sub(b, bound, p->low[d]) : bound;
     lengths[d] = p->low[d] ? p->length[d] : p->sizes.dims[d];
   }
   return cut_part(b, p, tf_fill_all(b, x, fill), fill, p->low_bound, starts, lengths);

@@ -145,7 +145,7 @@ static expr_t adjoint(hlo_builder_t *b, expr_t x) {
   expr_t y = tf_transpose(b, x, order);
   if (!y || !hr_dtype_is_complex(y->shape->dtype)) return y;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, y),
-                          e_neg(b, hlo_build_unary(b, HLO_IMAG, y)));
+                          f_neg(b, hlo_build_unary(b, HLO_IMAG, y)));
 }
 
 /* outputs: singular values in descending order, left and right vectors as columns. Svd, attributes
@@ -220,7 +220,7 @@ static hr_status_t factor(tf_op_t *op, expr_t *out_lu, expr_t *out_pivots, hr_dt
 static expr_t pick(tf_op_t *op, expr_t mask, expr_t x) {
   if (!mask || !x) return NULL;
   int64_t last = x->shape->rank - 1;
-  return tf_reduce(op, HLO_ADD, e_select(op->b, mask, x, e_number(op->b, 0, x)), 1, &last, true);
+  return tf_reduce(op, HLO_ADD, f_select(op->b, mask, x, f_number(op->b, 0, x)), 1, &last, true);
 }
 
 /* state: permutation, pivots. Exchanges elements `trip` and pivots[trip] - 1 of each permutation.
@@ -230,14 +230,14 @@ static void exchange(tf_op_t *op, const void *context, expr_t trip, expr_t *stat
   const hlo_shape_t *shape = state[0]->shape;
   (void)context;
   expr_t place = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
-  expr_t here = e_eq(b, place, tf_broadcast(b, trip, shape->rank, shape->dims));
+  expr_t here = f_eq(b, place, tf_broadcast(b, trip, shape->rank, shape->dims));
   expr_t pivot = pick(op, here, state[1]);
   if (!pivot) return;
-  expr_t other = e_sub(b, pivot, e_number(b, 1, pivot));
-  expr_t there = e_eq(b, place, tf_broadcast(b, other, shape->rank, shape->dims));
+  expr_t other = f_sub(b, pivot, f_number(b, 1, pivot));
+  expr_t there = f_eq(b, place, tf_broadcast(b, other, shape->rank, shape->dims));
   expr_t first = tf_broadcast(b, pick(op, here, state[0]), shape->rank, shape->dims);
   expr_t second = tf_broadcast(b, pick(op, there, state[0]), shape->rank, shape->dims);
-  state[0] = e_select(b, here, second, e_select(b, there, first, state[0]));
+  state[0] = f_select(b, here, second, f_select(b, there, first, state[0]));
 }
 
 /* outputs: both factors in one array, and the row of the input that each of their rows is.
@@ -261,9 +261,9 @@ static expr_t sign_of_pivots(tf_op_t *op, expr_t pivots, hr_dtype_t dtype) {
   const hlo_shape_t *shape = pivots->shape;
   int64_t last = shape->rank - 1;
   expr_t place = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
-  expr_t stays = e_eq(b, pivots, e_add(b, place, e_number(b, 1, place)));
+  expr_t stays = f_eq(b, pivots, f_add(b, place, f_number(b, 1, place)));
   expr_t one = tf_fill(b, 1, dtype, shape->rank, shape->dims);
-  expr_t signs = one ? e_select(b, stays, one, e_neg(b, one)) : NULL;
+  expr_t signs = one ? f_select(b, stays, one, f_neg(b, one)) : NULL;
   return tf_reduce(op, HLO_MULTIPLY, signs, 1, &last, false);
 }
 
@@ -278,13 +278,13 @@ hr_status_t tf_lower_determinant(tf_op_t *op) {
   int64_t last = line->rank - 1;
   expr_t row = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 2);
   expr_t column = tf_iota(b, HR_S32, shape->rank, shape->dims, shape->rank - 1);
-  expr_t diagonal = tf_reshape(b, pick(op, e_eq(b, row, column), lu), line->rank, line->dims);
+  expr_t diagonal = tf_reshape(b, pick(op, f_eq(b, row, column), lu), line->rank, line->dims);
   expr_t sign = sign_of_pivots(op, pivots, shape->dtype);
   bool logarithm = op->row->variant;
-  expr_t factors = logarithm ? e_sign(b, diagonal) : diagonal;
+  expr_t factors = logarithm ? f_sign(b, diagonal) : diagonal;
   expr_t product = tf_reduce(op, HLO_MULTIPLY, factors, 1, &last, false);
-  HR_TRY(give(op, 0, e_mul(b, product, sign), dtype));
+  HR_TRY(give(op, 0, f_mul(b, product, sign), dtype));
   if (!logarithm) return NULL;
-  expr_t logs = e_log(b, e_abs(b, diagonal));
+  expr_t logs = f_log(b, f_abs(b, diagonal));
   return give(op, 1, tf_reduce(op, HLO_ADD, logs, 1, &last, false), dtype);
 }

@@ -71,8 +71,8 @@ static expr_t put_on_diagonals(hlo_builder_t *b, expr_t x, const labels_t *resul
   for (int i = 0; x && i < result->count; i++) {
     int first = find_label(result, result->at[i]);
     if (first == i) continue;
-    expr_t same = e_eq(b, tf_iota_like(b, HR_S32, x, first), tf_iota_like(b, HR_S32, x, i));
-    x = e_select(b, same, x, e_number(b, 0, x));
+    expr_t same = f_eq(b, tf_iota_like(b, HR_S32, x, first), tf_iota_like(b, HR_S32, x, i));
+    x = f_select(b, same, x, f_number(b, 0, x));
   }
   return x;
 }
@@ -128,7 +128,7 @@ static expr_t take_diagonal(tf_op_t *op, expr_t x, labels_t *labels, int i, int 
   if (x->shape->dims[i] != x->shape->dims[j]) return NULL;
   expr_t first = tf_iota_like(b, HR_S32, x, i);
   expr_t second = tf_iota_like(b, HR_S32, x, j);
-  x = e_select(b, e_eq(b, first, second), x, e_number(b, 0, x));
+  x = f_select(b, f_eq(b, first, second), x, f_number(b, 0, x));
   for (int k = j; k + 1 < labels->count; k++) labels->at[k] = labels->at[k + 1];
   labels->count--;
   return tf_reduce(op, HLO_ADD, x, 1, &dim, false);

@@ -28,15 +28,15 @@ hr_status_t tf_lower_round(tf_op_t *op) {
  * constants of Klambauer et al., which keep mean and variance of a network's layers. */
 static expr_t selu(hlo_builder_t *b, expr_t x) {
   expr_t negative = hlo_build_unary(b, HLO_EXPONENTIAL_MINUS_ONE, x);
-  negative = e_mul(b, e_number(b, 1.7580993408473768599402175208123, x), negative);
-  expr_t positive = e_mul(b, e_number(b, 1.0507009873554804934193349852946, x), x);
-  return e_select(b, e_gt(b, x, e_number(b, 0, x)), positive, negative);
+  negative = f_mul(b, f_number(b, 1.7580993408473768599402175208123, x), negative);
+  expr_t positive = f_mul(b, f_number(b, 1.0507009873554804934193349852946, x), x);
+  return f_select(b, f_gt(b, x, f_number(b, 0, x)), positive, negative);
 }
 
 /* log(1 + e^x) = max(x, 0) + log1p(e^-|x|), which does not overflow. */
 static expr_t softplus(hlo_builder_t *b, expr_t x) {
-  expr_t tail = hlo_build_unary(b, HLO_LOG_PLUS_ONE, e_exp(b, e_neg(b, e_abs(b, x))));
-  return e_add(b, e_max(b, x, e_number(b, 0, x)), tail);
+  expr_t tail = hlo_build_unary(b, HLO_LOG_PLUS_ONE, f_exp(b, f_neg(b, f_abs(b, x))));
+  return f_add(b, f_max(b, x, f_number(b, 0, x)), tail);
 }
 
 /* Angle of TensorFlow: atan2(imag, real), in radians within [-pi, pi]. */
@@ -49,50 +49,50 @@ static expr_t angle(hlo_builder_t *b, expr_t x) {
 expr_t tf_conjugate(hlo_builder_t *b, expr_t x) {
   if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
 /* The quantile of the normal distribution, by the inverse of the error function.
  * ndtri(p) = sqrt(2) erfinv(2 p - 1). */
 static expr_t ndtri(hlo_builder_t *b, expr_t x) {
-  expr_t at = e_sub(b, e_mul(b, x, e_number(b, 2, x)), e_number(b, 1, x));
+  expr_t at = f_sub(b, f_mul(b, x, f_number(b, 2, x)), f_number(b, 1, x));
   expr_t y = at ? f_in_wide_type(b, formula_erf_inv, 1, &at) : NULL;
-  return y ? e_mul(b, y, e_number(b, 1.4142135623730950488, y)) : NULL;
+  return y ? f_mul(b, y, f_number(b, 1.4142135623730950488, y)) : NULL;
 }
 
 /* Constants take the type of x. IsNan is x != x, as NaN alone differs from itself. */
 static expr_t unary_formula(hlo_builder_t *b, int which, expr_t x) {
   switch ((tf_formula_t)which) {
     case TF_SQUARE:
-      return e_mul(b, x, x);
+      return f_mul(b, x, x);
     case TF_RECIPROCAL:
-      return e_div(b, e_number(b, 1, x), x);
+      return f_div(b, f_number(b, 1, x), x);
     case TF_RELU:
-      return e_max(b, x, e_number(b, 0, x));
+      return f_max(b, x, f_number(b, 0, x));
     case TF_RELU6:
-      return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 6, x));
+      return f_min(b, f_max(b, x, f_number(b, 0, x)), f_number(b, 6, x));
     case TF_ELU:
-      return e_select(b, e_gt(b, x, e_number(b, 0, x)), x,
+      return f_select(b, f_gt(b, x, f_number(b, 0, x)), x,
                       hlo_build_unary(b, HLO_EXPONENTIAL_MINUS_ONE, x));
     case TF_SELU:
       return selu(b, x);
     case TF_SOFTPLUS:
       return softplus(b, x);
     case TF_SOFTSIGN:
-      return e_div(b, x, e_add(b, e_number(b, 1, x), e_abs(b, x)));
+      return f_div(b, x, f_add(b, f_number(b, 1, x), f_abs(b, x)));
     case TF_IS_INF:
-      return e_eq(b, e_abs(b, x), e_number(b, INFINITY, x));
+      return f_eq(b, f_abs(b, x), f_number(b, INFINITY, x));
     case TF_IS_NAN:
-      return e_ne(b, x, x);
+      return f_ne(b, x, x);
     case TF_ONES:
-      return e_number(b, 1, x);
+      return f_number(b, 1, x);
     case TF_CONJ:
       return tf_conjugate(b, x);
     case TF_ANGLE:
       return angle(b, x);
     case TF_TO_BOOL:
       if (x->shape->rank) return tf_scalar(b, hlo_shape_elements(x->shape) > 0, HR_PRED);
-      return e_ne(b, x, e_number(b, 0, x));
+      return f_ne(b, x, f_number(b, 0, x));
     case TF_NDTRI:
       return ndtri(b, x);
     default:
@@ -132,8 +132,8 @@ hr_status_t tf_lower_leaky_relu(tf_op_t *op) {
   expr_t x = tf_in(op, is_gradient ? 1 : 0);
   expr_t y = is_gradient ? tf_in(op, 0) : x;
   if (!x || !y) return hlo_builder_finish(op->b);
-  expr_t scaled = e_mul(op->b, y, e_number(op->b, alpha, y));
-  return tf_out(op, 0, e_select(op->b, e_gt(op->b, x, e_number(op->b, 0, x)), y, scaled));
+  expr_t scaled = f_mul(op->b, y, f_number(op->b, alpha, y));
+  return tf_out(op, 0, f_select(op->b, f_gt(op->b, x, f_number(op->b, 0, x)), y, scaled));
 }
 
 /* --- gradients of activations: inputs as TensorFlow has them --- */
@@ -166,47 +166,47 @@ hr_status_t tf_lower_compare(tf_op_t *op) {
 /* FloorDiv. Quotient rounded down: one less than truncated if the signs differ and there is a
  * remainder. Unsigned quotients are rounded down already; complex ones are left as they are. */
 static expr_t floor_div(hlo_builder_t *b, expr_t x, expr_t y) {
-  if (hr_dtype_is_complex(x->shape->dtype)) return e_div(b, x, y);
-  if (hr_dtype_is_float(x->shape->dtype)) return e_floor(b, e_div(b, x, y));
-  expr_t quotient = e_div(b, x, y);
+  if (hr_dtype_is_complex(x->shape->dtype)) return f_div(b, x, y);
+  if (hr_dtype_is_float(x->shape->dtype)) return f_floor(b, f_div(b, x, y));
+  expr_t quotient = f_div(b, x, y);
   if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return quotient;
-  expr_t zero = e_number(b, 0, x);
-  expr_t inexact = e_ne(b, e_mul(b, quotient, y), x);
-  expr_t opposite = e_ne(b, e_lt(b, x, zero), e_lt(b, y, zero));
-  return e_select(b, e_and(b, inexact, opposite), e_sub(b, quotient, e_number(b, 1, x)), quotient);
+  expr_t zero = f_number(b, 0, x);
+  expr_t inexact = f_ne(b, f_mul(b, quotient, y), x);
+  expr_t opposite = f_ne(b, f_lt(b, x, zero), f_lt(b, y, zero));
+  return f_select(b, f_and(b, inexact, opposite), f_sub(b, quotient, f_number(b, 1, x)), quotient);
 }
 
 /* Quotient rounded to zero, which integers have by themselves. */
 static expr_t truncate_div(hlo_builder_t *b, expr_t x, expr_t y) {
-  expr_t quotient = e_div(b, x, y);
+  expr_t quotient = f_div(b, x, y);
   if (!hr_dtype_is_float(x->shape->dtype)) return quotient;
-  expr_t below = e_floor(b, quotient), above = hlo_build_unary(b, HLO_CEIL, quotient);
-  return e_select(b, e_lt(b, quotient, e_number(b, 0, x)), above, below);
+  expr_t below = f_floor(b, quotient), above = hlo_build_unary(b, HLO_CEIL, quotient);
+  return f_select(b, f_lt(b, quotient, f_number(b, 0, x)), above, below);
 }
 
 /* FloorMod. Remainder with the sign of the divisor: x - floor(x / y) y. It is the truncated
  * remainder plus y if the signs differ. */
 static expr_t floor_mod(hlo_builder_t *b, expr_t x, expr_t y) {
-  expr_t remainder = e_rem(b, x, y);
+  expr_t remainder = f_rem(b, x, y);
   if (hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED) return remainder;
-  expr_t zero = e_number(b, 0, x);
-  expr_t opposite = e_ne(b, e_lt(b, remainder, zero), e_lt(b, y, zero));
-  expr_t adjust = e_and(b, e_ne(b, remainder, zero), opposite);
-  return e_select(b, adjust, e_add(b, remainder, y), remainder);
+  expr_t zero = f_number(b, 0, x);
+  expr_t opposite = f_ne(b, f_lt(b, remainder, zero), f_lt(b, y, zero));
+  expr_t adjust = f_and(b, f_ne(b, remainder, zero), opposite);
+  return f_select(b, adjust, f_add(b, remainder, y), remainder);
 }
 
 /* 0 where x is 0, else the other factor's value times x.
  * The limits of x log(y) and x / y for x = 0 are 0 here by definition, also where y gives NaN. */
 static expr_t x_times(hlo_builder_t *b, expr_t x, expr_t value) {
-  expr_t zero = e_number(b, 0, x);
-  return e_select(b, e_eq(b, x, zero), zero, value);
+  expr_t zero = f_number(b, 0, x);
+  return f_select(b, f_eq(b, x, zero), zero, value);
 }
 
 /* RightShift keeps the sign of signed numbers. SquaredDifference of complex numbers is |x -
  * y|^2. */
 static expr_t binary_formula(tf_op_t *op, expr_t x, expr_t y) {
   hlo_builder_t *b = op->b;
-  expr_t zero = e_number(b, 0, y);
+  expr_t zero = f_number(b, 0, y);
   switch ((tf_formula_t)op->row->variant) {
     case TF_FLOOR_DIV:
       return floor_div(b, x, y);
@@ -215,20 +215,20 @@ static expr_t binary_formula(tf_op_t *op, expr_t x, expr_t y) {
     case TF_FLOOR_MOD:
       return floor_mod(b, x, y);
     case TF_SQUARED_DIFFERENCE: {
-      expr_t difference = e_sub(b, x, y);
-      return e_mul(b, difference,
+      expr_t difference = f_sub(b, x, y);
+      return f_mul(b, difference,
                    hr_dtype_is_complex(x->shape->dtype) ? tf_conjugate(b, difference) : difference);
     }
     case TF_DIV_NO_NAN:
-      return e_select(b, e_eq(b, y, zero), zero, e_div(b, x, y));
+      return f_select(b, f_eq(b, y, zero), zero, f_div(b, x, y));
     case TF_MUL_NO_NAN:
-      return e_select(b, e_eq(b, y, zero), zero, e_mul(b, x, y));
+      return f_select(b, f_eq(b, y, zero), zero, f_mul(b, x, y));
     case TF_XDIVY:
-      return x_times(b, x, e_div(b, x, y));
+      return x_times(b, x, f_div(b, x, y));
     case TF_XLOGY:
-      return x_times(b, x, e_mul(b, x, e_log(b, y)));
+      return x_times(b, x, f_mul(b, x, f_log(b, y)));
     case TF_XLOG1PY:
-      return x_times(b, x, e_mul(b, x, hlo_build_unary(b, HLO_LOG_PLUS_ONE, y)));
+      return x_times(b, x, f_mul(b, x, hlo_build_unary(b, HLO_LOG_PLUS_ONE, y)));
     case TF_RIGHT_SHIFT:
       return hlo_build_binary(b,
                               hr_dtype_class(x->shape->dtype) == HR_CLASS_UNSIGNED
@@ -252,16 +252,16 @@ hr_status_t tf_lower_approximate_equal(tf_op_t *op) {
   expr_t x, y;
   HR_TRY(tf_attr_float(op->arena, op->node, "tolerance", 1e-5, &tolerance));
   if (!take_pair(op, &x, &y)) return hlo_builder_finish(op->b);
-  expr_t distance = e_abs(op->b, e_sub(op->b, x, y));
+  expr_t distance = f_abs(op->b, f_sub(op->b, x, y));
   if (!distance) return hlo_builder_finish(op->b);
-  return tf_out(op, 0, e_lt(op->b, distance, e_number(op->b, tolerance, distance)));
+  return tf_out(op, 0, f_lt(op->b, distance, f_number(op->b, tolerance, distance)));
 }
 
 /* AddN: the sum of n arrays of one shape, or of lists. */
 hr_status_t tf_lower_add_n(tf_op_t *op) {
   if (tf_has_list(op)) return tf_add_lists(op);
   expr_t sum = tf_in(op, 0);
-  for (int k = 1; k < op->input_count; k++) sum = e_add(op->b, sum, tf_in(op, k));
+  for (int k = 1; k < op->input_count; k++) sum = f_add(op->b, sum, tf_in(op, k));
   return tf_out(op, 0, sum);
 }
 
@@ -283,7 +283,7 @@ hr_status_t tf_lower_select(tf_op_t *op) {
   tf_broadcast_pair(b, &x, &y);
   tf_broadcast_pair(b, &pred, &x);
   tf_broadcast_pair(b, &pred, &y);
-  return tf_out(op, 0, e_select(b, pred, x, y));
+  return tf_out(op, 0, f_select(b, pred, x, y));
 }
 
 /* ClipByValue: min(max(x, low), high); bounds are scalars or arrays. */
@@ -292,9 +292,9 @@ hr_status_t tf_lower_clip(tf_op_t *op) {
   expr_t low = tf_in(op, 1);
   expr_t high = tf_in(op, 2);
   tf_broadcast_pair(op->b, &x, &low);
-  expr_t result = e_max(op->b, x, low);
+  expr_t result = f_max(op->b, x, low);
   tf_broadcast_pair(op->b, &result, &high);
-  return tf_out(op, 0, e_min(op->b, result, high));
+  return tf_out(op, 0, f_min(op->b, result, high));
 }
 
 /* Identity, StopGradient, CheckNumerics and their like. All inputs pass through, of any kind.
@@ -347,13 +347,13 @@ hr_status_t tf_lower_next_after(tf_op_t *op) {
   if (dtype != HR_F64 && dtype != HR_F32) return tf_unsupported(op, "this type");
   expr_t bits = same_bits(b, x, dtype == HR_F64 ? HR_S64 : HR_S32);
   if (!bits) return hlo_builder_finish(b);
-  expr_t one = e_number(b, 1, bits), zero = e_number(b, 0, x);
-  expr_t away = e_eq(b, e_gt(b, y, x), e_gt(b, x, zero));
-  expr_t moved = e_select(b, away, e_add(b, bits, one), e_sub(b, bits, one));
+  expr_t one = f_number(b, 1, bits), zero = f_number(b, 0, x);
+  expr_t away = f_eq(b, f_gt(b, y, x), f_gt(b, x, zero));
+  expr_t moved = f_select(b, away, f_add(b, bits, one), f_sub(b, bits, one));
   expr_t least = same_bits(b, one, dtype);
-  expr_t from_zero = e_select(b, e_gt(b, y, zero), least, e_neg(b, least));
-  expr_t result = e_select(b, e_eq(b, x, zero), from_zero, same_bits(b, moved, dtype));
-  result = e_select(b, e_eq(b, x, y), y, result);
-  expr_t is_nan = e_or(b, e_ne(b, x, x), e_ne(b, y, y));
-  return tf_out(op, 0, e_select(b, is_nan, e_add(b, x, y), result));
+  expr_t from_zero = f_select(b, f_gt(b, y, zero), least, f_neg(b, least));
+  expr_t result = f_select(b, f_eq(b, x, zero), from_zero, same_bits(b, moved, dtype));
+  result = f_select(b, f_eq(b, x, y), y, result);
+  expr_t is_nan = f_or(b, f_ne(b, x, x), f_ne(b, y, y));
+  return tf_out(op, 0, f_select(b, is_nan, f_add(b, x, y), result));
 }

@@ -60,7 +60,7 @@ expr_t tf_live_pred(hlo_builder_t *b, const tf_live_t *live) {
   expr_t all = NULL;
   for (; live; live = live->rest) {
     expr_t one = live->wanted ? live->pred : hlo_build_unary(b, HLO_NOT, live->pred);
-    all = all ? e_and(b, all, one) : one;
+    all = all ? f_and(b, all, one) : one;
   }
   return all;
 }
@@ -104,7 +104,7 @@ static hr_status_t common_conditions(hr_arena_t *arena, const tf_live_t *x, cons
 /* HLO's select wants a predicate of the full shape. */
 static expr_t select_whole(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
   if (!pred || !x || !y || x == y) return x;
-  return e_select(b, tf_broadcast_like(b, pred, x), x, y);
+  return f_select(b, tf_broadcast_like(b, pred, x), x, y);
 }
 
 /* A flow of a TensorArray may be a list on one side and the number 0 on the other. */
@@ -359,7 +359,7 @@ static hr_status_t run_condition(void *context, tf_op_t *op, hlo_builder_t *b,
   tf_value_t runs = inside[f->variable_count + f->invariant_count];
   expr_t pred = tf_value_instr(op->scope->compiler, b, out_pred);
   *out_pred = (tf_value_t){.kind = TF_VALUE_ARRAY,
-                           .instr = e_and(b, pred, tf_value_instr(op->scope->compiler, b, &runs))};
+                           .instr = f_and(b, pred, tf_value_instr(op->scope->compiler, b, &runs))};
   return hlo_builder_finish(b);
 }
 

@@ -52,13 +52,13 @@ static hr_status_t normalise(tf_op_t *op, tf_value_t *const *args, expr_t *x) {
   HR_TRY(tf_attr_float(op->arena, op->node, "epsilon", 1e-4, &epsilon));
   for (int i = 0; i < 4; i++) v[i] = tf_value_instr(op->scope->compiler, b, args[i]);
   if (!v[3]) return hlo_builder_finish(b);
-  expr_t slope = e_mul(b, v[0], e_rsqrt(b, e_add(b, v[3], e_number(b, epsilon, v[3]))));
+  expr_t slope = f_mul(b, v[0], f_rsqrt(b, f_add(b, v[3], f_number(b, epsilon, v[3]))));
   tf_value_t factor = {.kind = TF_VALUE_ARRAY, .instr = slope};
-  tf_value_t shift = {.kind = TF_VALUE_ARRAY, .instr = e_sub(b, v[1], e_mul(b, v[2], slope))};
+  tf_value_t shift = {.kind = TF_VALUE_ARRAY, .instr = f_sub(b, v[1], f_mul(b, v[2], slope))};
   /* BiasAdd of the factor over zeros spreads it along the channels in any layout. */
-  expr_t spread = *x ? e_number(b, 0, *x) : NULL;
+  expr_t spread = *x ? f_number(b, 0, *x) : NULL;
   HR_TRY(add_bias(op, &factor, &spread));
-  *x = e_mul(b, *x, spread);
+  *x = f_mul(b, *x, spread);
   return add_bias(op, &shift, x);
 }
 
@@ -70,8 +70,8 @@ static hr_status_t activate(tf_op_t *op, hr_str_t name, expr_t *x) {
   if (hr_str_is(name, "LeakyRelu")) {
     HR_TRY(tf_attr_float(op->arena, op->node, "leakyrelu_alpha", 0.2, &alpha));
     if (!*x) return hlo_builder_finish(op->b);
-    expr_t scaled = e_mul(op->b, *x, e_number(op->b, alpha, *x));
-    *x = e_select(op->b, e_gt(op->b, *x, e_number(op->b, 0, *x)), *x, scaled);
+    expr_t scaled = f_mul(op->b, *x, f_number(op->b, alpha, *x));
+    *x = f_select(op->b, f_gt(op->b, *x, f_number(op->b, 0, *x)), *x, scaled);
     return hlo_builder_finish(op->b);
   }
   if (!is_part(name, names, sizeof names / sizeof *names))
@@ -110,7 +110,7 @@ hr_status_t tf_lower_fused_batch_norm(tf_op_t *op) {
   HR_TRY(tf_attr_int(op->arena, op->node, "num_side_inputs", 0, &sides));
   HR_TRY(tf_lower_batch_norm(op));
   expr_t y = tf_value_instr(op->scope->compiler, op->b, &op->outputs[0]);
-  if (sides > 0) y = e_add(op->b, y, tf_in(op, 5));
+  if (sides > 0) y = f_add(op->b, y, tf_in(op, 5));
   if (!hr_str_is(mode, "Identity")) HR_TRY(activate(op, mode, &y));
   return tf_out(op, 0, y);
 }
@@ -181,13 +181,13 @@ static hr_status_t log_add(tf_op_t *op, hr_dtype_t dtype, hlo_computation_t **ou
   HR_TRY(tf_computation_begin(op->scope->compiler, "log_add_exp", &b));
   expr_t x = hlo_build_parameter(&b, 0, hlo_shape_scalar(dtype));
   expr_t y = hlo_build_parameter(&b, 1, hlo_shape_scalar(dtype));
-  expr_t most = e_max(&b, x, y), distance = e_neg(&b, e_abs(&b, e_sub(&b, x, y)));
-  expr_t sum = e_add(&b, most, hlo_build_unary(&b, HLO_LOG_PLUS_ONE, e_exp(&b, distance)));
+  expr_t most = f_max(&b, x, y), distance = f_neg(&b, f_abs(&b, f_sub(&b, x, y)));
+  expr_t sum = f_add(&b, most, hlo_build_unary(&b, HLO_LOG_PLUS_ONE, f_exp(&b, distance)));
   /* Two equal infinities have no difference. */
-  expr_t same = e_eq(&b, x, y);
-  expr_t twice = x ? e_add(&b, x, e_number(&b, M_LN2, x)) : NULL;
+  expr_t same = f_eq(&b, x, y);
+  expr_t twice = x ? f_add(&b, x, f_number(&b, M_LN2, x)) : NULL;
   *out = b.computation;
-  return tf_computation_end(op->scope->compiler, &b, e_select(&b, same, twice, sum));
+  return tf_computation_end(op->scope->compiler, &b, f_select(&b, same, twice, sum));
 }
 
 /* CumulativeLogsumexp(x, axis), attributes exclusive and reverse; the value for no elements is the

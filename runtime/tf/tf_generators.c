@@ -23,12 +23,12 @@ static hr_status_t generator_state(tf_op_t *op, tf_resource_t **out_variable, ex
 /* Moves the counter by 256 times `delta`, a u64 scalar. */
 static void skip(hlo_builder_t *b, tf_resource_t *variable, expr_t state, expr_t delta) {
   hr_dtype_t dtype = state->shape->dtype;
-  expr_t step = e_mul(b, delta, tf_scalar_int(b, 256, HR_U64));
+  expr_t step = f_mul(b, delta, tf_scalar_int(b, 256, HR_U64));
   expr_t low = hlo_build_convert(b, tf_element(b, state, 0), HR_U64);
   expr_t high = hlo_build_convert(b, tf_element(b, state, 1), HR_U64);
-  expr_t next = e_add(b, low, tf_reshape(b, step, 0, NULL));
-  expr_t carry = hlo_build_convert(b, e_lt(b, next, low), HR_U64);
-  expr_t counter = tf_pair_list(b, next, e_add(b, high, carry));
+  expr_t next = f_add(b, low, tf_reshape(b, step, 0, NULL));
+  expr_t carry = hlo_build_convert(b, f_lt(b, next, low), HR_U64);
+  expr_t counter = tf_pair_list(b, next, f_add(b, high, carry));
   if (!counter) return;
   expr_t parts[] = {hlo_build_convert(b, counter, dtype),
                     tf_slice_dim(b, state, 0, 2, state->shape->dims[0])};
@@ -122,7 +122,7 @@ hr_status_t tf_lower_multinomial(tf_op_t *op) {
   HR_TRY(class_numbers(op, batch * samples, &u));
   expr_t x = hlo_build_convert(b, logits, HR_F64);
   expr_t most = tf_broadcast_like(b, tf_reduce(op, HLO_MAXIMUM, x, 1, &dim, true), x);
-  expr_t weight = e_exp(b, e_sub(b, x, most));
+  expr_t weight = f_exp(b, f_sub(b, x, most));
   hlo_window_dim_t window[] = {{.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1},
                                {.size = classes,
                                 .stride = 1,
@@ -131,15 +131,15 @@ hr_status_t tf_lower_multinomial(tf_op_t *op) {
                                 .window_dilation = 1}};
   expr_t sum = tf_reduce_window(op, HLO_ADD, weight, tf_scalar(b, 0, HR_F64), window);
   expr_t total = tf_reduce(op, HLO_ADD, weight, 1, &dim, true);
-  u = e_mul(b, tf_reshape(b, u, 2, pair), tf_broadcast(b, total, 2, pair));
+  u = f_mul(b, tf_reshape(b, u, 2, pair), tf_broadcast(b, total, 2, pair));
   expr_t at = tf_broadcast(b, tf_reshape(b, u, 3, column), 3, wide);
-  expr_t below = e_le(b, tf_broadcast(b, tf_reshape(b, sum, 3, row), 3, wide), at);
+  expr_t below = f_le(b, tf_broadcast(b, tf_reshape(b, sum, 3, row), 3, wide), at);
   dim = 2;
   if (!below) return hlo_builder_finish(b);
   dtype = dtype == HR_TUPLE ? HR_S64 : dtype;
   expr_t chosen = tf_reduce(op, HLO_ADD, hlo_build_convert(b, below, dtype), 1, &dim, false);
   if (!chosen) return hlo_builder_finish(b);
-  return tf_out(op, 0, e_min(b, chosen, e_number(b, (double)classes - 1, chosen)));
+  return tf_out(op, 0, f_min(b, chosen, f_number(b, (double)classes - 1, chosen)));
 }
 
 /* --- truncated normal numbers --- */
@@ -147,9 +147,9 @@ hr_status_t tf_lower_multinomial(tf_op_t *op) {
 /* Distribution function of the normal distribution. */
 static expr_t normal_cdf(hlo_builder_t *b, expr_t x) {
   if (!x) return NULL;
-  expr_t tail = e_mul(b, x, e_number(b, -M_SQRT1_2, x));
+  expr_t tail = f_mul(b, x, f_number(b, -M_SQRT1_2, x));
   expr_t y = tail ? f_in_wide_type(b, formula_erfc, 1, &tail) : NULL;
-  return y ? e_mul(b, y, e_number(b, 0.5, y)) : NULL;
+  return y ? f_mul(b, y, f_number(b, 0.5, y)) : NULL;
 }
 
 /* A parameter broadcast to the result, a scalar or one number per row of the first dimension;
@@ -182,15 +182,15 @@ hr_status_t tf_lower_truncated_normal(tf_op_t *op) {
                               : tf_draw(op, HLO_DISTRIBUTION_UNIFORM, tf_scalar(b, 0, type),
                                         tf_scalar(b, 1, type), &s);
   if (u && type != dtype) u = hlo_build_convert(b, u, dtype);
-  expr_t from = normal_cdf(b, e_div(b, e_sub(b, low, mean), deviation));
-  expr_t to = normal_cdf(b, e_div(b, e_sub(b, high, mean), deviation));
-  expr_t p = e_add(b, from, e_mul(b, u, e_sub(b, to, from)));
+  expr_t from = normal_cdf(b, f_div(b, f_sub(b, low, mean), deviation));
+  expr_t to = normal_cdf(b, f_div(b, f_sub(b, high, mean), deviation));
+  expr_t p = f_add(b, from, f_mul(b, u, f_sub(b, to, from)));
   if (!p) return hlo_builder_finish(b);
-  expr_t at = e_sub(b, e_mul(b, p, e_number(b, 2, p)), e_number(b, 1, p));
+  expr_t at = f_sub(b, f_mul(b, p, f_number(b, 2, p)), f_number(b, 1, p));
   expr_t x = at ? f_in_wide_type(b, formula_erf_inv, 1, &at) : NULL;
   if (!x) return hlo_builder_finish(b);
-  x = e_add(b, e_mul(b, e_mul(b, x, e_number(b, M_SQRT2, x)), deviation), mean);
-  return tf_out(op, 0, e_min(b, e_max(b, x, low), high));
+  x = f_add(b, f_mul(b, f_mul(b, x, f_number(b, M_SQRT2, x)), deviation), mean);
+  return tf_out(op, 0, f_min(b, f_max(b, x, low), high));
 }
 
 /* --- others --- */
@@ -226,13 +226,13 @@ hr_status_t tf_lower_stochastic_cast(tf_op_t *op) {
   hr_dtype_t type = x->shape->dtype == HR_F64 ? HR_F64 : HR_F32;
   expr_t wide = type == x->shape->dtype ? x : hlo_build_convert(b, x, type);
   expr_t u = tf_stream_shaped(b, &s, tf_stream_uniform(op, &s, type, s.count));
-  expr_t whole = e_floor(b, wide);
-  expr_t up = e_lt(b, u, e_sub(b, wide, whole));
+  expr_t whole = f_floor(b, wide);
+  expr_t up = f_lt(b, u, f_sub(b, wide, whole));
   if (!up || !whole) return hlo_builder_finish(b);
-  whole = e_add(b, whole, hlo_build_convert(b, up, type));
+  whole = f_add(b, whole, hlo_build_convert(b, up, type));
   int bits = hr_dtype_table[to].bits;
   double high = ldexp(1, bits - (hr_dtype_class(to) == HR_CLASS_SIGNED)) - 1;
   double low = hr_dtype_class(to) == HR_CLASS_SIGNED ? -high - 1 : 0;
-  whole = e_max(b, e_min(b, whole, e_number(b, high, whole)), e_number(b, low, whole));
+  whole = f_max(b, f_min(b, whole, f_number(b, high, whole)), f_number(b, low, whole));
   return tf_out(op, 0, whole ? hlo_build_convert(b, whole, to) : NULL);
 }

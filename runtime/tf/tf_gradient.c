@@ -30,12 +30,12 @@ static void add_adjoint(reverse_t *r, expr_t x, expr_t part) {
   for (int k = 0; k < r->argument_count; k++)
     if (r->arguments[k] == x) {
       expr_t *sum = &r->argument_adjoints[k];
-      *sum = *sum ? e_add(r->b, *sum, part) : part;
+      *sum = *sum ? f_add(r->b, *sum, part) : part;
       return;
     }
   if (x->id < r->first || x->id >= r->last) return;
   expr_t *sum = &r->adjoints[x->id - r->first];
-  *sum = *sum ? e_add(r->b, *sum, part) : part;
+  *sum = *sum ? f_add(r->b, *sum, part) : part;
 }
 
 /* --- rules --- */
@@ -43,40 +43,40 @@ static void add_adjoint(reverse_t *r, expr_t x, expr_t part) {
 /* df/dx of elementwise operations of one operand; y is the result. *out_known is false for others.
  */
 static expr_t unary_slope(hlo_builder_t *b, hlo_opcode_t op, expr_t x, expr_t y, bool *out_known) {
-  expr_t one = e_number(b, 1, x), two = e_number(b, 2, x);
+  expr_t one = f_number(b, 1, x), two = f_number(b, 2, x);
   *out_known = true;
   switch (op) {
     case HLO_NEGATE:
-      return e_number(b, -1, x);
+      return f_number(b, -1, x);
     case HLO_EXPONENTIAL:
       return y;
     case HLO_EXPONENTIAL_MINUS_ONE:
-      return e_add(b, y, one);
+      return f_add(b, y, one);
     case HLO_LOG:
-      return e_div(b, one, x);
+      return f_div(b, one, x);
     case HLO_LOG_PLUS_ONE:
-      return e_div(b, one, e_add(b, x, one));
+      return f_div(b, one, f_add(b, x, one));
     case HLO_TANH:
-      return e_sub(b, one, e_mul(b, y, y));
+      return f_sub(b, one, f_mul(b, y, y));
     case HLO_LOGISTIC:
-      return e_mul(b, y, e_sub(b, one, y));
+      return f_mul(b, y, f_sub(b, one, y));
     case HLO_SQRT:
-      return e_div(b, one, e_mul(b, two, y));
+      return f_div(b, one, f_mul(b, two, y));
     case HLO_RSQRT:
-      return e_div(b, e_mul(b, e_number(b, -0.5, x), y), x);
+      return f_div(b, f_mul(b, f_number(b, -0.5, x), y), x);
     case HLO_SINE:
       return hlo_build_unary(b, HLO_COSINE, x);
     case HLO_COSINE:
-      return e_neg(b, hlo_build_unary(b, HLO_SINE, x));
+      return f_neg(b, hlo_build_unary(b, HLO_SINE, x));
     case HLO_ABS:
-      return e_sign(b, x);
+      return f_sign(b, x);
     case HLO_COPY:
       return one;
     case HLO_FLOOR:
     case HLO_CEIL:
     case HLO_SIGN:
     case HLO_ROUND_NEAREST_EVEN:
-      return e_number(b, 0, x);
+      return f_number(b, 0, x);
     default:
       *out_known = false;
       return NULL;
@@ -94,26 +94,26 @@ static bool binary_rule(reverse_t *r, expr_t i, expr_t g) {
       return true;
     case HLO_SUBTRACT:
       add_adjoint(r, x, g);
-      add_adjoint(r, y, e_neg(b, g));
+      add_adjoint(r, y, f_neg(b, g));
       return true;
     case HLO_MULTIPLY:
-      add_adjoint(r, x, e_mul(b, g, y));
-      add_adjoint(r, y, e_mul(b, g, x));
+      add_adjoint(r, x, f_mul(b, g, y));
+      add_adjoint(r, y, f_mul(b, g, x));
       return true;
     case HLO_DIVIDE:
-      add_adjoint(r, x, e_div(b, g, y));
-      add_adjoint(r, y, e_neg(b, e_div(b, e_mul(b, g, i), y)));
+      add_adjoint(r, x, f_div(b, g, y));
+      add_adjoint(r, y, f_neg(b, f_div(b, f_mul(b, g, i), y)));
       return true;
     case HLO_POWER:
-      first = e_mul(b, y, e_pow(b, x, e_sub(b, y, e_number(b, 1, y))));
-      add_adjoint(r, x, e_mul(b, g, first));
-      add_adjoint(r, y, e_mul(b, g, e_mul(b, i, e_log(b, x))));
+      first = f_mul(b, y, f_pow(b, x, f_sub(b, y, f_number(b, 1, y))));
+      add_adjoint(r, x, f_mul(b, g, first));
+      add_adjoint(r, y, f_mul(b, g, f_mul(b, i, f_log(b, x))));
       return true;
     case HLO_MAXIMUM:
     case HLO_MINIMUM:
-      first = e_eq(b, i, x);
-      add_adjoint(r, x, e_select(b, first, g, e_number(b, 0, g)));
-      add_adjoint(r, y, e_select(b, first, e_number(b, 0, g), g));
+      first = f_eq(b, i, x);
+      add_adjoint(r, x, f_select(b, first, g, f_number(b, 0, g)));
+      add_adjoint(r, y, f_select(b, first, f_number(b, 0, g), g));
       return true;
     default:
       return false;
@@ -164,8 +164,8 @@ static bool reduce_rule(reverse_t *r, expr_t i, expr_t g) {
     return true;
   }
   if (inner != HLO_MAXIMUM && inner != HLO_MINIMUM) return false;
-  expr_t most = e_eq(b, x, hlo_build_broadcast(b, i, x->shape, map));
-  add_adjoint(r, x, e_select(b, most, g, e_number(b, 0, g)));
+  expr_t most = f_eq(b, x, hlo_build_broadcast(b, i, x->shape, map));
+  add_adjoint(r, x, f_select(b, most, g, f_number(b, 0, g)));
   return true;
 }
 
@@ -256,7 +256,7 @@ static bool unary_rule(reverse_t *r, expr_t i, expr_t g) {
   bool known;
   if (i->operand_count != 1 || !has_adjoint(i->operands[0])) return false;
   expr_t slope = unary_slope(r->b, i->op, i->operands[0], i, &known);
-  if (known) add_adjoint(r, i->operands[0], e_mul(r->b, g, slope));
+  if (known) add_adjoint(r, i->operands[0], f_mul(r->b, g, slope));
   return known;
 }
 
@@ -282,8 +282,8 @@ static bool carry_back(reverse_t *r, expr_t i, expr_t g) {
       add_adjoint(r, x, part);
       return part != NULL;
     case HLO_SELECT:
-      add_adjoint(r, i->operands[1], e_select(b, x, g, e_number(b, 0, g)));
-      add_adjoint(r, i->operands[2], e_select(b, x, e_number(b, 0, g), g));
+      add_adjoint(r, i->operands[1], f_select(b, x, g, f_number(b, 0, g)));
+      add_adjoint(r, i->operands[2], f_select(b, x, f_number(b, 0, g), g));
       return true;
     case HLO_REDUCE:
       return reduce_rule(r, i, g);
@@ -359,7 +359,7 @@ static hr_status_t differentiate(tf_op_t *op, const tf_body_t *function) {
   HR_TRY(run_backward(&r));
   for (int k = 0; k < r.argument_count; k++) {
     expr_t g = r.argument_adjoints[k];
-    HR_TRY(tf_out(op, k, g ? g : e_number(op->b, 0, arguments[k])));
+    HR_TRY(tf_out(op, k, g ? g : f_number(op->b, 0, arguments[k])));
   }
   return NULL;
 }

@@ -3,10 +3,8 @@
 #ifndef TF_GRADIENT_LEAVES_H
 #define TF_GRADIENT_LEAVES_H
 
-#include "ops/rules/builder.h"
+#include "ops/rules/formula.h"
 #include "tf/tf_row_updates.h"
-
-typedef hlo_instr_t *expr_t;
 
 /* Facts about the instructions of the entry computation, by number. */
 typedef struct tf_parallel {

@@ -230,7 +230,7 @@ static expr_t join_colour(hlo_builder_t *b, colour_t *colour) {
 
 /* min(max(x, 0), 1) */
 static expr_t clip_unit(hlo_builder_t *b, expr_t x) {
-  return e_min(b, e_max(b, x, e_number(b, 0, x)), e_number(b, 1, x));
+  return f_min(b, f_max(b, x, f_number(b, 0, x)), f_number(b, 1, x));
 }
 
 /* value = max, saturation = (max - min) / max. The hue, within [0, 1), is the position on the
@@ -238,39 +238,39 @@ static expr_t clip_unit(hlo_builder_t *b, expr_t x) {
  * third. Grey has hue 0. */
 static colour_t to_hsv(hlo_builder_t *b, const colour_t *rgb) {
   expr_t red = rgb->c[0], green = rgb->c[1], blue = rgb->c[2];
-  expr_t zero = e_number(b, 0, red);
-  expr_t value = e_max(b, red, e_max(b, green, blue));
-  expr_t range = e_sub(b, value, e_min(b, red, e_min(b, green, blue)));
-  expr_t some = e_gt(b, value, zero);
-  expr_t saturation = e_select(b, some, e_div(b, range, value), zero);
-  expr_t norm = e_div(b, e_number(b, 1.0 / 6, red), range);
-  expr_t by_red = e_mul(b, norm, e_sub(b, green, blue));
-  expr_t by_green = e_add(b, e_mul(b, norm, e_sub(b, blue, red)), e_number(b, 2.0 / 6, red));
-  expr_t by_blue = e_add(b, e_mul(b, norm, e_sub(b, red, green)), e_number(b, 4.0 / 6, red));
-  expr_t hue = e_select(b, e_eq(b, green, value), by_green, by_blue);
-  hue = e_select(b, e_eq(b, red, value), by_red, hue);
-  hue = e_select(b, e_gt(b, range, zero), hue, zero);
-  hue = e_select(b, e_lt(b, hue, zero), e_add(b, hue, e_number(b, 1, hue)), hue);
+  expr_t zero = f_number(b, 0, red);
+  expr_t value = f_max(b, red, f_max(b, green, blue));
+  expr_t range = f_sub(b, value, f_min(b, red, f_min(b, green, blue)));
+  expr_t some = f_gt(b, value, zero);
+  expr_t saturation = f_select(b, some, f_div(b, range, value), zero);
+  expr_t norm = f_div(b, f_number(b, 1.0 / 6, red), range);
+  expr_t by_red = f_mul(b, norm, f_sub(b, green, blue));
+  expr_t by_green = f_add(b, f_mul(b, norm, f_sub(b, blue, red)), f_number(b, 2.0 / 6, red));
+  expr_t by_blue = f_add(b, f_mul(b, norm, f_sub(b, red, green)), f_number(b, 4.0 / 6, red));
+  expr_t hue = f_select(b, f_eq(b, green, value), by_green, by_blue);
+  hue = f_select(b, f_eq(b, red, value), by_red, hue);
+  hue = f_select(b, f_gt(b, range, zero), hue, zero);
+  hue = f_select(b, f_lt(b, hue, zero), f_add(b, hue, f_number(b, 1, hue)), hue);
   return (colour_t){{hue, saturation, value}};
 }
 
 /* 2 - |hue - at|, clipped to [0, 1]. */
 static expr_t hue_ramp(hlo_builder_t *b, expr_t hue, double at) {
-  expr_t distance = e_abs(b, e_sub(b, hue, e_number(b, at, hue)));
-  return clip_unit(b, e_sub(b, e_number(b, 2, hue), distance));
+  expr_t distance = f_abs(b, f_sub(b, hue, f_number(b, at, hue)));
+  return clip_unit(b, f_sub(b, f_number(b, 2, hue), distance));
 }
 
 /* A channel is value (1 - saturation + saturation ramp), where the ramp of red is |6 h - 3| - 1,
  * that of green 2 - |6 h - 2| and that of blue 2 - |6 h - 4|, clipped to [0, 1]. */
 static colour_t to_rgb(hlo_builder_t *b, const colour_t *hsv) {
-  expr_t hue = e_mul(b, hsv->c[0], e_number(b, 6, hsv->c[0]));
-  expr_t one = e_number(b, 1, hue);
-  expr_t away = e_sub(b, e_abs(b, e_sub(b, hue, e_number(b, 3, hue))), one);
+  expr_t hue = f_mul(b, hsv->c[0], f_number(b, 6, hsv->c[0]));
+  expr_t one = f_number(b, 1, hue);
+  expr_t away = f_sub(b, f_abs(b, f_sub(b, hue, f_number(b, 3, hue))), one);
   expr_t ramps[] = {clip_unit(b, away), hue_ramp(b, hue, 2), hue_ramp(b, hue, 4)};
   colour_t rgb;
-  expr_t rest = e_sub(b, one, hsv->c[1]);
+  expr_t rest = f_sub(b, one, hsv->c[1]);
   for (int i = 0; i < 3; i++)
-    rgb.c[i] = e_mul(b, e_add(b, rest, e_mul(b, hsv->c[1], ramps[i])), hsv->c[2]);
+    rgb.c[i] = f_mul(b, f_add(b, rest, f_mul(b, hsv->c[1], ramps[i])), hsv->c[2]);
   return rgb;
 }
 
@@ -301,10 +301,10 @@ hr_status_t tf_lower_adjust_colour(tf_op_t *op) {
   int which = op->row->variant ? 0 : 1;
   expr_t amount = scalar_like(op, 1, hsv.c[which]);
   if (op->row->variant) {
-    expr_t hue = e_add(b, hsv.c[0], amount);
-    hsv.c[0] = e_sub(b, hue, e_floor(b, hue));
+    expr_t hue = f_add(b, hsv.c[0], amount);
+    hsv.c[0] = f_sub(b, hue, f_floor(b, hue));
   } else {
-    hsv.c[1] = clip_unit(b, e_mul(b, hsv.c[1], amount));
+    hsv.c[1] = clip_unit(b, f_mul(b, hsv.c[1], amount));
   }
   out = to_rgb(b, &hsv);
   return tf_out(op, 0, join_colour(b, &out));
@@ -322,7 +322,7 @@ hr_status_t tf_lower_adjust_contrast(tf_op_t *op) {
   double count = (double)(x->shape->dims[rank - 3] * x->shape->dims[rank - 2]);
   expr_t sum = tf_reduce(op, HLO_ADD, x, 2, dims, true);
   if (!sum) return hlo_builder_finish(b);
-  expr_t mean = tf_broadcast_like(b, e_div(b, sum, e_number(b, count, sum)), x);
-  expr_t away = e_mul(b, e_sub(b, x, mean), scalar_like(op, 1, x));
-  return tf_out(op, 0, e_add(b, away, mean));
+  expr_t mean = tf_broadcast_like(b, f_div(b, sum, f_number(b, count, sum)), x);
+  expr_t away = f_mul(b, f_sub(b, x, mean), scalar_like(op, 1, x));
+  return tf_out(op, 0, f_add(b, away, mean));
 }

@@ -162,20 +162,20 @@ hr_status_t tf_lower_matrix_band_part(tf_op_t *op) {
   if (rank < 2) return tf_error(op, "no matrices");
   expr_t row = tf_iota_like(b, HR_S64, x, rank - 2);
   expr_t column = tf_iota_like(b, HR_S64, x, rank - 1);
-  expr_t offset = e_sub(b, row, column);
+  expr_t offset = f_sub(b, row, column);
   if (!offset) return hlo_builder_finish(b);
   expr_t keep = NULL;
-  if (lower >= 0) keep = e_le(b, offset, e_number(b, (double)lower, offset));
+  if (lower >= 0) keep = f_le(b, offset, f_number(b, (double)lower, offset));
   if (upper >= 0) {
-    expr_t above = e_ge(b, offset, e_number(b, -(double)upper, offset));
-    keep = keep ? e_and(b, keep, above) : above;
+    expr_t above = f_ge(b, offset, f_number(b, -(double)upper, offset));
+    keep = keep ? f_and(b, keep, above) : above;
   }
-  return tf_out(op, 0, keep ? e_select(b, keep, x, e_number(b, 0, x)) : x);
+  return tf_out(op, 0, keep ? f_select(b, keep, x, f_number(b, 0, x)) : x);
 }
 
 /* Mask of the main diagonal of matrices of this shape. */
 static expr_t diagonal_mask(hlo_builder_t *b, int rank, const int64_t *dims) {
-  return e_eq(b, tf_iota(b, HR_S32, rank, dims, rank - 2),
+  return f_eq(b, tf_iota(b, HR_S32, rank, dims, rank - 2),
               tf_iota(b, HR_S32, rank, dims, rank - 1));
 }
 
@@ -194,7 +194,7 @@ hr_status_t tf_lower_matrix_diag(tf_op_t *op) {
   expr_t spread = tf_broadcast(b, tf_reshape(b, x, rank, wide), rank, dims);
   return tf_out(
       op, 0,
-      spread ? e_select(b, diagonal_mask(b, rank, dims), spread, e_number(b, 0, spread)) : NULL);
+      spread ? f_select(b, diagonal_mask(b, rank, dims), spread, f_number(b, 0, spread)) : NULL);
 }
 
 /* MatrixDiagPart: the diagonal is the sum over columns of the matrix with zeros elsewhere, after
@@ -209,7 +209,7 @@ hr_status_t tf_lower_matrix_diag_part(tf_op_t *op) {
                                                                      : x->shape->dims[rank - 1];
   x = tf_slice_dim(b, tf_slice_dim(b, x, rank - 2, 0, size), rank - 1, 0, size);
   if (!x) return hlo_builder_finish(b);
-  expr_t masked = e_select(b, diagonal_mask(b, rank, x->shape->dims), x, e_number(b, 0, x));
+  expr_t masked = f_select(b, diagonal_mask(b, rank, x->shape->dims), x, f_number(b, 0, x));
   int64_t last = rank - 1;
   return tf_out(op, 0, tf_reduce(op, HLO_ADD, masked, 1, &last, false));
 }

@@ -21,13 +21,13 @@ hr_status_t tf_lower_matrix_set_diag(tf_op_t *op) {
   diagonal = tf_broadcast_like(b, tf_reshape(b, diagonal, rank, column), x);
   expr_t row = tf_iota_like(b, HR_S32, x, rank - 2);
   expr_t place = tf_iota_like(b, HR_S32, x, rank - 1);
-  return tf_out(op, 0, e_select(b, e_eq(b, row, place), diagonal, x));
+  return tf_out(op, 0, f_select(b, f_eq(b, row, place), diagonal, x));
 }
 
 /* True where row and column agree. */
 static expr_t square_mask(hlo_builder_t *b, int64_t size) {
   int64_t dims[] = {size, size};
-  return e_eq(b, tf_iota(b, HR_S32, 2, dims, 0), tf_iota(b, HR_S32, 2, dims, 1));
+  return f_eq(b, tf_iota(b, HR_S32, 2, dims, 0), tf_iota(b, HR_S32, 2, dims, 1));
 }
 
 /* Diag. Sizes [d..., d...] with x where both halves of the index agree, 0 elsewhere. Seen as a
@@ -43,7 +43,7 @@ hr_status_t tf_lower_diag(tf_op_t *op) {
   for (int d = 0; d < 2 * rank; d++) dims[d] = x->shape->dims[d % rank];
   expr_t spread = tf_broadcast(b, tf_reshape(b, x, 2, column), 2, wide);
   if (!spread) return hlo_builder_finish(b);
-  expr_t result = e_select(b, square_mask(b, size), spread, e_number(b, 0, spread));
+  expr_t result = f_select(b, square_mask(b, size), spread, f_number(b, 0, spread));
   return tf_out(op, 0, tf_reshape(b, result, 2 * rank, dims));
 }
 
@@ -62,7 +62,7 @@ hr_status_t tf_lower_diag_part(tf_op_t *op) {
   int64_t square[] = {size, size};
   expr_t flat = tf_reshape(b, x, 2, square);
   if (!flat) return hlo_builder_finish(b);
-  expr_t masked = e_select(b, square_mask(b, size), flat, e_number(b, 0, flat));
+  expr_t masked = f_select(b, square_mask(b, size), flat, f_number(b, 0, flat));
   expr_t sum = tf_reduce(op, HLO_ADD, masked, 1, &dim, false);
   return tf_out(op, 0, tf_reshape(b, sum, rank, x->shape->dims));
 }
@@ -79,8 +79,8 @@ hr_status_t tf_lower_cross(tf_op_t *op) {
   for (int i = 0; i < 3; i++) {
     int j = (i + 1) % 3, k = (i + 2) % 3;
     parts[i] =
-        e_sub(b, e_mul(b, tf_slice_dim(b, x, last, j, j + 1), tf_slice_dim(b, y, last, k, k + 1)),
-              e_mul(b, tf_slice_dim(b, x, last, k, k + 1), tf_slice_dim(b, y, last, j, j + 1)));
+        f_sub(b, f_mul(b, tf_slice_dim(b, x, last, j, j + 1), tf_slice_dim(b, y, last, k, k + 1)),
+              f_mul(b, tf_slice_dim(b, x, last, k, k + 1), tf_slice_dim(b, y, last, j, j + 1)));
     if (!parts[i]) return hlo_builder_finish(b);
   }
   return tf_out(op, 0, tf_concat(b, 3, parts, last));
@@ -169,9 +169,9 @@ static expr_t sum_channels(tf_op_t *op, const response_t *r, expr_t x) {
 /* N = bias + alpha sum of x^2 over neighbouring channels. */
 static expr_t response_norm(tf_op_t *op, const response_t *r, expr_t x) {
   hlo_builder_t *b = op->b;
-  expr_t sum = sum_channels(op, r, e_mul(b, x, x));
+  expr_t sum = sum_channels(op, r, f_mul(b, x, x));
   if (!sum) return NULL;
-  return e_add(b, e_number(b, r->bias, sum), e_mul(b, e_number(b, r->alpha, sum), sum));
+  return f_add(b, f_number(b, r->bias, sum), f_mul(b, f_number(b, r->alpha, sum), sum));
 }
 
 /* x / (bias + alpha sum of squares)^beta */
@@ -183,7 +183,7 @@ hr_status_t tf_lower_lrn(tf_op_t *op) {
   if (x->shape->rank != 4 || r.radius < 0) return tf_error(op, "want four dimensions");
   expr_t norm = response_norm(op, &r, x);
   return tf_out(op, 0,
-                norm ? e_mul(op->b, x, e_pow(op->b, norm, e_number(op->b, -r.beta, norm))) : NULL);
+                norm ? f_mul(op->b, x, f_pow(op->b, norm, f_number(op->b, -r.beta, norm))) : NULL);
 }
 
 /* LRNGrad: dx = dy N^-beta - 2 alpha beta x sum(y dy / N), where the sum is over neighbours.
@@ -197,10 +197,10 @@ hr_status_t tf_lower_lrn_grad(tf_op_t *op) {
   if (x->shape->rank != 4 || r.radius < 0) return tf_error(op, "want four dimensions");
   expr_t norm = response_norm(op, &r, x);
   if (!norm) return hlo_builder_finish(b);
-  expr_t direct = e_mul(b, dy, e_pow(b, norm, e_number(b, -r.beta, norm)));
-  expr_t shared = sum_channels(op, &r, e_div(b, e_mul(b, y, dy), norm));
-  expr_t factor = e_mul(b, e_number(b, -2 * r.alpha * r.beta, x), x);
-  return tf_out(op, 0, e_add(b, direct, e_mul(b, factor, shared)));
+  expr_t direct = f_mul(b, dy, f_pow(b, norm, f_number(b, -r.beta, norm)));
+  expr_t shared = sum_channels(op, &r, f_div(b, f_mul(b, y, dy), norm));
+  expr_t factor = f_mul(b, f_number(b, -2 * r.alpha * r.beta, x), x);
+  return tf_out(op, 0, f_add(b, direct, f_mul(b, factor, shared)));
 }
 
 /* --- data formats --- */
@@ -231,9 +231,9 @@ hr_status_t tf_lower_format_dim_map(tf_op_t *op) {
   HR_TRY(format_places(op, places, &count));
   if (!x) return hlo_builder_finish(b);
   for (int i = 0; i < count; i++) {
-    expr_t hit = e_or(b, e_eq(b, x, e_number(b, i, x)), e_eq(b, x, e_number(b, i - count, x)));
-    expr_t place = e_number(b, (double)places[i], x);
-    result = result ? e_select(b, hit, place, result) : place;
+    expr_t hit = f_or(b, f_eq(b, x, f_number(b, i, x)), f_eq(b, x, f_number(b, i - count, x)));
+    expr_t place = f_number(b, (double)places[i], x);
+    result = result ? f_select(b, hit, place, result) : place;
   }
   return tf_out(op, 0, result);
 }

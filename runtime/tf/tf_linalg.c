@@ -70,7 +70,7 @@ static expr_t swap_last(hlo_builder_t *b, expr_t x) {
 static expr_t conjugate(hlo_builder_t *b, expr_t x) {
   if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
 static expr_t adjoint(hlo_builder_t *b, expr_t x) { return conjugate(b, swap_last(b, x)); }
@@ -90,7 +90,7 @@ static expr_t multiply(hlo_builder_t *b, expr_t x, expr_t y) {
 static expr_t below(hlo_builder_t *b, int rank, const int64_t *dims, int64_t offset) {
   expr_t row = tf_iota(b, HR_S64, rank, dims, rank - 2);
   expr_t column = tf_iota(b, HR_S64, rank, dims, rank - 1);
-  return column ? e_ge(b, row, e_add(b, column, e_number(b, (double)offset, column))) : NULL;
+  return column ? f_ge(b, row, f_add(b, column, f_number(b, (double)offset, column))) : NULL;
 }
 
 /* Batches of matrices lie along the leading dimensions. */
@@ -128,7 +128,7 @@ hr_status_t tf_lower_cholesky(tf_op_t *op) {
   expr_t factor = hlo_build(b, HLO_CHOLESKY, NULL, 1, &x, 1, &attr, 0, NULL);
   if (!factor) return hlo_builder_finish(b);
   expr_t keep = below(b, x->shape->rank, x->shape->dims, 0);
-  return tf_out(op, 0, e_select(b, keep, factor, e_number(b, 0, factor)));
+  return tf_out(op, 0, f_select(b, keep, factor, f_number(b, 0, factor)));
 }
 
 /* Batch dimensions of both to their joint sizes.
@@ -185,9 +185,9 @@ static expr_t sum_column(tf_op_t *op, const qr_loop_t *q, expr_t x) {
 
 /* |x|^2 as a real array, also of complex numbers. */
 static expr_t squared_size(hlo_builder_t *b, expr_t x) {
-  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return e_mul(b, x, x);
+  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return f_mul(b, x, x);
   expr_t re = hlo_build_unary(b, HLO_REAL, x), im = hlo_build_unary(b, HLO_IMAG, x);
-  return e_add(b, e_mul(b, re, re), e_mul(b, im, im));
+  return f_add(b, f_mul(b, re, re), f_mul(b, im, im));
 }
 
 /* The numbers of a reflection of column x: v and tau. `here` and `under` select the element at the
@@ -199,28 +199,28 @@ static void householder(tf_op_t *op, const qr_loop_t *q, expr_t x, expr_t here, 
   if (!x) return;
   hr_dtype_t dtype = x->shape->dtype;
   bool complex_type = hr_dtype_is_complex(dtype);
-  expr_t zero = e_number(b, 0, x);
-  expr_t alpha = sum_column(op, q, e_select(b, here, x, zero));
-  expr_t tail_norm = sum_column(op, q, squared_size(b, e_select(b, under, x, zero)));
-  expr_t norm = e_sqrt(b, e_add(b, tail_norm, squared_size(b, alpha)));
+  expr_t zero = f_number(b, 0, x);
+  expr_t alpha = sum_column(op, q, f_select(b, here, x, zero));
+  expr_t tail_norm = sum_column(op, q, squared_size(b, f_select(b, under, x, zero)));
+  expr_t norm = f_sqrt(b, f_add(b, tail_norm, squared_size(b, alpha)));
   if (!norm || !alpha) return;
   expr_t real = complex_type ? hlo_build_unary(b, HLO_REAL, alpha) : alpha;
-  expr_t none = e_eq(b, tail_norm, e_number(b, 0, tail_norm));
+  expr_t none = f_eq(b, tail_norm, f_number(b, 0, tail_norm));
   if (complex_type)
-    none = e_and(b, none, e_eq(b, hlo_build_unary(b, HLO_IMAG, alpha), e_number(b, 0, real)));
+    none = f_and(b, none, f_eq(b, hlo_build_unary(b, HLO_IMAG, alpha), f_number(b, 0, real)));
   /* beta has the opposite sign of alpha, so that alpha - beta does not cancel. */
-  expr_t beta = e_select(b, e_ge(b, real, e_number(b, 0, real)), e_neg(b, norm), norm);
-  expr_t safe = e_select(b, none, e_number(b, 1, beta), beta);
+  expr_t beta = f_select(b, f_ge(b, real, f_number(b, 0, real)), f_neg(b, norm), norm);
+  expr_t safe = f_select(b, none, f_number(b, 1, beta), beta);
   if (!safe) return;
   expr_t beta_full = complex_type ? hlo_build_convert(b, safe, dtype) : safe;
-  expr_t tau = e_div(b, e_sub(b, beta_full, alpha), beta_full);
-  expr_t scale = e_sub(b, alpha, beta_full);
+  expr_t tau = f_div(b, f_sub(b, beta_full, alpha), beta_full);
+  expr_t scale = f_sub(b, alpha, beta_full);
   if (!tau || !scale) return;
-  *out_tau = e_select(b, none, e_number(b, 0, tau), tau);
-  scale = e_select(b, none, e_number(b, 1, scale), scale);
+  *out_tau = f_select(b, none, f_number(b, 0, tau), tau);
+  scale = f_select(b, none, f_number(b, 1, scale), scale);
   /* v is 0 above row j, 1 in row j and x / (alpha - beta) under it. */
-  expr_t v = e_select(b, under, e_div(b, x, wide(b, q, scale, q->column)), zero);
-  *out_v = e_select(b, here, e_number(b, 1, x), v);
+  expr_t v = f_select(b, under, f_div(b, x, wide(b, q, scale, q->column)), zero);
+  *out_v = f_select(b, here, f_number(b, 1, x), v);
 }
 
 /* One reflection: H = I - tau v v^H sends column j to a multiple of the unit vector j; R becomes
@@ -235,12 +235,12 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   expr_t x = tf_dynamic_slice(b, *r, starts, q->column);
   expr_t row = tf_iota(b, HR_S32, q->rank, q->column, q->rank - 2);
   expr_t at = wide(b, q, j, q->column);
-  householder(op, q, x, e_eq(b, row, at), e_gt(b, row, at), &v, &tau);
+  householder(op, q, x, f_eq(b, row, at), f_gt(b, row, at), &v, &tau);
   if (!v) return;
   expr_t change = multiply(b, v, multiply(b, adjoint(b, v), *r));
-  *r = e_sub(b, *r, e_mul(b, wide(b, q, conjugate(b, tau), q->dims), change));
+  *r = f_sub(b, *r, f_mul(b, wide(b, q, conjugate(b, tau), q->dims), change));
   change = multiply(b, multiply(b, *factor, v), adjoint(b, v));
-  *factor = e_sub(b, *factor, e_mul(b, wide(b, q, tau, q->square), change));
+  *factor = f_sub(b, *factor, f_mul(b, wide(b, q, tau, q->square), change));
 }
 
 /* Body or condition of the loop over columns; the state is (j, R, Q).
@@ -256,10 +256,10 @@ static hr_status_t build_loop(tf_op_t *op, const qr_loop_t *q, const hlo_shape_t
   if (is_body) {
     expr_t parts[] = {j, hlo_build_element(&inner, all, 1), hlo_build_element(&inner, all, 2)};
     reflect(op, q, j, &parts[1], &parts[2]);
-    parts[0] = e_add(&inner, j, tf_scalar_int(&inner, 1, HR_S32));
+    parts[0] = f_add(&inner, j, tf_scalar_int(&inner, 1, HR_S32));
     root = hlo_build_tuple(&inner, 3, parts);
   } else {
-    root = e_lt(&inner, j, tf_scalar_int(&inner, count, HR_S32));
+    root = f_lt(&inner, j, tf_scalar_int(&inner, count, HR_S32));
   }
   op->b = outer;
   *out = inner.computation;
@@ -287,7 +287,7 @@ static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r)
   int64_t m = q.dims[q.rank - 2], n = q.dims[q.rank - 1], count = m < n ? m : n;
   expr_t row = tf_iota(b, HR_S32, q.rank, q.square, q.rank - 2);
   expr_t column = tf_iota(b, HR_S32, q.rank, q.square, q.rank - 1);
-  expr_t eye = e_eq(b, row, column);
+  expr_t eye = f_eq(b, row, column);
   eye = eye ? hlo_build_convert(b, eye, x->shape->dtype) : NULL;
   if (!eye) return hlo_builder_finish(b);
   expr_t init[] = {tf_scalar_int(b, 0, HR_S32), x, eye};
@@ -303,7 +303,7 @@ static hr_status_t build_qr(tf_op_t *op, expr_t x, expr_t *out_q, expr_t *out_r)
   *out_q = hlo_build_element(b, done, 2);
   if (!*out_r) return hlo_builder_finish(b);
   expr_t upper = below(b, q.rank, q.dims, 1);
-  *out_r = e_select(b, upper, e_number(b, 0, *out_r), *out_r);
+  *out_r = f_select(b, upper, f_number(b, 0, *out_r), *out_r);
   return hlo_builder_finish(b);
 }
 
@@ -363,8 +363,8 @@ hr_status_t tf_lower_tridiagonal_product(tf_op_t *op) {
     if (!diagonal || !moved) return hlo_builder_finish(b);
     if (diagonal->shape->rank != rank || diagonal->shape->dims[rank - 2] != m)
       return tf_error(op, "diagonal %d does not fit", k);
-    expr_t part = e_mul(b, tf_broadcast_like(b, diagonal, y), moved);
-    sum = sum ? e_add(b, sum, part) : part;
+    expr_t part = f_mul(b, tf_broadcast_like(b, diagonal, y), moved);
+    sum = sum ? f_add(b, sum, part) : part;
   }
   return tf_out(op, 0, sum);
 }

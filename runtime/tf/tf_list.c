@@ -73,7 +73,7 @@ hr_status_t tf_list_write(tf_op_t *op, tf_value_t *list, expr_t index, expr_t it
   if (!list->instr) return tf_unsupported(op, "an array of tensors whose length is not known");
   if (!list->instr->shape->dims[0])
     return tf_unsupported(op, "an array of size 0 is written: it does not grow");
-  if (list->list_accumulates) item = e_add(op->b, item, tf_list_read(op, list, index));
+  if (list->list_accumulates) item = f_add(op->b, item, tf_list_read(op, list, index));
   if (!item) return hlo_builder_finish(op->b);
   for (int d = 0; d < item->shape->rank; d++) sizes[d + 1] = item->shape->dims[d];
   tf_list_starts(op, index, list->instr->shape->rank, starts);
@@ -95,7 +95,7 @@ hr_status_t tf_add_lists(tf_op_t *op) {
     if (list->kind != TF_VALUE_LIST) continue;
     expr_t before = sum.instr;
     if (!before) sum = *list;
-    if (before && list->instr) sum.instr = e_add(op->b, before, list->instr);
+    if (before && list->instr) sum.instr = f_add(op->b, before, list->instr);
   }
   return tf_list_put(op, 0, &sum);
 }
@@ -153,9 +153,9 @@ hr_status_t tf_list_extend(tf_op_t *op, tf_value_t *list, int k) {
     return tf_unsupported(op, "a list grows by a write at an index that is not known");
   list->list_sparse_write |= jumps;
   list->list_grown_by_write = true;
-  expr_t end = e_add(b, index, tf_scalar_int(b, 1, HR_S32));
+  expr_t end = f_add(b, index, tf_scalar_int(b, 1, HR_S32));
   bool is_full = known && size > list->list_size && !list->count;
-  list->count = is_full ? NULL : e_max(b, tf_list_count(op, list), end);
+  list->count = is_full ? NULL : f_max(b, tf_list_count(op, list), end);
   if (list->list_unbounded && size > list->list_size)
     tf_list_grow(op, list, size - list->list_size);
   return hlo_builder_finish(b);

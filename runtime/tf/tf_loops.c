@@ -27,11 +27,11 @@ static hr_status_t build_condition(tf_op_t *op, const tf_steps_t *steps, const h
   op->b = &inner;
   expr_t all = hlo_build_parameter(&inner, 0, shape);
   expr_t trip = hlo_build_element(&inner, all, 0);
-  expr_t more = e_lt(&inner, trip, tf_scalar_int(&inner, steps->trips, HR_S32));
+  expr_t more = f_lt(&inner, trip, tf_scalar_int(&inner, steps->trips, HR_S32));
   expr_t active = steps->while_any ? hlo_build_element(&inner, all, 1) : NULL;
   for (int d = 0; active && d < active->shape->rank; d++) dims[d] = d;
   if (active) active = tf_reduce(op, HLO_OR, active, active->shape->rank, dims, false);
-  if (active) more = e_and(&inner, more, active);
+  if (active) more = f_and(&inner, more, active);
   op->b = outer;
   *out = inner.computation;
   return tf_computation_end(op->scope->compiler, &inner, more);
@@ -49,7 +49,7 @@ static hr_status_t build_body(tf_op_t *op, const tf_steps_t *steps, const hlo_sh
   op->b = &inner;
   steps->step(op, steps->context, parts[0], parts + 1);
   op->b = outer;
-  parts[0] = e_add(&inner, parts[0], tf_scalar_int(&inner, 1, HR_S32));
+  parts[0] = f_add(&inner, parts[0], tf_scalar_int(&inner, 1, HR_S32));
   *out = inner.computation;
   return tf_computation_end(op->scope->compiler, &inner,
                             hlo_build_tuple(&inner, steps->count + 1, parts));
@@ -91,7 +91,7 @@ hr_status_t tf_less_computation(tf_op_t *op, int count, const hr_dtype_t *dtypes
     if (i == 1) second = x;
   }
   *out = b.computation;
-  return tf_computation_end(op->scope->compiler, &b, e_lt(&b, first, second));
+  return tf_computation_end(op->scope->compiler, &b, f_lt(&b, first, second));
 }
 
 hr_status_t tf_sort(tf_op_t *op, int count, expr_t *arrays, int dim) {

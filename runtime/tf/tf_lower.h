@@ -6,13 +6,10 @@
 #ifndef TF_LOWER_H
 #define TF_LOWER_H
 
-#include "ops/rules/builder.h"
+#include "ops/rules/formula.h"
 #include "tf/tf_graph.h"
 #include "tf/tf_ops.h"
 #include "tf/xla_compiler.h"
-
-/* An instruction under construction; NULL stands for a failure that the builder has. */
-typedef hlo_instr_t *expr_t;
 
 /* A variable, TensorArray or stack (XlaCompiler's kResource). Its value is an instruction of the
  * current computation, for a stack a tuple. It is modified if `value` differs from `initial`. */
@@ -342,53 +339,6 @@ expr_t tf_value_instr(tf_compiler_t *compiler, hlo_builder_t *b, tf_value_t *val
   hr_status_t tf_lower_##function(tf_op_t *op);
 #include "tf/tf_ops.def"
 #undef TF_OP
-
-/* Short names of builders. */
-#define TF_UNARY(name, op) \
-  static inline expr_t name(hlo_builder_t *b, expr_t x) { return hlo_build_unary(b, HLO_##op, x); }
-#define TF_BINARY(name, op)                                         \
-  static inline expr_t name(hlo_builder_t *b, expr_t x, expr_t y) { \
-    return hlo_build_binary(b, HLO_##op, x, y);                     \
-  }
-#define TF_COMPARE(name, direction)                                 \
-  static inline expr_t name(hlo_builder_t *b, expr_t x, expr_t y) { \
-    return hlo_build_compare(b, HLO_DIRECTION_##direction, x, y);   \
-  }
-TF_UNARY(e_abs, ABS)
-TF_UNARY(e_exp, EXPONENTIAL)
-TF_UNARY(e_floor, FLOOR)
-TF_UNARY(e_log, LOG)
-TF_UNARY(e_neg, NEGATE)
-TF_UNARY(e_not, NOT)
-TF_UNARY(e_rsqrt, RSQRT)
-TF_UNARY(e_sign, SIGN)
-TF_UNARY(e_sqrt, SQRT)
-TF_UNARY(e_tanh, TANH)
-TF_BINARY(e_add, ADD)
-TF_BINARY(e_and, AND)
-TF_BINARY(e_div, DIVIDE)
-TF_BINARY(e_max, MAXIMUM)
-TF_BINARY(e_min, MINIMUM)
-TF_BINARY(e_mul, MULTIPLY)
-TF_BINARY(e_or, OR)
-TF_BINARY(e_pow, POWER)
-TF_BINARY(e_rem, REMAINDER)
-TF_BINARY(e_sub, SUBTRACT)
-TF_COMPARE(e_eq, EQ)
-TF_COMPARE(e_ge, GE)
-TF_COMPARE(e_gt, GT)
-TF_COMPARE(e_le, LE)
-TF_COMPARE(e_lt, LT)
-TF_COMPARE(e_ne, NE)
-#undef TF_UNARY
-#undef TF_BINARY
-#undef TF_COMPARE
-static inline expr_t e_select(hlo_builder_t *b, expr_t pred, expr_t x, expr_t y) {
-  return hlo_build_select(b, pred, x, y);
-}
-static inline expr_t e_number(hlo_builder_t *b, double number, expr_t like) {
-  return hlo_build_number_like(b, number, like);
-}
 
 /* --- images (tf_image.c) --- */
 /* Dimension d of x, an image, 1 for the height or 2 for the width, multiplied by a matrix [to,

@@ -15,7 +15,7 @@ static expr_t exchange_last(hlo_builder_t *b, expr_t x, bool transpose) {
 static expr_t conjugate_if(hlo_builder_t *b, expr_t x, bool conjugate) {
   if (!x || !conjugate || !hr_dtype_is_complex(x->shape->dtype)) return x;
   return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          e_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
 }
 
 /* Batched product; leading dimensions broadcast.

@@ -24,8 +24,8 @@ static expr_t spread(tf_op_t *op, int k) {
 hr_status_t tf_lower_apply_gradient_descent(tf_op_t *op) {
   tf_resource_t *v;
   HR_TRY(take_variables(op, 1, &v));
-  expr_t step = e_mul(op->b, tf_in(op, 2), spread(op, 1));
-  return tf_set_variable(op, v, e_sub(op->b, v->value, step));
+  expr_t step = f_mul(op->b, tf_in(op, 2), spread(op, 1));
+  return tf_set_variable(op, v, f_sub(op->b, v->value, step));
 }
 
 /* variant 1: ResourceApplyKerasMomentum, whose accumulator holds -lr * gradient.
@@ -40,19 +40,19 @@ hr_status_t tf_lower_apply_momentum(tf_op_t *op) {
   expr_t rate = spread(op, 2);
   expr_t gradient = tf_in(op, 3);
   expr_t momentum = spread(op, 4);
-  expr_t scaled = e_mul(b, rate, gradient);
-  expr_t accumulated = e_mul(b, v[1]->value, momentum);
+  expr_t scaled = f_mul(b, rate, gradient);
+  expr_t accumulated = f_mul(b, v[1]->value, momentum);
   if (op->row->variant) {
-    accumulated = e_sub(b, accumulated, scaled);
-    expr_t step = nesterov ? e_sub(b, e_mul(b, accumulated, momentum), scaled) : accumulated;
+    accumulated = f_sub(b, accumulated, scaled);
+    expr_t step = nesterov ? f_sub(b, f_mul(b, accumulated, momentum), scaled) : accumulated;
     HR_TRY(tf_set_variable(op, v[1], accumulated));
-    return tf_set_variable(op, v[0], e_add(b, v[0]->value, step));
+    return tf_set_variable(op, v[0], f_add(b, v[0]->value, step));
   }
-  accumulated = e_add(b, accumulated, gradient);
-  expr_t step = e_mul(b, rate, accumulated);
-  if (nesterov) step = e_add(b, scaled, e_mul(b, e_mul(b, accumulated, momentum), rate));
+  accumulated = f_add(b, accumulated, gradient);
+  expr_t step = f_mul(b, rate, accumulated);
+  if (nesterov) step = f_add(b, scaled, f_mul(b, f_mul(b, accumulated, momentum), rate));
   HR_TRY(tf_set_variable(op, v[1], accumulated));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, step));
 }
 
 /* Inputs: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad
@@ -70,18 +70,18 @@ hr_status_t tf_lower_apply_adam(tf_op_t *op) {
   expr_t beta1 = spread(op, 6);
   expr_t beta2 = spread(op, 7);
   expr_t gradient = tf_in(op, 9);
-  expr_t one = e_number(b, 1, gradient);
-  expr_t rate = e_div(b, e_mul(b, spread(op, 5), e_sqrt(b, e_sub(b, one, beta2_power))),
-                      e_sub(b, one, beta1_power));
-  expr_t m = e_add(b, v[1]->value, e_mul(b, e_sub(b, gradient, v[1]->value), e_sub(b, one, beta1)));
-  expr_t squares = e_sub(b, e_mul(b, gradient, gradient), v[2]->value);
-  expr_t second = e_add(b, v[2]->value, e_mul(b, squares, e_sub(b, one, beta2)));
+  expr_t one = f_number(b, 1, gradient);
+  expr_t rate = f_div(b, f_mul(b, spread(op, 5), f_sqrt(b, f_sub(b, one, beta2_power))),
+                      f_sub(b, one, beta1_power));
+  expr_t m = f_add(b, v[1]->value, f_mul(b, f_sub(b, gradient, v[1]->value), f_sub(b, one, beta1)));
+  expr_t squares = f_sub(b, f_mul(b, gradient, gradient), v[2]->value);
+  expr_t second = f_add(b, v[2]->value, f_mul(b, squares, f_sub(b, one, beta2)));
   expr_t numerator = m;
-  if (nesterov) numerator = e_add(b, e_mul(b, m, beta1), e_mul(b, e_sub(b, one, beta1), gradient));
-  expr_t step = e_div(b, e_mul(b, numerator, rate), e_add(b, e_sqrt(b, second), spread(op, 8)));
+  if (nesterov) numerator = f_add(b, f_mul(b, m, beta1), f_mul(b, f_sub(b, one, beta1), gradient));
+  expr_t step = f_div(b, f_mul(b, numerator, rate), f_add(b, f_sqrt(b, second), spread(op, 8)));
   HR_TRY(tf_set_variable(op, v[1], m));
   HR_TRY(tf_set_variable(op, v[2], second));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, step));
 }
 
 /* Inputs: var, accum, lr, [epsilon,] grad; variant: number of the gradient's input
@@ -92,12 +92,12 @@ hr_status_t tf_lower_apply_adagrad(tf_op_t *op) {
   int at = op->row->variant;
   HR_TRY(take_variables(op, 2, v));
   expr_t gradient = tf_in(op, at);
-  expr_t sum = e_add(b, v[1]->value, e_mul(b, gradient, gradient));
-  expr_t root = e_sqrt(b, sum);
-  if (at == 4) root = e_add(b, root, spread(op, 3));
+  expr_t sum = f_add(b, v[1]->value, f_mul(b, gradient, gradient));
+  expr_t root = f_sqrt(b, sum);
+  if (at == 4) root = f_add(b, root, spread(op, 3));
   HR_TRY(tf_set_variable(op, v[1], sum));
   return tf_set_variable(op, v[0],
-                         e_sub(b, v[0]->value, e_div(b, e_mul(b, spread(op, 2), gradient), root)));
+                         f_sub(b, v[0]->value, f_div(b, f_mul(b, spread(op, 2), gradient), root)));
 }
 
 /* Inputs: var, ms, mom, lr, rho, momentum, epsilon, grad
@@ -108,24 +108,24 @@ hr_status_t tf_lower_apply_rms_prop(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   HR_TRY(take_variables(op, 3, v));
   expr_t gradient = tf_in(op, 7);
-  expr_t one = e_number(b, 1, gradient);
-  expr_t squares = e_sub(b, e_mul(b, gradient, gradient), v[1]->value);
-  expr_t mean = e_add(b, v[1]->value, e_mul(b, squares, e_sub(b, one, spread(op, 4))));
+  expr_t one = f_number(b, 1, gradient);
+  expr_t squares = f_sub(b, f_mul(b, gradient, gradient), v[1]->value);
+  expr_t mean = f_add(b, v[1]->value, f_mul(b, squares, f_sub(b, one, spread(op, 4))));
   expr_t scaled =
-      e_div(b, e_mul(b, spread(op, 3), gradient), e_sqrt(b, e_add(b, mean, spread(op, 6))));
-  expr_t momentum = e_add(b, e_mul(b, v[2]->value, spread(op, 5)), scaled);
+      f_div(b, f_mul(b, spread(op, 3), gradient), f_sqrt(b, f_add(b, mean, spread(op, 6))));
+  expr_t momentum = f_add(b, f_mul(b, v[2]->value, spread(op, 5)), scaled);
   HR_TRY(tf_set_variable(op, v[1], mean));
   HR_TRY(tf_set_variable(op, v[2], momentum));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, momentum));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, momentum));
 }
 
-static expr_t square(hlo_builder_t *b, expr_t x) { return e_mul(b, x, x); }
+static expr_t square(hlo_builder_t *b, expr_t x) { return f_mul(b, x, x); }
 
 /* old + (new - old) (1 - rate).
  * A moving average in the order of TensorFlow's rounding, not as rate old + (1 - rate) new. */
 static expr_t average(hlo_builder_t *b, expr_t old, expr_t value, expr_t rate) {
   if (!rate) return NULL;
-  return e_add(b, old, e_mul(b, e_sub(b, value, old), e_sub(b, e_number(b, 1, rate), rate)));
+  return f_add(b, old, f_mul(b, f_sub(b, value, old), f_sub(b, f_number(b, 1, rate), rate)));
 }
 
 /* Inputs: var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad
@@ -137,12 +137,12 @@ hr_status_t tf_lower_apply_ada_max(tf_op_t *op) {
   expr_t gradient = tf_in(op, 8), power = spread(op, 3);
   if (!power) return hlo_builder_finish(b);
   expr_t m = average(b, v[1]->value, gradient, spread(op, 5));
-  expr_t largest = e_max(b, e_mul(b, spread(op, 6), v[2]->value), e_abs(b, gradient));
-  expr_t rate = e_div(b, spread(op, 4), e_sub(b, e_number(b, 1, power), power));
-  expr_t step = e_mul(b, rate, e_div(b, m, e_add(b, largest, spread(op, 7))));
+  expr_t largest = f_max(b, f_mul(b, spread(op, 6), v[2]->value), f_abs(b, gradient));
+  expr_t rate = f_div(b, spread(op, 4), f_sub(b, f_number(b, 1, power), power));
+  expr_t step = f_mul(b, rate, f_div(b, m, f_add(b, largest, spread(op, 7))));
   HR_TRY(tf_set_variable(op, v[1], m));
   HR_TRY(tf_set_variable(op, v[2], largest));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, step));
 }
 
 /* Inputs: var, accum, accum_update, lr, rho, epsilon, grad
@@ -155,23 +155,23 @@ hr_status_t tf_lower_apply_adadelta(tf_op_t *op) {
   HR_TRY(take_variables(op, 3, v));
   expr_t rho = spread(op, 4), epsilon = spread(op, 5), gradient = tf_in(op, 6);
   if (!rho) return hlo_builder_finish(b);
-  expr_t rest = e_sub(b, e_number(b, 1, rho), rho);
-  expr_t sum = e_add(b, e_mul(b, rho, v[1]->value), e_mul(b, rest, square(b, gradient)));
+  expr_t rest = f_sub(b, f_number(b, 1, rho), rho);
+  expr_t sum = f_add(b, f_mul(b, rho, v[1]->value), f_mul(b, rest, square(b, gradient)));
   expr_t update =
-      e_mul(b, e_sqrt(b, e_add(b, v[2]->value, epsilon)), e_rsqrt(b, e_add(b, sum, epsilon)));
-  update = e_mul(b, update, gradient);
-  expr_t updates = e_add(b, e_mul(b, rho, v[2]->value), e_mul(b, rest, square(b, update)));
+      f_mul(b, f_sqrt(b, f_add(b, v[2]->value, epsilon)), f_rsqrt(b, f_add(b, sum, epsilon)));
+  update = f_mul(b, update, gradient);
+  expr_t updates = f_add(b, f_mul(b, rho, v[2]->value), f_mul(b, rest, square(b, update)));
   HR_TRY(tf_set_variable(op, v[1], sum));
   HR_TRY(tf_set_variable(op, v[2], updates));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, e_mul(b, spread(op, 3), update)));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, f_mul(b, spread(op, 3), update)));
 }
 
 /* sign(x) max(|x| - by, 0).
  * The proximal operator of the L1 norm: small values become 0. */
 static expr_t shrink(hlo_builder_t *b, expr_t x, expr_t by) {
   if (!x) return NULL;
-  expr_t left = e_max(b, e_sub(b, e_abs(b, x), by), e_number(b, 0, x));
-  return e_mul(b, hlo_build_unary(b, HLO_SIGN, x), left);
+  expr_t left = f_max(b, f_sub(b, f_abs(b, x), by), f_number(b, 0, x));
+  return f_mul(b, hlo_build_unary(b, HLO_SIGN, x), left);
 }
 
 /* Inputs: var, sum of gradients, of their squares, grad, lr, l1, l2, global step.
@@ -185,13 +185,13 @@ hr_status_t tf_lower_apply_adagrad_da(tf_op_t *op) {
   if (!gradient || !count) return hlo_builder_finish(b);
   count = hlo_build_convert(b, count, gradient->shape->dtype);
   expr_t steps = tf_broadcast_like(b, count, gradient);
-  expr_t sum = e_add(b, v[1]->value, gradient);
-  expr_t squares = e_add(b, v[2]->value, square(b, gradient));
-  expr_t numerator = e_mul(b, rate, shrink(b, sum, e_mul(b, spread(op, 5), steps)));
-  expr_t denominator = e_add(b, e_mul(b, e_mul(b, spread(op, 6), steps), rate), e_sqrt(b, squares));
+  expr_t sum = f_add(b, v[1]->value, gradient);
+  expr_t squares = f_add(b, v[2]->value, square(b, gradient));
+  expr_t numerator = f_mul(b, rate, shrink(b, sum, f_mul(b, spread(op, 5), steps)));
+  expr_t denominator = f_add(b, f_mul(b, f_mul(b, spread(op, 6), steps), rate), f_sqrt(b, squares));
   HR_TRY(tf_set_variable(op, v[1], sum));
   HR_TRY(tf_set_variable(op, v[2], squares));
-  return tf_set_variable(op, v[0], e_neg(b, e_div(b, numerator, denominator)));
+  return tf_set_variable(op, v[0], f_neg(b, f_div(b, numerator, denominator)));
 }
 
 /* Inputs: var, m, lr, alpha or log of the base, sign decay, beta, grad. variant 0: AddSign, whose
@@ -202,13 +202,13 @@ hr_status_t tf_lower_apply_sign(tf_op_t *op) {
   HR_TRY(take_variables(op, 2, v));
   expr_t gradient = tf_in(op, 6);
   expr_t m = average(b, v[1]->value, gradient, spread(op, 5));
-  expr_t signs = e_mul(b, hlo_build_unary(b, HLO_SIGN, gradient), hlo_build_unary(b, HLO_SIGN, m));
-  expr_t decayed = e_mul(b, spread(op, 4), signs);
-  expr_t factor = op->row->variant ? e_exp(b, e_mul(b, spread(op, 3), decayed))
-                                   : e_add(b, spread(op, 3), decayed);
-  expr_t step = e_mul(b, e_mul(b, spread(op, 2), factor), gradient);
+  expr_t signs = f_mul(b, hlo_build_unary(b, HLO_SIGN, gradient), hlo_build_unary(b, HLO_SIGN, m));
+  expr_t decayed = f_mul(b, spread(op, 4), signs);
+  expr_t factor = op->row->variant ? f_exp(b, f_mul(b, spread(op, 3), decayed))
+                                   : f_add(b, spread(op, 3), decayed);
+  expr_t step = f_mul(b, f_mul(b, spread(op, 2), factor), gradient);
   HR_TRY(tf_set_variable(op, v[1], m));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, step));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, step));
 }
 
 /* Inputs: var, mean, mean square, momentum, lr, rho, momentum rate, epsilon, grad.
@@ -220,13 +220,13 @@ hr_status_t tf_lower_apply_centered_rms_prop(tf_op_t *op) {
   expr_t gradient = tf_in(op, 8), rho = spread(op, 5);
   expr_t squares = average(b, v[2]->value, square(b, gradient), rho);
   expr_t mean = average(b, v[1]->value, gradient, rho);
-  expr_t denominator = e_add(b, e_sub(b, squares, square(b, mean)), spread(op, 7));
-  expr_t scaled = e_mul(b, e_mul(b, spread(op, 4), gradient), e_rsqrt(b, denominator));
-  expr_t momentum = e_add(b, e_mul(b, v[3]->value, spread(op, 6)), scaled);
+  expr_t denominator = f_add(b, f_sub(b, squares, square(b, mean)), spread(op, 7));
+  expr_t scaled = f_mul(b, f_mul(b, spread(op, 4), gradient), f_rsqrt(b, denominator));
+  expr_t momentum = f_add(b, f_mul(b, v[3]->value, spread(op, 6)), scaled);
   HR_TRY(tf_set_variable(op, v[1], mean));
   HR_TRY(tf_set_variable(op, v[2], squares));
   HR_TRY(tf_set_variable(op, v[3], momentum));
-  return tf_set_variable(op, v[0], e_sub(b, v[0]->value, momentum));
+  return tf_set_variable(op, v[0], f_sub(b, v[0]->value, momentum));
 }
 
 /* Inputs: var, accum, linear, grad, lr, l1, l2, [l2_shrinkage,] lr_power; variant 1: with it.
@@ -241,27 +241,27 @@ hr_status_t tf_lower_apply_ftrl(tf_op_t *op) {
   HR_TRY(take_variables(op, 3, v));
   HR_TRY(tf_attr_bool(op->arena, op->node, "multiply_linear_by_lr", false, &scaled));
   expr_t gradient = tf_in(op, 3), rate = spread(op, 4), l1 = spread(op, 5), l2 = spread(op, 6);
-  expr_t power = e_neg(b, spread(op, op->row->variant ? 8 : 7)), used = gradient;
+  expr_t power = f_neg(b, spread(op, op->row->variant ? 8 : 7)), used = gradient;
   if (!gradient || !power || !l2) return hlo_builder_finish(b);
-  expr_t two = e_number(b, 2, gradient);
+  expr_t two = f_number(b, 2, gradient);
   if (op->row->variant)
-    used = e_add(b, gradient, e_mul(b, e_mul(b, two, spread(op, 7)), v[0]->value));
-  expr_t sum = e_add(b, v[1]->value, square(b, gradient));
-  expr_t root = e_pow(b, sum, power);
-  expr_t drift = e_mul(b, e_sub(b, root, e_pow(b, v[1]->value, power)), v[0]->value);
-  expr_t quadratic = e_mul(b, two, l2), linear;
+    used = f_add(b, gradient, f_mul(b, f_mul(b, two, spread(op, 7)), v[0]->value));
+  expr_t sum = f_add(b, v[1]->value, square(b, gradient));
+  expr_t root = f_pow(b, sum, power);
+  expr_t drift = f_mul(b, f_sub(b, root, f_pow(b, v[1]->value, power)), v[0]->value);
+  expr_t quadratic = f_mul(b, two, l2), linear;
   if (scaled) {
-    linear = e_sub(b, e_add(b, v[2]->value, e_mul(b, used, rate)), drift);
-    quadratic = e_add(b, root, e_mul(b, quadratic, rate));
-    l1 = e_mul(b, l1, rate);
+    linear = f_sub(b, f_add(b, v[2]->value, f_mul(b, used, rate)), drift);
+    quadratic = f_add(b, root, f_mul(b, quadratic, rate));
+    l1 = f_mul(b, l1, rate);
   } else {
-    linear = e_sub(b, e_add(b, v[2]->value, used), e_div(b, drift, rate));
-    quadratic = e_add(b, e_div(b, root, rate), quadratic);
+    linear = f_sub(b, f_add(b, v[2]->value, used), f_div(b, drift, rate));
+    quadratic = f_add(b, f_div(b, root, rate), quadratic);
   }
   if (!linear) return hlo_builder_finish(b);
-  expr_t pull = e_sub(b, e_mul(b, hlo_build_unary(b, HLO_SIGN, linear), l1), linear);
+  expr_t pull = f_sub(b, f_mul(b, hlo_build_unary(b, HLO_SIGN, linear), l1), linear);
   expr_t moved =
-      e_select(b, e_gt(b, e_abs(b, linear), l1), e_div(b, pull, quadratic), e_number(b, 0, linear));
+      f_select(b, f_gt(b, f_abs(b, linear), l1), f_div(b, pull, quadratic), f_number(b, 0, linear));
   HR_TRY(tf_set_variable(op, v[1], sum));
   HR_TRY(tf_set_variable(op, v[2], linear));
   return tf_set_variable(op, v[0], moved);
@@ -277,11 +277,11 @@ hr_status_t tf_lower_apply_proximal(tf_op_t *op) {
   HR_TRY(take_variables(op, 1 + more, v));
   expr_t gradient = tf_in(op, 4 + more), rate = spread(op, 1 + more);
   if (!rate) return hlo_builder_finish(b);
-  expr_t sum = more ? e_add(b, v[1]->value, square(b, gradient)) : NULL;
-  if (more) rate = e_mul(b, rate, e_rsqrt(b, sum));
-  expr_t near = e_sub(b, v[0]->value, e_mul(b, rate, gradient));
-  expr_t left = shrink(b, near, e_mul(b, rate, spread(op, 2 + more)));
-  expr_t scale = e_add(b, e_number(b, 1, rate), e_mul(b, spread(op, 3 + more), rate));
+  expr_t sum = more ? f_add(b, v[1]->value, square(b, gradient)) : NULL;
+  if (more) rate = f_mul(b, rate, f_rsqrt(b, sum));
+  expr_t near = f_sub(b, v[0]->value, f_mul(b, rate, gradient));
+  expr_t left = shrink(b, near, f_mul(b, rate, spread(op, 2 + more)));
+  expr_t scale = f_add(b, f_number(b, 1, rate), f_mul(b, spread(op, 3 + more), rate));
   if (more) HR_TRY(tf_set_variable(op, v[1], sum));
-  return tf_set_variable(op, v[0], e_div(b, left, scale));
+  return tf_set_variable(op, v[0], f_div(b, left, scale));
 }

@@ -27,9 +27,9 @@ static hr_status_t measure(tf_op_t *op, expr_t x, expr_t paddings, int d, padded
   expr_t low = hlo_build_convert(b, tf_vector_element(b, paddings, 2 * d), HR_S32);
   expr_t high = hlo_build_convert(b, tf_vector_element(b, paddings, 2 * d + 1), HR_S32);
   if (!low || !high) return hlo_builder_finish(b);
-  expr_t size = e_add(b, e_add(b, high, tf_size_of(b, x, d)), low);
+  expr_t size = f_add(b, f_add(b, high, tf_size_of(b, x, d)), low);
   HR_TRY(bound_of(op, low, &out->low_bound, &is_static));
-  out->start = e_sub(b, tf_scalar_int(b, out->low_bound, HR_S32), low);
+  out->start = f_sub(b, tf_scalar_int(b, out->low_bound, HR_S32), low);
   HR_TRY(bound_of(op, size, &out->bound, &is_static));
   out->size = is_static ? NULL : size;
   return hlo_builder_finish(b);
@@ -143,7 +143,7 @@ hr_status_t tf_lower_mirror_pad_grad(tf_op_t *op) {
       before[d] = side ? size - skip - width : skip;
       after[d] = size - width - before[d];
       edge = tf_pad(op->b, edge, tf_scalar(op->b, 0, x->shape->dtype), before, after, NULL);
-      sum = e_add(op->b, sum, edge);
+      sum = f_add(op->b, sum, edge);
     }
     x = sum;
     if (!x) return hlo_builder_finish(op->b);

@@ -14,7 +14,7 @@ hr_status_t tf_lower_transpose(tf_op_t *op) {
   expr_t result = tf_transpose(op->b, x, permutation.data);
   if (op->row->variant && hr_dtype_is_complex(x->shape->dtype))
     result = hlo_build_binary(op->b, HLO_COMPLEX, hlo_build_unary(op->b, HLO_REAL, result),
-                              e_neg(op->b, hlo_build_unary(op->b, HLO_IMAG, result)));
+                              f_neg(op->b, hlo_build_unary(op->b, HLO_IMAG, result)));
   return tf_out(op, 0, result);
 }
 
@@ -59,8 +59,8 @@ hr_status_t tf_lower_unravel_index(tf_op_t *op) {
     return tf_error(op, "want an index or a vector of indices, and 1 to %d dims", HLO_MAX_RANK);
   for (int d = (int)rank - 1; d >= 0; d--) {
     expr_t size = tf_broadcast_like(b, tf_vector_element(b, dims, d), rest);
-    HR_TRY(tf_expand_dim(op, e_rem(b, rest, size), 0, &at, &rows[d]));
-    rest = e_div(b, rest, size);
+    HR_TRY(tf_expand_dim(op, f_rem(b, rest, size), 0, &at, &rows[d]));
+    rest = f_div(b, rest, size);
   }
   return tf_out(op, 0, tf_concat(b, (int)rank, rows, 0));
 }
@@ -90,9 +90,9 @@ hr_status_t tf_lower_reverse(tf_op_t *op) {
 static expr_t roll_by(hlo_builder_t *b, expr_t x, int at, expr_t shift) {
   expr_t twice[] = {x, x}, starts[HLO_MAX_RANK];
   int64_t size = x->shape->dims[at];
-  expr_t rest = e_rem(b, shift, e_number(b, (double)size, shift)), zero = e_number(b, 0, rest);
-  rest = e_select(b, e_gt(b, rest, zero), e_sub(b, e_number(b, (double)size, rest), rest),
-                  e_sub(b, zero, rest));
+  expr_t rest = f_rem(b, shift, f_number(b, (double)size, shift)), zero = f_number(b, 0, rest);
+  rest = f_select(b, f_gt(b, rest, zero), f_sub(b, f_number(b, (double)size, rest), rest),
+                  f_sub(b, zero, rest));
   for (int d = 0; d < x->shape->rank; d++) starts[d] = d == at ? rest : zero;
   return tf_dynamic_slice(b, tf_concat(b, 2, twice, at), starts, x->shape->dims);
 }

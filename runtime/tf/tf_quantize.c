@@ -29,14 +29,14 @@ static hr_status_t nudge(tf_op_t *op, expr_t low, expr_t high, levels_t *out) {
   double first = 0, last = 0;
   HR_TRY(read_bits(op, &first, &last));
   if (!low || !high) return hlo_builder_finish(b);
-  expr_t smallest = e_number(b, first, low), largest = e_number(b, last, low);
-  out->scale = e_div(b, e_sub(b, high, low), e_number(b, last - first, low));
-  expr_t from_min = e_sub(b, smallest, e_div(b, low, out->scale));
+  expr_t smallest = f_number(b, first, low), largest = f_number(b, last, low);
+  out->scale = f_div(b, f_sub(b, high, low), f_number(b, last - first, low));
+  expr_t from_min = f_sub(b, smallest, f_div(b, low, out->scale));
   expr_t rounded = from_min ? hlo_build_unary(b, HLO_ROUND_NEAREST_AFZ, from_min) : NULL;
-  expr_t zero = e_select(b, e_lt(b, from_min, smallest), smallest, rounded);
-  zero = e_select(b, e_gt(b, from_min, largest), largest, zero);
-  out->low = e_mul(b, e_sub(b, smallest, zero), out->scale);
-  out->high = e_mul(b, e_sub(b, largest, zero), out->scale);
+  expr_t zero = f_select(b, f_lt(b, from_min, smallest), smallest, rounded);
+  zero = f_select(b, f_gt(b, from_min, largest), largest, zero);
+  out->low = f_mul(b, f_sub(b, smallest, zero), out->scale);
+  out->high = f_mul(b, f_sub(b, largest, zero), out->scale);
   return hlo_builder_finish(b);
 }
 
@@ -70,11 +70,11 @@ hr_status_t tf_lower_fake_quant(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(b);
   HR_TRY(find_levels(op, op->row->variant, x, &l));
-  expr_t clamped = e_max(b, e_min(b, x, l.high), l.low);
-  expr_t inverse = e_div(b, e_number(b, 1, x), l.scale);
-  expr_t steps = e_mul(b, e_sub(b, clamped, l.low), inverse);
-  expr_t level = e_floor(b, e_add(b, steps, e_number(b, 0.5, x)));
-  return tf_out(op, 0, e_add(b, e_mul(b, level, l.scale), l.low));
+  expr_t clamped = f_max(b, f_min(b, x, l.high), l.low);
+  expr_t inverse = f_div(b, f_number(b, 1, x), l.scale);
+  expr_t steps = f_mul(b, f_sub(b, clamped, l.low), inverse);
+  expr_t level = f_floor(b, f_add(b, steps, f_number(b, 0.5, x)));
+  return tf_out(op, 0, f_add(b, f_mul(b, level, l.scale), l.low));
 }
 
 /* Sum over all dimensions, or all but the last.
@@ -95,13 +95,13 @@ hr_status_t tf_lower_fake_quant_grad(tf_op_t *op) {
   expr_t gradient = tf_in(op, 0), x = tf_in(op, 1);
   if (!x || !gradient) return hlo_builder_finish(b);
   HR_TRY(find_levels(op, variant ? 2 : -1, x, &l));
-  expr_t zero = e_number(b, 0, gradient), below = e_lt(b, x, l.low), above = e_gt(b, x, l.high);
-  expr_t inside = e_and(b, e_ge(b, x, l.low), e_le(b, x, l.high));
-  HR_TRY(tf_out(op, 0, e_select(b, inside, gradient, zero)));
+  expr_t zero = f_number(b, 0, gradient), below = f_lt(b, x, l.low), above = f_gt(b, x, l.high);
+  expr_t inside = f_and(b, f_ge(b, x, l.low), f_le(b, x, l.high));
+  HR_TRY(tf_out(op, 0, f_select(b, inside, gradient, zero)));
   if (!variant) return NULL;
   bool by_channel = variant == 2;
-  HR_TRY(tf_out(op, 1, sum_outside(op, e_select(b, below, gradient, zero), by_channel)));
-  return tf_out(op, 2, sum_outside(op, e_select(b, above, gradient, zero), by_channel));
+  HR_TRY(tf_out(op, 1, sum_outside(op, f_select(b, below, gradient, zero), by_channel)));
+  return tf_out(op, 2, sum_outside(op, f_select(b, above, gradient, zero), by_channel));
 }
 
 /* --- quantise and back --- */
@@ -156,21 +156,21 @@ hr_status_t tf_lower_quantize_and_dequantize(tf_op_t *op) {
   if (!low || !high) return hlo_builder_finish(b);
   double least = q.is_signed ? -ldexp(1, (int)q.bits - 1) + q.narrow : 0;
   double most = q.is_signed ? ldexp(1, (int)q.bits - 1) - 1 : ldexp(1, (int)q.bits) - 1;
-  expr_t none = e_number(b, FLT_MAX, x), zero = e_number(b, 0, x);
-  expr_t first = e_number(b, least, x), last = e_number(b, most, x);
+  expr_t none = f_number(b, FLT_MAX, x), zero = f_number(b, 0, x);
+  expr_t first = f_number(b, least, x), last = f_number(b, most, x);
   /* The scale (levels per unit) is the smaller of both sides' scales, so that both bounds are
    * within the levels. A side whose bound has the other sign, or is 0, does not limit the scale. */
-  expr_t by_low = e_select(b, e_gt(b, e_mul(b, first, low), zero), e_div(b, first, low), none);
-  expr_t by_high = e_select(b, e_gt(b, e_mul(b, last, high), zero), e_div(b, last, high), none);
-  expr_t is_low = e_lt(b, by_low, by_high);
-  expr_t scale = e_select(b, is_low, by_low, by_high);
-  expr_t step = e_select(b, is_low, e_div(b, low, first), e_div(b, high, last));
-  expr_t top = e_select(b, is_low, e_mul(b, last, step), high);
-  expr_t bottom = e_select(b, is_low, low, e_mul(b, first, step));
-  if (q.range_given) x = e_max(b, e_min(b, x, top), bottom);
-  expr_t level = e_mul(b, x, scale);
+  expr_t by_low = f_select(b, f_gt(b, f_mul(b, first, low), zero), f_div(b, first, low), none);
+  expr_t by_high = f_select(b, f_gt(b, f_mul(b, last, high), zero), f_div(b, last, high), none);
+  expr_t is_low = f_lt(b, by_low, by_high);
+  expr_t scale = f_select(b, is_low, by_low, by_high);
+  expr_t step = f_select(b, is_low, f_div(b, low, first), f_div(b, high, last));
+  expr_t top = f_select(b, is_low, f_mul(b, last, step), high);
+  expr_t bottom = f_select(b, is_low, low, f_mul(b, first, step));
+  if (q.range_given) x = f_max(b, f_min(b, x, top), bottom);
+  expr_t level = f_mul(b, x, scale);
   if (!level) return hlo_builder_finish(b);
-  level = q.half_up ? e_floor(b, e_add(b, level, e_number(b, 0.5, level)))
+  level = q.half_up ? f_floor(b, f_add(b, level, f_number(b, 0.5, level)))
                     : hlo_build_unary(b, HLO_ROUND_NEAREST_EVEN, level);
-  return tf_out(op, 0, e_mul(b, level, step));
+  return tf_out(op, 0, f_mul(b, level, step));
 }

@@ -28,14 +28,10 @@ static expr_t u32(hlo_builder_t *b, uint32_t number) {
 
 /* Both halves of a product of 32 bits. */
 static void multiply_wide(hlo_builder_t *b, expr_t x, uint32_t y, expr_t *high, expr_t *low) {
-  expr_t wide = e_mul(b, hlo_build_convert(b, x, HR_U64), tf_scalar_int(b, (int64_t)y, HR_U64));
+  expr_t wide = f_mul(b, hlo_build_convert(b, x, HR_U64), tf_scalar_int(b, (int64_t)y, HR_U64));
   expr_t top = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, wide, tf_scalar_int(b, 32, HR_U64));
   *high = hlo_build_convert(b, top, HR_U32);
   *low = hlo_build_convert(b, wide, HR_U32);
-}
-
-static expr_t e_xor(hlo_builder_t *b, expr_t x, expr_t y) {
-  return hlo_build_binary(b, HLO_XOR, x, y);
 }
 
 /* Philox 4x32-10: the multipliers and the two constants that the key grows by in each round are
@@ -45,8 +41,8 @@ static words_t philox(hlo_builder_t *b, words_t counter, uint32_t key0, uint32_t
     expr_t high0, low0, high1, low1;
     multiply_wide(b, counter.w[0], 0xd2511f53u, &high0, &low0);
     multiply_wide(b, counter.w[2], 0xcd9e8d57u, &high1, &low1);
-    counter = (words_t){{e_xor(b, e_xor(b, high1, counter.w[1]), u32(b, key0)), low1,
-                         e_xor(b, e_xor(b, high0, counter.w[3]), u32(b, key1)), low0}};
+    counter = (words_t){{f_xor(b, f_xor(b, high1, counter.w[1]), u32(b, key0)), low1,
+                         f_xor(b, f_xor(b, high0, counter.w[3]), u32(b, key1)), low0}};
     key0 += 0x9e3779b9u;
     key1 += 0xbb67ae85u;
   }
@@ -57,7 +53,7 @@ static words_t philox(hlo_builder_t *b, words_t counter, uint32_t key0, uint32_t
 static expr_t join_words(hlo_builder_t *b, expr_t low, expr_t high) {
   expr_t top = hlo_build_binary(b, HLO_SHIFT_LEFT, hlo_build_convert(b, high, HR_U64),
                                 tf_scalar_int(b, 32, HR_U64));
-  return e_or(b, hlo_build_convert(b, low, HR_U64), top);
+  return f_or(b, hlo_build_convert(b, low, HR_U64), top);
 }
 
 /* Element i of a vector as a scalar. */
@@ -203,8 +199,8 @@ expr_t tf_stream_wide(tf_op_t *op, const tf_stream_t *stream, int64_t count) {
   expr_t low = tf_reshape(b, tf_slice_dim(b, words, 1, 0, 1), 1, &count);
   expr_t high = tf_reshape(b, tf_slice_dim(b, words, 1, 1, 2), 1, &count);
   if (!low || !high) return NULL;
-  expr_t shift = e_number(b, 32, hlo_build_convert(b, high, HR_U64));
-  return e_or(b, hlo_build_convert(b, low, HR_U64),
+  expr_t shift = f_number(b, 32, hlo_build_convert(b, high, HR_U64));
+  return f_or(b, hlo_build_convert(b, low, HR_U64),
               hlo_build_binary(b, HLO_SHIFT_LEFT, hlo_build_convert(b, high, HR_U64), shift));
 }
 
@@ -221,8 +217,8 @@ static expr_t fraction(hlo_builder_t *b, expr_t bits, uint64_t mask, uint64_t on
   hr_dtype_t type = bits->shape->dtype;
   expr_t low = tf_broadcast_like(b, tf_scalar_int(b, (int64_t)mask, type), bits);
   expr_t exponent = tf_broadcast_like(b, tf_scalar_int(b, (int64_t)one, type), bits);
-  expr_t x = bitcast(b, e_or(b, e_and(b, bits, low), exponent), dtype);
-  return x ? e_sub(b, x, e_number(b, 1, x)) : NULL;
+  expr_t x = bitcast(b, f_or(b, f_and(b, bits, low), exponent), dtype);
+  return x ? f_sub(b, x, f_number(b, 1, x)) : NULL;
 }
 
 /* f64: the high 20 bits of the fraction are the low ones of the first word. */
@@ -230,8 +226,8 @@ static expr_t uniform_f64(tf_op_t *op, const tf_stream_t *stream, int64_t count)
   hlo_builder_t *b = op->b;
   expr_t wide = tf_stream_wide(op, stream, count);
   if (!wide) return NULL;
-  expr_t half = e_number(b, 32, wide);
-  expr_t turned = e_or(b, hlo_build_binary(b, HLO_SHIFT_LEFT, wide, half),
+  expr_t half = f_number(b, 32, wide);
+  expr_t turned = f_or(b, hlo_build_binary(b, HLO_SHIFT_LEFT, wide, half),
                        hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, wide, half));
   return fraction(b, turned, (UINT64_C(1) << 52) - 1, UINT64_C(1023) << 52, HR_F64);
 }
@@ -260,11 +256,11 @@ expr_t tf_stream_normal(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype
   expr_t u = tf_reshape(b, tf_stream_uniform(op, stream, wide, all), 2, dims);
   expr_t first = tf_slice_dim(b, u, 1, 0, 1), second = tf_slice_dim(b, u, 1, 1, 2);
   if (!first || !second) return NULL;
-  first = e_max(b, first, e_number(b, 1.0e-7f, first));
-  expr_t angle = e_mul(b, second, e_number(b, 2 * M_PI, second));
-  expr_t radius = e_sqrt(b, e_mul(b, e_log(b, first), e_number(b, -2, first)));
-  expr_t both[] = {e_mul(b, hlo_build_unary(b, HLO_SINE, angle), radius),
-                   e_mul(b, hlo_build_unary(b, HLO_COSINE, angle), radius)};
+  first = f_max(b, first, f_number(b, 1.0e-7f, first));
+  expr_t angle = f_mul(b, second, f_number(b, 2 * M_PI, second));
+  expr_t radius = f_sqrt(b, f_mul(b, f_log(b, first), f_number(b, -2, first)));
+  expr_t both[] = {f_mul(b, hlo_build_unary(b, HLO_SINE, angle), radius),
+                   f_mul(b, hlo_build_unary(b, HLO_COSINE, angle), radius)};
   if (!both[0] || !both[1]) return NULL;
   expr_t x = tf_slice_dim(b, tf_reshape(b, tf_concat(b, 2, both, 1), 1, &all), 0, 0, stream->count);
   return x && dtype != wide ? hlo_build_convert(b, x, dtype) : x;
@@ -276,11 +272,11 @@ expr_t tf_stream_normal(tf_op_t *op, const tf_stream_t *stream, hr_dtype_t dtype
 expr_t tf_truncate_uniform(hlo_builder_t *b, expr_t u) {
   if (!u) return NULL;
   double bound = erf(2 / sqrt(2.0));
-  expr_t tiny = e_number(b, 1e-7, u);
-  expr_t at = e_mul(b, e_sub(b, e_mul(b, e_max(b, u, tiny), e_number(b, 2, u)), e_number(b, 1, u)),
-                    e_number(b, bound, u));
+  expr_t tiny = f_number(b, 1e-7, u);
+  expr_t at = f_mul(b, f_sub(b, f_mul(b, f_max(b, u, tiny), f_number(b, 2, u)), f_number(b, 1, u)),
+                    f_number(b, bound, u));
   expr_t x = f_in_wide_type(b, formula_erf_inv, 1, &at);
-  return x ? e_mul(b, x, e_number(b, sqrt(2.0), x)) : NULL;
+  return x ? f_mul(b, x, f_number(b, sqrt(2.0), x)) : NULL;
 }
 
 /* Integers within [low, high): the remainder of random bits.
@@ -295,10 +291,10 @@ expr_t tf_stream_integers(tf_op_t *op, const tf_stream_t *stream, int first) {
   hr_dtype_t bits = wide ? HR_U64 : HR_U32;
   expr_t x =
       wide ? tf_stream_wide(op, stream, stream->count) : tf_stream_words(op, stream, stream->count);
-  expr_t range = hlo_build_convert(b, e_sub(b, high, low), bits);
-  x = e_rem(b, x, tf_broadcast(b, range, 1, &stream->count));
+  expr_t range = hlo_build_convert(b, f_sub(b, high, low), bits);
+  x = f_rem(b, x, tf_broadcast(b, range, 1, &stream->count));
   expr_t start = tf_broadcast(b, hlo_build_convert(b, low, bits), 1, &stream->count);
-  return hlo_build_convert(b, e_add(b, x, start), dtype);
+  return hlo_build_convert(b, f_add(b, x, start), dtype);
 }
 
 /* StatelessRandomUniform, Normal, TruncatedNormal, UniformInt and UniformFullInt, and their V2

@@ -31,14 +31,14 @@ static hr_status_t range_at_run_time(tf_op_t *op) {
   if (bound < 0 || step < 1) return tf_error(op, "input 1 must be a compile-time constant");
   tf_sizes_t sizes = {.rank = 1};
   sizes.dims[0] = bound > start ? (bound - start + step - 1) / step : 0;
-  expr_t span = e_sub(b, limit, e_number(b, (double)(start - step + 1), limit));
+  expr_t span = f_sub(b, limit, f_number(b, (double)(start - step + 1), limit));
   if (!span) return hlo_builder_finish(b);
-  span = e_max(b, e_div(b, span, e_number(b, (double)step, span)), e_number(b, 0, span));
+  span = f_max(b, f_div(b, span, f_number(b, (double)step, span)), f_number(b, 0, span));
   sizes.exprs[0] = span ? hlo_build_convert(b, span, HR_S32) : NULL;
   expr_t steps = tf_iota_sized(b, limit->shape->dtype, &sizes, 0);
   if (!steps) return hlo_builder_finish(b);
-  steps = e_mul(b, steps, e_number(b, (double)step, steps));
-  return tf_out(op, 0, steps ? e_add(b, steps, e_number(b, (double)start, steps)) : NULL);
+  steps = f_mul(b, steps, f_number(b, (double)step, steps));
+  return tf_out(op, 0, steps ? f_add(b, steps, f_number(b, (double)start, steps)) : NULL);
 }
 
 /* Range: ceil((limit - start) / delta) elements start + i delta. Inputs: start, limit, delta; their
@@ -59,7 +59,7 @@ hr_status_t tf_lower_range(tf_op_t *op) {
   expr_t steps = tf_iota(op->b, dtype, 1, &count, 0);
   expr_t delta = tf_broadcast(op->b, tf_in(op, 2), 1, &count);
   expr_t start = tf_broadcast(op->b, tf_in(op, 0), 1, &count);
-  return tf_out(op, 0, e_add(op->b, start, e_mul(op->b, steps, delta)));
+  return tf_out(op, 0, f_add(op->b, start, f_mul(op->b, steps, delta)));
 }
 
 /* start + step i, and the end itself at the last place. */
@@ -67,15 +67,15 @@ static hr_status_t space_at_run_time(tf_op_t *op, int64_t count) {
   hlo_builder_t *b = op->b;
   expr_t start = tf_in(op, 0), stop = tf_in(op, 1);
   if (!start || !stop) return hlo_builder_finish(b);
-  expr_t step = e_div(b, e_sub(b, stop, start), e_number(b, count > 1 ? count - 1 : 1, start));
+  expr_t step = f_div(b, f_sub(b, stop, start), f_number(b, count > 1 ? count - 1 : 1, start));
   start = tf_broadcast(b, start, 1, &count);
   stop = tf_broadcast(b, stop, 1, &count);
   step = tf_broadcast(b, step, 1, &count);
   expr_t place = start ? tf_iota(b, start->shape->dtype, 1, &count, 0) : NULL;
   if (!place) return hlo_builder_finish(b);
-  expr_t numbers = e_add(b, start, e_mul(b, step, place));
-  expr_t is_last = e_eq(b, place, e_number(b, (double)(count - 1), place));
-  return tf_out(op, 0, count > 1 ? e_select(b, is_last, stop, numbers) : numbers);
+  expr_t numbers = f_add(b, start, f_mul(b, step, place));
+  expr_t is_last = f_eq(b, place, f_number(b, (double)(count - 1), place));
+  return tf_out(op, 0, count > 1 ? f_select(b, is_last, stop, numbers) : numbers);
 }
 
 /* LinSpace(start, stop, num): computed in double; the last element is exactly `stop`. */
@@ -120,8 +120,8 @@ hr_status_t tf_lower_one_hot(tf_op_t *op) {
   if (!wide) return hlo_builder_finish(op->b);
   for (int d = 0; d < rank; d++) dims[d] = d == at ? depth : wide->shape->dims[d];
   expr_t wanted = tf_broadcast(op->b, wide, rank, dims);
-  expr_t hit = e_eq(op->b, wanted, tf_iota_like(op->b, indices->shape->dtype, wanted, at));
+  expr_t hit = f_eq(op->b, wanted, tf_iota_like(op->b, indices->shape->dtype, wanted, at));
   return tf_out(op, 0,
-                e_select(op->b, hit, tf_broadcast_like(op->b, tf_in(op, 2), wanted),
+                f_select(op->b, hit, tf_broadcast_like(op->b, tf_in(op, 2), wanted),
                          tf_broadcast_like(op->b, tf_in(op, 3), wanted)));
 }

@@ -23,8 +23,8 @@ static hr_status_t reduction_dims(tf_op_t *op, int rank, hr_ints_t *out_dims) {
 
 /* The root of an integer is cut to one. */
 static expr_t root_of(hlo_builder_t *b, expr_t x) {
-  if (!x || !hr_dtype_is_integer(x->shape->dtype)) return e_sqrt(b, x);
-  return hlo_build_convert(b, e_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
+  if (!x || !hr_dtype_is_integer(x->shape->dtype)) return f_sqrt(b, x);
+  return hlo_build_convert(b, f_sqrt(b, hlo_build_convert(b, x, HR_F64)), x->shape->dtype);
 }
 
 /* x, a sum of elements of `all`, divided by their number along the dimensions. */
@@ -37,10 +37,10 @@ static expr_t divide_by_count(hlo_builder_t *b, expr_t x, expr_t all, hr_ints_t 
     bool is_dynamic = all->shape->dynamic && all->shape->dynamic[d];
     expr_t size = is_dynamic ? hlo_build_convert(b, tf_size_of(b, all, d), x->shape->dtype) : NULL;
     if (!is_dynamic) fixed *= (double)all->shape->dims[d];
-    if (is_dynamic) count = count ? e_mul(b, count, size) : size;
+    if (is_dynamic) count = count ? f_mul(b, count, size) : size;
   }
-  x = e_div(b, x, e_number(b, fixed, x));
-  return count ? e_div(b, x, tf_broadcast_like(b, count, x)) : x;
+  x = f_div(b, x, f_number(b, fixed, x));
+  return count ? f_div(b, x, tf_broadcast_like(b, count, x)) : x;
 }
 
 /* Sum, Prod, Max, Min, All, Any, Mean and EuclideanNorm; attribute keep_dims leaves sizes of 1.
@@ -59,7 +59,7 @@ hr_status_t tf_lower_reduce(tf_op_t *op) {
   HR_TRY(reduction_dims(op, x->shape->rank, &dims));
   bool widen = tf_is_narrow_float(dtype) && (sums || variant == HLO_MULTIPLY);
   if (widen) x = hlo_build_convert(b, x, HR_F32);
-  if (variant == HLO_SQRT) x = e_mul(b, x, tf_conjugate(b, x));
+  if (variant == HLO_SQRT) x = f_mul(b, x, tf_conjugate(b, x));
   x = tf_reduce(op, sums ? HLO_ADD : variant, x, (int)dims.count, dims.data, keep);
   if (variant == HLO_DIVIDE) x = divide_by_count(b, x, all, dims);
   if (variant == HLO_SQRT) x = root_of(b, x);
@@ -73,8 +73,8 @@ hr_status_t tf_lower_l2_loss(tf_op_t *op) {
   expr_t x = tf_in(op, 0);
   if (!x) return hlo_builder_finish(op->b);
   for (int d = 0; d < x->shape->rank; d++) dims[d] = d;
-  expr_t sum = tf_reduce(op, HLO_ADD, e_mul(op->b, x, x), x->shape->rank, dims, false);
-  return tf_out(op, 0, sum ? e_mul(op->b, sum, e_number(op->b, 0.5, sum)) : NULL);
+  expr_t sum = tf_reduce(op, HLO_ADD, f_mul(op->b, x, x), x->shape->rank, dims, false);
+  return tf_out(op, 0, sum ? f_mul(op->b, sum, f_number(op->b, 0.5, sum)) : NULL);
 }
 
 /* ArgMax and ArgMin(input, dimension), attribute output_type (default s64). The first index of the
@@ -94,13 +94,13 @@ hr_status_t tf_lower_arg(tf_op_t *op) {
   dim = at;
   expr_t extreme = tf_reduce(op, (hlo_opcode_t)op->row->variant, x, 1, &dim, true);
   expr_t wide = tf_broadcast_like(b, extreme, x);
-  expr_t hit = e_eq(b, x, wide);
-  if (hr_dtype_is_float(x->shape->dtype)) hit = e_or(b, hit, e_ne(b, x, x));
+  expr_t hit = f_eq(b, x, wide);
+  if (hr_dtype_is_float(x->shape->dtype)) hit = f_or(b, hit, f_ne(b, x, x));
   tf_sizes_t sizes = tf_sizes_of(b, x);
   expr_t index = tf_iota_sized(b, dtype, &sizes, at);
   if (!hit || !index) return hlo_builder_finish(b);
-  expr_t last = e_number(b, (double)x->shape->dims[at], index);
-  return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, e_select(b, hit, index, last), 1, &dim, false));
+  expr_t last = f_number(b, (double)x->shape->dims[at], index);
+  return tf_out(op, 0, tf_reduce(op, HLO_MINIMUM, f_select(b, hit, index, last), 1, &dim, false));
 }
 
 /* Cumsum and Cumprod(x, axis). Prefix sums and products as a window of the whole dimension, padded

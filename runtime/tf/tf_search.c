@@ -29,12 +29,12 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
   int64_t flat[] = {rows, each, 1}, wide[] = {rows, each, bins}, result[] = {rows, bins};
   expr_t number = tf_broadcast(b, tf_reshape(b, x, 3, flat), 3, wide);
   expr_t bin = tf_iota_like(b, x->shape->dtype, number, 2);
-  expr_t hit = e_eq(b, number, bin);
+  expr_t hit = f_eq(b, number, bin);
   if (!hit) return hlo_builder_finish(b);
   expr_t counted = hlo_build_convert(b, hit, dtype);
   int64_t total = rows * each;
   if (hlo_shape_elements(weights->shape) == total && total > 0 && !binary)
-    counted = e_mul(b, counted, tf_broadcast(b, tf_reshape(b, weights, 3, flat), 3, wide));
+    counted = f_mul(b, counted, tf_broadcast(b, tf_reshape(b, weights, 3, flat), 3, wide));
   int64_t dim = 1;
   expr_t sum = tf_reduce(op, binary ? HLO_MAXIMUM : HLO_ADD, counted, 1, &dim, false);
   expr_t counts = by_row ? tf_reshape(b, sum, 2, result) : tf_reshape(b, sum, 1, &bins);
@@ -45,10 +45,10 @@ hr_status_t tf_lower_bincount(tf_op_t *op) {
 /* x <= y or x < y; complex numbers are in the order of their real, then imaginary parts. */
 static expr_t is_before(hlo_builder_t *b, expr_t x, expr_t y, bool or_equal) {
   if (!x || !y || !hr_dtype_is_complex(x->shape->dtype))
-    return or_equal ? e_le(b, x, y) : e_lt(b, x, y);
+    return or_equal ? f_le(b, x, y) : f_lt(b, x, y);
   expr_t xr = hlo_build_unary(b, HLO_REAL, x), yr = hlo_build_unary(b, HLO_REAL, y);
   expr_t xi = hlo_build_unary(b, HLO_IMAG, x), yi = hlo_build_unary(b, HLO_IMAG, y);
-  return e_or(b, e_lt(b, xr, yr), e_and(b, e_eq(b, xr, yr), is_before(b, xi, yi, or_equal)));
+  return f_or(b, f_lt(b, xr, yr), f_and(b, f_eq(b, xr, yr), is_before(b, xi, yi, or_equal)));
 }
 
 /* LowerBound and UpperBound. Inputs: sorted [batch, n], values [batch, m]. The first place that a
@@ -90,8 +90,8 @@ hr_status_t tf_lower_bucketize(tf_op_t *op) {
     for (size_t at = 0; at + 4 <= list.f.items[i].size && wide; at += 4) {
       float bound;
       memcpy(&bound, list.f.items[i].data + at, sizeof bound);
-      expr_t reached = e_ge(b, wide, e_number(b, bound, wide));
-      sum = e_add(b, sum, reached ? hlo_build_convert(b, reached, HR_S32) : NULL);
+      expr_t reached = f_ge(b, wide, f_number(b, bound, wide));
+      sum = f_add(b, sum, reached ? hlo_build_convert(b, reached, HR_S32) : NULL);
     }
   return tf_out(op, 0, sum);
 }
@@ -107,15 +107,15 @@ hr_status_t tf_lower_in_top_k(tf_op_t *op) {
   int64_t column[] = {x->shape->dims[0], 1}, dim = 1;
   expr_t target = tf_broadcast_like(b, tf_reshape(b, targets, 2, column), x);
   expr_t class = tf_iota_like(b, targets->shape->dtype, x, 1);
-  expr_t mine = e_select(b, e_eq(b, target, class), x, e_number(b, 0, x));
+  expr_t mine = f_select(b, f_eq(b, target, class), x, f_number(b, 0, x));
   expr_t own = tf_reduce(op, HLO_ADD, mine, 1, &dim, true);
   expr_t finite = own ? hlo_build_unary(b, HLO_IS_FINITE, own) : NULL;
-  expr_t above = e_gt(b, x, tf_broadcast_like(b, own, x));
+  expr_t above = f_gt(b, x, tf_broadcast_like(b, own, x));
   expr_t ones = above ? hlo_build_convert(b, above, k->shape->dtype) : NULL;
   expr_t count = tf_reduce(op, HLO_ADD, ones, 1, &dim, false);
   if (!count || !finite) return hlo_builder_finish(b);
-  expr_t inside = e_lt(b, count, tf_broadcast_like(b, k, count));
-  return tf_out(op, 0, e_and(b, inside, tf_reshape(b, finite, 1, count->shape->dims)));
+  expr_t inside = f_lt(b, count, tf_broadcast_like(b, k, count));
+  return tf_out(op, 0, f_and(b, inside, tf_reshape(b, finite, 1, count->shape->dims)));
 }
 
 /* --- sequences --- */
@@ -144,8 +144,8 @@ hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
   expr_t length = tf_broadcast(b, tf_reshape(b, lengths, 2, column), 2, dims);
   expr_t place = tf_iota(b, dtype, 2, dims, 1);
   if (!length || !place) return hlo_builder_finish(b);
-  expr_t turned = e_sub(b, e_sub(b, length, e_number(b, 1, length)), place);
-  expr_t index = e_select(b, e_lt(b, place, length), turned, place);
+  expr_t turned = f_sub(b, f_sub(b, length, f_number(b, 1, length)), place);
+  expr_t index = f_select(b, f_lt(b, place, length), turned, place);
   expr_t moved = tf_gather_rows(b, tf_transpose(b, x, order), index, 1, 1);
   return tf_out(op, 0, tf_transpose(b, moved, back));
 }

@@ -97,10 +97,10 @@ hr_status_t tf_lower_segment(tf_op_t *op) {
   HR_TRY(combine_rows(op, combine, x, ids, start, sizes, &result));
   if (combine == HLO_MULTIPLY || (combine == HLO_ADD && !is_mean)) return tf_out(op, 0, result);
   HR_TRY(segment_lengths(op, ids, sizes, result, &lengths));
-  expr_t some = e_gt(b, lengths, e_number(b, 0, lengths));
+  expr_t some = f_gt(b, lengths, f_number(b, 0, lengths));
   if (is_mean) {
-    expr_t divisor = e_max(b, lengths, e_number(b, 1, lengths));
-    result = e_div(b, result, hlo_build_convert(b, divisor, x->shape->dtype));
+    expr_t divisor = f_max(b, lengths, f_number(b, 1, lengths));
+    result = f_div(b, result, hlo_build_convert(b, divisor, x->shape->dtype));
   }
-  return tf_out(op, 0, e_select(b, some, result, e_number(b, 0, result)));
+  return tf_out(op, 0, f_select(b, some, result, f_number(b, 0, result)));
 }

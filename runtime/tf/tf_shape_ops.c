@@ -144,22 +144,22 @@ static void open_size(tf_op_t *op, expr_t x, tf_sizes_t *sizes, int open) {
     } else if (k < have.rank) {
       used[k] = true;
     } else {
-      others = others ? e_mul(b, others, sizes->exprs[d]) : sizes->exprs[d];
+      others = others ? f_mul(b, others, sizes->exprs[d]) : sizes->exprs[d];
     }
   }
   for (int k = 0; k < have.rank; k++) {
     if (used[k]) continue;
     total *= have.dims[k];
-    if (have.exprs[k]) left = left ? e_mul(b, left, have.exprs[k]) : have.exprs[k];
+    if (have.exprs[k]) left = left ? f_mul(b, left, have.exprs[k]) : have.exprs[k];
   }
   sizes->dims[open] = fixed ? total / fixed : 0;
   if (!left && !others) return;
   int64_t still = 1;
   for (int k = 0; k < have.rank; k++) still *= have.exprs[k] ? 1 : have.dims[k];
   expr_t count = tf_scalar_int(b, still, HR_S32), by = tf_scalar_int(b, fixed, HR_S32);
-  if (left) count = e_mul(b, count, left);
-  if (others) by = e_mul(b, by, others);
-  sizes->exprs[open] = e_div(b, count, e_max(b, by, tf_scalar_int(b, 1, HR_S32)));
+  if (left) count = f_mul(b, count, left);
+  if (others) by = f_mul(b, by, others);
+  sizes->exprs[open] = f_div(b, count, f_max(b, by, tf_scalar_int(b, 1, HR_S32)));
 }
 
 /* Reshape(tensor, shape): one size may be -1 and follows from the number of elements. */

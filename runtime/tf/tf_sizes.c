@@ -35,7 +35,7 @@ tf_sizes_t tf_sizes_of(hlo_builder_t *b, expr_t x) {
 
 expr_t tf_element_count(hlo_builder_t *b, expr_t x) {
   expr_t count = tf_scalar_int(b, 1, HR_S32);
-  for (int d = 0; x && d < x->shape->rank; d++) count = e_mul(b, count, tf_size_of(b, x, d));
+  for (int d = 0; x && d < x->shape->rank; d++) count = f_mul(b, count, tf_size_of(b, x, d));
   return count;
 }
 
@@ -403,7 +403,7 @@ expr_t tf_widen(hlo_builder_t *b, expr_t x, const hlo_shape_t *shape) {
 /* Product of the sizes of dimensions first to last - 1 of x. */
 static expr_t product_of(hlo_builder_t *b, expr_t x, int first, int last) {
   expr_t product = tf_size_of(b, x, first);
-  for (int d = first + 1; d < last; d++) product = e_mul(b, product, tf_size_of(b, x, d));
+  for (int d = first + 1; d < last; d++) product = f_mul(b, product, tf_size_of(b, x, d));
   return product;
 }
 
@@ -417,7 +417,7 @@ static void size_group(hlo_builder_t *b, expr_t x, int first, int last, tf_sizes
   while (at < until - 1 && sizes->dims[at] == 1) at++;
   for (int d = from; d < until; d++) others *= d == at ? 1 : sizes->dims[d];
   sizes->exprs[at] = product_of(b, x, first, last);
-  if (others > 1) sizes->exprs[at] = e_div(b, sizes->exprs[at], tf_scalar_int(b, others, HR_S32));
+  if (others > 1) sizes->exprs[at] = f_div(b, sizes->exprs[at], tf_scalar_int(b, others, HR_S32));
 }
 
 /* Groups of dimensions with equal products, from left to right. */

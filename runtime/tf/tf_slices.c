@@ -18,9 +18,9 @@ static hr_status_t slice_of_data(tf_op_t *op, expr_t x) {
     bool to_end = sizes.dims[d] < 0;
     starts.exprs[d] = hlo_build_convert(b, start, HR_S32);
     if (to_end) sizes.dims[d] = x->shape->dims[d];
-    if (to_end) sizes.exprs[d] = e_sub(b, whole, starts.exprs[d]);
+    if (to_end) sizes.exprs[d] = f_sub(b, whole, starts.exprs[d]);
     expr_t count = sizes.exprs[d] ? sizes.exprs[d] : tf_scalar_int(b, sizes.dims[d], HR_S32);
-    limits.exprs[d] = e_add(b, starts.exprs[d], count);
+    limits.exprs[d] = f_add(b, starts.exprs[d], count);
     steps.dims[d] = 1;
     hlo_value_t *known;
     if (count) HR_TRY(tf_evaluate(op->scope->compiler, count, &known));
@@ -159,9 +159,9 @@ static hr_status_t single_element(tf_op_t *op, const strided_bounds_t *bounds, i
   *out = (strided_dim_t){at, 1, 1, NULL, NULL, NULL};
   if (bounds->moving[i]) {
     expr_t index = bounds->moving[i];
-    expr_t from_end = e_add(op->b, index, e_number(op->b, (double)size, index));
-    expr_t is_negative = e_lt(op->b, index, e_number(op->b, 0, index));
-    out->moving = e_select(op->b, is_negative, from_end, index);
+    expr_t from_end = f_add(op->b, index, f_number(op->b, (double)size, index));
+    expr_t is_negative = f_lt(op->b, index, f_number(op->b, 0, index));
+    out->moving = f_select(op->b, is_negative, from_end, index);
     return hlo_builder_finish(op->b);
   }
   if (at >= 0 && at < size) return NULL;
@@ -172,7 +172,7 @@ static hr_status_t single_element(tf_op_t *op, const strided_bounds_t *bounds, i
 static expr_t dynamic_bound(hlo_builder_t *b, int64_t bound, expr_t size) {
   expr_t number = tf_scalar_int(b, bound, HR_S32);
   expr_t zero = tf_scalar_int(b, 0, HR_S32);
-  return bound < 0 ? e_max(b, e_add(b, size, number), zero) : e_min(b, number, size);
+  return bound < 0 ? f_max(b, f_add(b, size, number), zero) : f_min(b, number, size);
 }
 
 /* A slice of the dynamic dimension d of x, unless it takes all of it; `dim` is the slice for the
@@ -194,7 +194,7 @@ static hr_status_t resolve_dynamic(tf_op_t *op, expr_t x, int d, const strided_b
   if (begin < 0 && !no_end && end >= 0) dim->count = x->shape->dims[d];
   dim->start = dynamic_bound(b, begin, size);
   dim->limit = no_end ? size : dynamic_bound(b, end, size);
-  dim->limit = e_max(b, dim->limit, dim->start);
+  dim->limit = f_max(b, dim->limit, dim->start);
   return hlo_builder_finish(b);
 }
 
@@ -388,7 +388,7 @@ static hr_status_t update_with_gaps(tf_op_t *op, const strided_t *s, expr_t *x, 
   expr_t marks = tf_fill(b, 1, HR_PRED, s->result_rank, s->result);
   HR_TRY(place_strided(op, s, (*x)->shape->dims, value, &value));
   HR_TRY(place_strided(op, s, (*x)->shape->dims, marks, &marks));
-  *x = e_select(b, marks, value, *x);
+  *x = f_select(b, marks, value, *x);
   return NULL;
 }
 

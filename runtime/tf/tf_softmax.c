@@ -8,7 +8,7 @@
 static expr_t shifted_logits(tf_op_t *op, expr_t x) {
   int64_t last = x->shape->rank - 1;
   expr_t top = tf_reduce(op, HLO_MAXIMUM, x, 1, &last, true);
-  return e_sub(op->b, x, tf_broadcast_like(op->b, top, x));
+  return f_sub(op->b, x, tf_broadcast_like(op->b, top, x));
 }
 
 /* `spread`: the sum is repeated over the shape of x. */
@@ -34,9 +34,9 @@ hr_status_t tf_lower_softmax(tf_op_t *op) {
   hr_dtype_t dtype = x->shape->dtype;
   if (tf_is_narrow_float(dtype)) x = hlo_build_convert(b, x, HR_F32);
   expr_t shifted = x ? shifted_logits(op, x) : NULL;
-  expr_t powers = e_exp(b, shifted);
+  expr_t powers = f_exp(b, shifted);
   expr_t sum = sum_last(op, powers, true);
-  x = op->row->variant ? e_sub(b, shifted, e_log(b, sum)) : e_div(b, powers, sum);
+  x = op->row->variant ? f_sub(b, shifted, f_log(b, sum)) : f_div(b, powers, sum);
   return tf_out(op, 0, x && x->shape->dtype != dtype ? hlo_build_convert(b, x, dtype) : x);
 }
 
@@ -54,16 +54,16 @@ hr_status_t tf_lower_cross_entropy(tf_op_t *op) {
     int64_t wide[] = {x->shape->dims[0], 1};
     expr_t classes = tf_broadcast_like(b, tf_reshape(b, labels, 2, wide), x);
     expr_t index = tf_iota_like(b, labels->shape->dtype, x, 1);
-    expr_t hit = e_eq(b, classes, index);
+    expr_t hit = f_eq(b, classes, index);
     labels = hit ? hlo_build_convert(b, hit, x->shape->dtype) : NULL;
   } else {
     tf_broadcast_pair(b, &x, &labels);
     if (!x) return hlo_builder_finish(b);
   }
   expr_t shifted = shifted_logits(op, x);
-  expr_t powers = e_exp(b, shifted);
+  expr_t powers = f_exp(b, shifted);
   expr_t sum = sum_last(op, powers, true);
-  expr_t terms = e_mul(b, labels, e_sub(b, e_log(b, sum), shifted));
+  expr_t terms = f_mul(b, labels, f_sub(b, f_log(b, sum), shifted));
   HR_TRY(tf_out(op, 0, sum_last(op, terms, false)));
-  return tf_out(op, 1, e_sub(b, e_div(b, powers, sum), labels));
+  return tf_out(op, 1, f_sub(b, f_div(b, powers, sum), labels));
 }

@@ -63,8 +63,8 @@ static void set_stack(tf_op_t *op, tf_resource_t *stack, expr_t elements, expr_t
     expr_t pred = tf_live_pred(b, op->live);
     expr_t old = hlo_build_element(b, stack->value, 0);
     expr_t wide = tf_broadcast_like(b, pred, elements);
-    elements = e_select(b, wide, elements, old);
-    count = e_select(b, pred, count, hlo_build_element(b, stack->value, 1));
+    elements = f_select(b, wide, elements, old);
+    count = f_select(b, pred, count, hlo_build_element(b, stack->value, 1));
   }
   expr_t parts[] = {elements, count};
   stack->value = hlo_build_tuple(b, 2, parts);
@@ -109,7 +109,7 @@ hr_status_t tf_lower_stack_push(tf_op_t *op) {
   }
   entry_starts(b, count, elements->shape->rank, starts);
   elements = tf_dynamic_update(b, elements, tf_reshape(b, x, x->shape->rank + 1, dims), starts);
-  set_stack(op, stack, elements, e_add(b, count, tf_scalar_int(b, 1, HR_S32)));
+  set_stack(op, stack, elements, f_add(b, count, tf_scalar_int(b, 1, HR_S32)));
   HR_TRY(tf_out(op, 0, x));
   if (!is_array) op->outputs[0] = *op->inputs[1];
   return NULL;
@@ -134,7 +134,7 @@ hr_status_t tf_lower_stack_pop(tf_op_t *op) {
     return tf_error(op, "stack %.*s is popped before anything is pushed", HR_STR_ARGS(stack->name));
   expr_t elements = hlo_build_element(b, stack->value, 0);
   expr_t count = hlo_build_element(b, stack->value, 1);
-  count = e_sub(b, count, tf_scalar_int(b, 1, HR_S32));
+  count = f_sub(b, count, tf_scalar_int(b, 1, HR_S32));
   if (!elements || !count) return hlo_builder_finish(b);
   const hlo_shape_t *shape = elements->shape;
   for (int d = 1; d < shape->rank; d++) sizes[d] = shape->dims[d];

@@ -111,7 +111,7 @@ hr_status_t tf_lower_array_scatter(tf_op_t *op) {
   if (!values->shape->rank) return tf_error(op, "values without a first dimension");
   if (is_range(indices, list.list_size) && values->shape->dims[0] == list.list_size) {
     bool adds = list.list_accumulates && list.instr;
-    list.instr = adds ? e_add(op->b, list.instr, values) : values;
+    list.instr = adds ? f_add(op->b, list.instr, values) : values;
     return tf_list_put(op, 0, &list);
   }
   if (places->shape->rank != 1)
@@ -174,7 +174,7 @@ hr_status_t tf_lower_array_split(tf_op_t *op) {
   for (int d = 1; d < value->shape->rank; d++) dims[d + 1] = value->shape->dims[d];
   expr_t parts = tf_reshape(op->b, value, value->shape->rank + 1, dims);
   bool adds = list.list_accumulates && list.instr;
-  list.instr = adds ? e_add(op->b, list.instr, parts) : parts;
+  list.instr = adds ? f_add(op->b, list.instr, parts) : parts;
   list.list_size = lengths.count;
   list.list_dtype = value->shape->dtype;
   return tf_list_put(op, 0, &list);

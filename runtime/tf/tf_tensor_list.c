@@ -72,7 +72,7 @@ hr_status_t tf_lower_list_length(tf_op_t *op) {
   HR_TRY(tf_list_take(op, 0, &list));
   if (!list.count) return tf_out_ints(op, 0, HR_S32, true, 1, &list.list_size);
   if (list.list_unbounded) return tf_out(op, 0, list.count);
-  return tf_out(op, 0, e_min(op->b, list.count, tf_scalar_int(op->b, list.list_size, HR_S32)));
+  return tf_out(op, 0, f_min(op->b, list.count, tf_scalar_int(op->b, list.list_size, HR_S32)));
 }
 
 /* TensorListResize(list, size). The list has room for a size that is not known, such as that of a
@@ -208,7 +208,7 @@ hr_status_t tf_lower_list_push(tf_op_t *op) {
   if (op->inputs[1]->kind == TF_VALUE_LIST || op->inputs[1]->alternatives)
     HR_TRY(push_special(op, &list, count, op->inputs[1]));
   HR_TRY(tf_list_write(op, &list, count, tf_in(op, 1)));
-  list.count = e_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
+  list.count = f_add(op->b, count, tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(tf_list_put(op, 0, &list));
   push_known(op, &op->outputs[0], op->inputs[0], element);
   return NULL;
@@ -222,7 +222,7 @@ static hr_status_t pop_special(tf_op_t *op, const tf_value_t *list) {
   if (list->element_counts) {
     count = tf_dynamic_slice(op->b, list->element_counts, &list->count, &one);
     expr_t most = tf_scalar_int(op->b, list->element->list_size, HR_S32);
-    count = e_min(op->b, tf_reshape(op->b, count, 0, NULL), most);
+    count = f_min(op->b, tf_reshape(op->b, count, 0, NULL), most);
   }
   op->outputs[1] = *list->element;
   op->outputs[1].instr = array;
@@ -241,13 +241,13 @@ hr_status_t tf_lower_list_pop(tf_op_t *op) {
     return tf_need_outputs(op, 2);
   }
   HR_TRY(tf_list_check_shape(op, &list));
-  list.count = e_sub(op->b, tf_list_count(op, &list), tf_scalar_int(op->b, 1, HR_S32));
+  list.count = f_sub(op->b, tf_list_count(op, &list), tf_scalar_int(op->b, 1, HR_S32));
   HR_TRY(tf_list_put(op, 0, &list));
   op->outputs[0].list_pushed = op->inputs[0]->list_pushed;
   op->outputs[0].constant = op->inputs[0]->constant;
   expr_t element = tf_list_read(op, &list, list.count);
   if (list.list_pushed && list.list_bound >= 0)
-    element = e_min(op->b, element, tf_scalar_int(op->b, list.list_bound, list.list_dtype));
+    element = f_min(op->b, element, tf_scalar_int(op->b, list.list_bound, list.list_dtype));
   HR_TRY(tf_out(op, 1, element));
   if (op->inputs[0]->list_pushed) op->outputs[1].constant = op->inputs[0]->constant;
   return list.element ? pop_special(op, &list) : NULL;

@@ -31,9 +31,9 @@ static expr_t along(hlo_builder_t *b, expr_t bound, expr_t x, int64_t axis) {
 
 /* Scale of mode SCALED: the larger of both sides' scales, or that of the positive one. */
 static expr_t scaled(hlo_builder_t *b, expr_t low, expr_t high, double least, double most) {
-  expr_t by_high = e_div(b, high, e_number(b, most, high));
+  expr_t by_high = f_div(b, high, f_number(b, most, high));
   if (least >= 0) return by_high;
-  return e_max(b, e_div(b, low, e_number(b, least, low)), by_high);
+  return f_max(b, f_div(b, low, f_number(b, least, low)), by_high);
 }
 
 /* Dequantize(x, min, max), modes MIN_COMBINED, MIN_FIRST and SCALED. */
@@ -57,15 +57,15 @@ hr_status_t tf_lower_dequantize(tf_op_t *op) {
   high = along(b, high, x, axis);
   if (!x || !low || !high) return hlo_builder_finish(b);
   if (hr_str_is(mode, "SCALED")) {
-    y = e_mul(b, x, scaled(b, low, high, least + (least < 0 && narrow), most));
+    y = f_mul(b, x, scaled(b, low, high, least + (least < 0 && narrow), most));
   } else {
     /* MIN_COMBINED counts signed numbers from the middle, MIN_FIRST all from the least one. */
     double start = least < 0 ? (most - least + 1) / 2 : 0;
     if (hr_str_is(mode, "MIN_FIRST")) start = -least;
-    expr_t scale = e_div(b, e_sub(b, high, low), e_number(b, most - least, x));
+    expr_t scale = f_div(b, f_sub(b, high, low), f_number(b, most - least, x));
     if (hr_str_is(mode, "MIN_FIRST")) /* the range begins at a multiple of the scale */
-      low = e_mul(b, hlo_build_unary(b, HLO_ROUND_NEAREST_AFZ, e_div(b, low, scale)), scale);
-    y = e_add(b, e_mul(b, e_add(b, x, e_number(b, start, x)), scale), low);
+      low = f_mul(b, hlo_build_unary(b, HLO_ROUND_NEAREST_AFZ, f_div(b, low, scale)), scale);
+    y = f_add(b, f_mul(b, f_add(b, x, f_number(b, start, x)), scale), low);
   }
   if (y && to != HR_TUPLE && to != HR_F32) y = hlo_build_convert(b, y, to);
   return tf_out(op, 0, y);
@@ -94,7 +94,7 @@ hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   for (int i = 0; i < 4; i++) {
     expr_t shift = tf_scalar_int(b, 24 - 8 * i, HR_U32), mask = tf_scalar_int(b, 255, HR_U32);
     expr_t part = hlo_build_binary(b, HLO_SHIFT_RIGHT_LOGICAL, x, tf_broadcast_like(b, shift, x));
-    part = e_and(b, part, tf_broadcast_like(b, mask, x));
+    part = f_and(b, part, tf_broadcast_like(b, mask, x));
     parts[i] = tf_reshape(b, part, rank + 1, dims);
   }
   if (!parts[0] || !parts[3]) return hlo_builder_finish(b);
@@ -102,8 +102,8 @@ hr_status_t tf_lower_xla_dequantize(tf_op_t *op) {
   expr_t all = tf_reshape(b, tf_concat(b, 4, parts, rank), rank, dims);
   expr_t y = all ? hlo_build_convert(b, all, HR_BF16) : NULL;
   if (!y) return hlo_builder_finish(b);
-  y = e_mul(b, y, e_number(b, (float)((high - low) / 255), y));
-  y = e_add(b, y, e_number(b, low, y));
+  y = f_mul(b, y, f_number(b, (float)((high - low) / 255), y));
+  y = f_add(b, y, f_number(b, low, y));
   return tf_out(op, 0, transposes ? tf_transpose(b, y, order) : y);
 }
 
@@ -137,12 +137,12 @@ static hr_status_t quantise(tf_op_t *op, expr_t x, const scale_t *s, const char 
   HR_TRY(tf_attr_int(op->arena, op->node, names[0], INT32_MIN, &low));
   HR_TRY(tf_attr_int(op->arena, op->node, names[1], INT32_MAX, &high));
   if (!x) return hlo_builder_finish(b);
-  expr_t level = e_div(b, x, s->scale);
-  level = level ? e_floor(b, e_add(b, level, e_number(b, 0.5, level))) : NULL;
-  level = e_add(b, level, s->zero);
+  expr_t level = f_div(b, x, s->scale);
+  level = level ? f_floor(b, f_add(b, level, f_number(b, 0.5, level))) : NULL;
+  level = f_add(b, level, s->zero);
   if (!level) return hlo_builder_finish(b);
   level =
-      e_min(b, e_max(b, level, e_number(b, (double)low, level)), e_number(b, (double)high, level));
+      f_min(b, f_max(b, level, f_number(b, (double)low, level)), f_number(b, (double)high, level));
   *out = level ? hlo_build_convert(b, level, dtype) : NULL;
   return hlo_builder_finish(b);
 }
@@ -150,7 +150,7 @@ static hr_status_t quantise(tf_op_t *op, expr_t x, const scale_t *s, const char 
 /* (q - zero) scale. */
 static expr_t real_of(hlo_builder_t *b, expr_t q, const scale_t *s) {
   expr_t x = q ? hlo_build_convert(b, q, HR_F32) : NULL;
-  return e_mul(b, e_sub(b, x, s->zero), s->scale);
+  return f_mul(b, f_sub(b, x, s->zero), s->scale);
 }
 
 /* variant 0: UniformQuantize(x, scale, zero); 1: UniformDequantize; 2: UniformRequantize, with
@@ -180,7 +180,7 @@ hr_status_t tf_lower_uniform_clip(tf_op_t *op) {
   expr_t q = tf_in(op, 0);
   HR_TRY(tf_attr_int(op->arena, op->node, "quantization_axis", -1, &axis));
   expr_t low = along(op->b, tf_in(op, 1), q, axis), high = along(op->b, tf_in(op, 2), q, axis);
-  return tf_out(op, 0, e_min(op->b, e_max(op->b, q, low), high));
+  return tf_out(op, 0, f_min(op->b, f_max(op->b, q, low), high));
 }
 
 /* UniformQuantizedAdd(x, y, three scales and zero points): both at the scale of the result. */
@@ -199,13 +199,13 @@ hr_status_t tf_lower_uniform_add(tf_op_t *op) {
   for (int k = 0; k < 2; k++) {
     const char *axis = k ? "rhs_quantization_axis" : "lhs_quantization_axis";
     HR_TRY(take_scale(op, 2 + 2 * k, in[k], axis, &s[k]));
-    expr_t level = e_div(b, real_of(b, in[k], &s[k]), s[2].scale);
-    level = level ? e_floor(b, e_add(b, level, e_number(b, 0.5, level))) : NULL;
-    sum = sum ? e_add(b, sum, level) : level;
+    expr_t level = f_div(b, real_of(b, in[k], &s[k]), s[2].scale);
+    level = level ? f_floor(b, f_add(b, level, f_number(b, 0.5, level))) : NULL;
+    sum = sum ? f_add(b, sum, level) : level;
   }
-  sum = e_add(b, sum, s[2].zero);
+  sum = f_add(b, sum, s[2].zero);
   if (!sum) return hlo_builder_finish(b);
-  sum = e_min(b, e_max(b, sum, e_number(b, (double)low, sum)), e_number(b, (double)high, sum));
+  sum = f_min(b, f_max(b, sum, f_number(b, (double)low, sum)), f_number(b, (double)high, sum));
   if (to == HR_TUPLE) to = HR_S32;
   return tf_out(op, 0, sum ? hlo_build_convert(b, sum, to) : NULL);
 }
@@ -215,7 +215,7 @@ static expr_t centred(tf_op_t *op, expr_t q, int k, const char *attr) {
   int64_t axis = -1;
   if (!q || tf_attr_int(op->arena, op->node, attr, -1, &axis)) return NULL;
   expr_t zero = along(op->b, tf_in(op, k), q, axis);
-  return e_sub(op->b, hlo_build_convert(op->b, q, HR_S32), zero);
+  return f_sub(op->b, hlo_build_convert(op->b, q, HR_S32), zero);
 }
 
 /* The product of whole numbers, brought to the scale of the result: inputs 2 to 7 are the scales
@@ -229,8 +229,8 @@ static hr_status_t requantise(tf_op_t *op, expr_t product, int64_t axis) {
   HR_TRY(tf_attr_dtype(op->arena, op->node, "Tout", &to));
   if (!product || !right) return hlo_builder_finish(b);
   expr_t x = hlo_build_convert(b, product, HR_F32);
-  x = e_mul(b, x, along(b, tf_in(op, 2), x, -1));
-  x = e_mul(b, x, along(b, right, x, right->shape->rank ? axis : -1));
+  x = f_mul(b, x, along(b, tf_in(op, 2), x, -1));
+  x = f_mul(b, x, along(b, right, x, right->shape->rank ? axis : -1));
   if (!x) return hlo_builder_finish(b);
   HR_TRY(take_scale(op, 6, x, "output_quantization_axis", &s));
   HR_TRY(quantise(op, x, &s, "output_quantization", to == HR_TUPLE ? HR_S32 : to, &y));

@@ -72,7 +72,7 @@ hr_status_t tf_set_variable(tf_op_t *op, tf_resource_t *resource, expr_t value) 
   if (value && resource->value && op->live) {
     expr_t pred = tf_live_pred(op->b, op->live);
     pred = tf_broadcast_like(op->b, pred, value);
-    value = e_select(op->b, pred, value, resource->value);
+    value = f_select(op->b, pred, value, resource->value);
   }
   if (value) resource->value = value;
   HR_TRY(tf_need_outputs(op, 1));

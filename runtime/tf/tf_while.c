@@ -78,7 +78,7 @@ static hr_status_t build_loop_condition(tf_op_t *op, const tf_loop_t *loop,
   HR_TRY(loop->condition(loop->context, op, &b, inside, &result));
   expr_t pred = tf_value_instr(op->scope->compiler, &b, &result);
   if (pred && pred->shape->dtype != HR_PRED)
-    pred = e_ne(&b, pred, hlo_build_number_like(&b, 0, pred));
+    pred = f_ne(&b, pred, hlo_build_number_like(&b, 0, pred));
   *out_computation = b.computation;
   return tf_computation_end(op->scope->compiler, &b, pred);
 }

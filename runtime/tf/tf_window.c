@@ -209,7 +209,7 @@ hr_status_t tf_lower_pool(tf_op_t *op) {
   if (scalar_op == HLO_MAXIMUM || !result) return tf_out(op, 0, result);
   ones = tf_place(b, &place, ones, tf_scalar(b, 0, dtype));
   expr_t counts = tf_reduce_window(op, HLO_ADD, ones, tf_scalar(b, 0, dtype), dims);
-  return tf_out(op, 0, e_div(b, result, tf_place_results(b, &place, counts)));
+  return tf_out(op, 0, f_div(b, result, tf_place_results(b, &place, counts)));
 }
 
 /* MaxPoolGrad. Gradient of max pooling: the first maximum of each window gets its gradient. Inputs:
@@ -240,7 +240,7 @@ hr_status_t tf_lower_max_pool_grad(tf_op_t *op) {
   HR_TRY(tf_computation_begin(op->scope->compiler, "select_ge", &select));
   expr_t p = hlo_build_parameter(&select, 0, hlo_shape_scalar(dtype));
   expr_t q = hlo_build_parameter(&select, 1, hlo_shape_scalar(dtype));
-  HR_TRY(tf_computation_end(op->scope->compiler, &select, e_ge(&select, p, q)));
+  HR_TRY(tf_computation_end(op->scope->compiler, &select, f_ge(&select, p, q)));
   hlo_computation_t *called[] = {select.computation, tf_reducer(op, HLO_ADD, dtype)};
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
                         hlo_attr_of_called(HLO_ATTR_SELECT, 1),

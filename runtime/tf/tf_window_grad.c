@@ -278,7 +278,7 @@ hr_status_t tf_lower_avg_pool_grad(tf_op_t *op) {
   dy = fill_spatial(b, &layout, dy);
   expr_t counts = ones ? tf_reduce_window(op, HLO_ADD, ones, zero, dims) : NULL;
   if (!counts || !dy) return hlo_builder_finish(b);
-  expr_t shared = e_div(b, dy, e_max(b, counts, e_number(b, 1, counts)));
+  expr_t shared = f_div(b, dy, f_max(b, counts, f_number(b, 1, counts)));
   for (int d = 0; d < rank; d++) {
     int64_t wide = (dy->shape->dims[d] - 1) * dims[d].stride + 1;
     int64_t size = place.low[d] ? place.length[d] : sizes.dims[d];

@@ -9,23 +9,23 @@
 #define LOG2_E 1.4426950408889634074
 
 /* A real number times a complex or real one. */
-static expr_t scale(formula_t *f, expr_t z, double factor) {
+static expr_t scale(hlo_builder_t *f, expr_t z, double factor) {
   if (!z || !hr_dtype_is_complex(z->shape->dtype)) return z ? f_mul_number(f, z, factor) : NULL;
   return f_complex(f, f_mul_number(f, f_real(f, z), factor), f_mul_number(f, f_imag(f, z), factor));
 }
 
 /* pow is exact where the result is a power of two; exp(x ln 2) would not be. */
-static expr_t formula_exp2(formula_t *f, expr_t x) {
+static expr_t formula_exp2(hlo_builder_t *f, expr_t x) {
   if (hr_dtype_is_complex(x->shape->dtype)) return f_exp(f, scale(f, x, LN_2));
   return f_pow(f, f_number(f, 2, x), x);
 }
 
-static expr_t formula_log2(formula_t *f, expr_t x) { return scale(f, f_log(f, x), LOG2_E); }
+static expr_t formula_log2(hlo_builder_t *f, expr_t x) { return scale(f, f_log(f, x), LOG2_E); }
 
 /* Applies the formula in f64 for real operands, in their own type for complex ones. */
 static hr_status_t import_base2(import_scope_t *scope, mlir_op_t *op,
-                                expr_t (*formula)(formula_t *f, expr_t x)) {
-  formula_t *f = &scope->builder;
+                                expr_t (*formula)(hlo_builder_t *f, expr_t x)) {
+  hlo_builder_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
   if (!hlo_shape_is_array(x->shape)) return import_error(scope, op, "the operand is no tensor");
   hr_dtype_t dtype = x->shape->dtype;

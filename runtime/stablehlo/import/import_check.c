@@ -25,7 +25,7 @@ bool import_has_checks(const mlir_block_t *block) {
 /* Integer division by zero, and of the smallest number by -1, are implementation-defined: with
  * checks 0, as in StableHLO's interpreter, else XLA's result. */
 hr_status_t import_divide(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
   hlo_instr_t *y = import_operand(op, 1);
   bool is_integer = hlo_shape_is_array(x->shape) && hr_dtype_is_integer(x->shape->dtype);

@@ -152,16 +152,18 @@ SPECIAL(zeta)
 /* --- small expansions --- */
 
 /* exp(x) / 2, halved in the exponent, so that only results beyond the range overflow. */
-static expr_t half_exp(formula_t *f, expr_t x) { return f_exp(f, f_add_number(f, x, log(0.5))); }
+static expr_t half_exp(hlo_builder_t *f, expr_t x) {
+  return f_exp(f, f_add_number(f, x, log(0.5)));
+}
 
 /* cosh x = (exp x + exp -x) / 2, with half_exp for each term. */
-static expr_t formula_cosh(formula_t *f, expr_t const *x) {
+static expr_t formula_cosh(hlo_builder_t *f, expr_t const *x) {
   return f_add(f, half_exp(f, x[0]), half_exp(f, f_neg(f, x[0])));
 }
 
 /* sinh x in two ranges: below 1, where exp x - exp -x would cancel, (e + e / (e + 1)) / 2 with e =
  * expm1 x; else the difference of halved exponentials. */
-static expr_t formula_sinh(formula_t *f, expr_t const *x) {
+static expr_t formula_sinh(hlo_builder_t *f, expr_t const *x) {
   expr_t e = hlo_build_unary(f, HLO_EXPONENTIAL_MINUS_ONE, x[0]);
   expr_t small = f_mul_number(f, f_add(f, e, f_div(f, e, f_add_number(f, e, 1))), 0.5);
   expr_t large = f_sub(f, half_exp(f, x[0]), half_exp(f, f_neg(f, x[0])));
@@ -178,7 +180,7 @@ hr_status_t import_hyperbolic(import_scope_t *scope, mlir_op_t *op, const import
 /* Conjugate; a real number is its own conjugate. */
 hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   hlo_instr_t *z = import_operand(op, 0);
   bool is_complex = hr_dtype_is_complex(z->shape->dtype);
   return import_set_results(scope, op,
@@ -189,7 +191,7 @@ hr_status_t import_conj(import_scope_t *scope, mlir_op_t *op, const import_row_t
  * overflows. */
 hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   hlo_instr_t *z = import_operand(op, 0);
   if (!hr_dtype_is_complex(z->shape->dtype)) return import_set_results(scope, op, f_mul(f, z, z));
   expr_t x = f_real(f, z);
@@ -203,7 +205,7 @@ hr_status_t import_square(import_scope_t *scope, mlir_op_t *op, const import_row
 
 /* is_inf compares the absolute value, is_pos_inf and is_neg_inf the value itself. */
 hr_status_t import_is_inf(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   hlo_instr_t *x = import_operand(op, 0);
   bool negative = strstr(row->name, "is_neg_inf") != NULL;
   bool either = strstr(row->name, "is_inf") != NULL;
@@ -216,7 +218,7 @@ hr_status_t import_is_inf(import_scope_t *scope, mlir_op_t *op, const import_row
  * v + i |v|. */
 hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   expr_t arc = hlo_build_unary(f, HLO_ASIN, import_operand(op, 0));
   expr_t height = f_abs(f, f_imag(f, arc));
   expr_t real = f_mul(f, f_cos(f, f_real(f, arc)), hlo_build_unary(f, HLO_COSH, height));
@@ -226,7 +228,7 @@ hr_status_t import_asin_acos_kernel(import_scope_t *scope, mlir_op_t *op, const 
 /* --- next_after: a step of one in the bits, which are ordered for each sign --- */
 
 /* The bits of x as another type of equal width; NULL after a failure, which stays in f->status. */
-static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
+static expr_t as_type(hlo_builder_t *f, expr_t x, hr_dtype_t dtype) {
   const hlo_shape_t *shape;
   if (!x || f->status) return NULL;
   f->status = hlo_shape_with_dtype(&f->computation->module->arena, x->shape, dtype, &shape);
@@ -236,7 +238,7 @@ static expr_t as_type(formula_t *f, expr_t x, hr_dtype_t dtype) {
 /* Numbers of one sign have the order of their bits: away from 0 the next one has bits + 1, towards
  * 0 bits - 1. From 0 the step is to the smallest number with the sign of y; equal numbers give y;
  * NaN gives NaN. */
-static expr_t next_after(formula_t *f, expr_t x, expr_t y, hr_dtype_t bits_type) {
+static expr_t next_after(hlo_builder_t *f, expr_t x, expr_t y, hr_dtype_t bits_type) {
   expr_t x_bits = as_type(f, x, bits_type);
   expr_t y_bits = as_type(f, y, bits_type);
   if (!x_bits) return NULL;
@@ -280,7 +282,7 @@ static bool complex_number(hr_str_t text, double *re, double *im) {
 
 /* A number of any spelling as a scalar constant; 64-bit integers stay exact. */
 static hlo_instr_t *parse_scalar(import_scope_t *scope, const mlir_attr_t *attr, hr_dtype_t dtype) {
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   double re = 0, im = 0;
   if (attr->kind == MLIR_ATTR_OPAQUE && complex_number(attr->text, &re, &im))
     return hlo_build_binary(f, HLO_COMPLEX, hlo_build_number(f, re, hr_dtype_real(dtype)),

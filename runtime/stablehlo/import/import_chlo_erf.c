@@ -9,7 +9,7 @@
  * computed everywhere and one of them is chosen. */
 
 /* erf for |x| < 1 and erfc of |x| >= 1, in f32: polynomials in x^2 and 1/x^2. */
-static expr_t small_erf_f32(formula_t *f, expr_t x) {
+static expr_t small_erf_f32(hlo_builder_t *f, expr_t x) {
   static const double t[] = {7.853861353153693e-5,  -8.010193625184903e-4, 5.188327685732524e-3,
                              -2.685381193529856e-2, 1.128358514861418e-1,  -3.761262582423300e-1,
                              1.128379165726710};
@@ -17,7 +17,7 @@ static expr_t small_erf_f32(formula_t *f, expr_t x) {
 }
 
 /* exp(-x^2) times a rational function of 1 / x^2, single precision. */
-static expr_t large_erfc_f32(formula_t *f, expr_t x) {
+static expr_t large_erfc_f32(hlo_builder_t *f, expr_t x) {
   static const double below_2[] = {
       2.326819970068386e-2,  -1.387039388740657e-1, 3.687424674597105e-1,
       -5.824733027278666e-1, 6.210004621745983e-1,  -4.944515323274145e-1,
@@ -36,7 +36,7 @@ static expr_t large_erfc_f32(formula_t *f, expr_t x) {
 }
 
 /* erf(x) for |x| < 1 in f64: Cephes' quotient of polynomials in x^2. */
-static expr_t small_erf_f64(formula_t *f, expr_t x) {
+static expr_t small_erf_f64(hlo_builder_t *f, expr_t x) {
   static const double t[] = {9.60497373987051638749, 9.00260197203842689217e1,
                              2.23200534594684319226e3, 7.00332514112805075473e3,
                              5.55923013010394962768e4};
@@ -51,7 +51,7 @@ static expr_t small_erf_f64(formula_t *f, expr_t x) {
 }
 
 /* erfc(x) for |x| >= 1 in f64: Cephes' quotients of polynomials in |x|, in two ranges. */
-static expr_t large_erfc_f64(formula_t *f, expr_t x) {
+static expr_t large_erfc_f64(hlo_builder_t *f, expr_t x) {
   static const double p[] = {
       2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687,
       4.86371970985681366614e1,   1.96520832956077098242e2,  5.26445194995477358631e2,
@@ -85,7 +85,7 @@ static expr_t large_erfc_f64(formula_t *f, expr_t x) {
 }
 
 /* 1 - erf(x) near 0, the product otherwise; for negative x erfc(-x) = 2 - erfc(x). */
-expr_t formula_erfc(formula_t *f, expr_t const *operands) {
+expr_t formula_erfc(hlo_builder_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   bool is_double = x->shape->dtype == HR_F64;
@@ -104,7 +104,7 @@ expr_t formula_erfc(formula_t *f, expr_t const *operands) {
  * x times a polynomial in w = -log(1 - x^2), shifted; others near the ends, in sqrt(w). */
 
 /* Giles' polynomials in w = -log(1 - x^2), two ranges. */
-static expr_t inverse_f32(formula_t *f, expr_t w) {
+static expr_t inverse_f32(hlo_builder_t *f, expr_t w) {
   static const double middle[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                   -4.39150654e-06, 0.00021858087,  -0.00125372503,
                                   -0.00417768164,  0.246640727,    1.50140941};
@@ -117,7 +117,7 @@ static expr_t inverse_f32(formula_t *f, expr_t w) {
 }
 
 /* Giles' polynomials for double precision, in three ranges of w. */
-static expr_t inverse_f64(formula_t *f, expr_t w) {
+static expr_t inverse_f64(hlo_builder_t *f, expr_t w) {
   static const double middle[] = {
       -3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
       1.115787767802518096e-17,   -1.333171662854620906e-16,  2.0972767875968561637e-17,
@@ -151,7 +151,7 @@ static expr_t inverse_f64(formula_t *f, expr_t w) {
 }
 
 /* The result is infinite at +-1. */
-expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
+expr_t formula_erf_inv(hlo_builder_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   expr_t w = f_neg(f, f_log1p(f, f_mul(f, x, f_neg(f, x))));
@@ -164,7 +164,7 @@ expr_t formula_erf_inv(formula_t *f, expr_t const *operands) {
  */
 
 /* Clenshaw's recurrence, highest coefficient first; half of the constant term is used. */
-static expr_t chebyshev(formula_t *f, expr_t x, int count, const double *coefficients) {
+static expr_t chebyshev(hlo_builder_t *f, expr_t x, int count, const double *coefficients) {
   expr_t b0 = f_number(f, 0, x);
   expr_t b1 = b0;
   expr_t b2 = b0;
@@ -178,7 +178,7 @@ static expr_t chebyshev(formula_t *f, expr_t x, int count, const double *coeffic
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 
 /* Chebyshev series on [0, 8] and beyond, evaluated by Clenshaw's recurrence. */
-expr_t formula_bessel_i1e(formula_t *f, expr_t const *operands) {
+expr_t formula_bessel_i1e(hlo_builder_t *f, expr_t const *operands) {
   static const double low[] = {
       2.77791411276104639959e-18,  -2.11142121435816608115e-17, 1.55363195773620046921e-16,
       -1.10559694773538630805e-15, 7.60068429473540693410e-15,  -5.04218550472791168711e-14,

@@ -22,7 +22,7 @@ typedef struct lanczos {
 } lanczos_t;
 
 /* Partial fractions of the approximation, and their derivative for digamma. */
-static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
+static lanczos_t lanczos_terms(hlo_builder_t *f, expr_t x) {
   lanczos_t terms = {.reflected = f_lt(f, x, f_number(f, 0.5, x))};
   terms.z = f_select(f, terms.reflected, f_neg(f, x), f_sub_number(f, x, 1));
   terms.a = f_number(f, LANCZOS_BASE, x);
@@ -42,7 +42,7 @@ static lanczos_t lanczos_terms(formula_t *f, expr_t x) {
 }
 
 /* log |sin(pi x)|, by the distance to the nearest integer, so that integers give exactly -inf. */
-static expr_t log_sine(formula_t *f, expr_t x) {
+static expr_t log_sine(hlo_builder_t *f, expr_t x) {
   expr_t magnitude = f_abs(f, x);
   expr_t fraction = f_sub(f, magnitude, f_floor(f, magnitude));
   expr_t upper = f_gt(f, fraction, f_number(f, 0.5, x));
@@ -52,7 +52,7 @@ static expr_t log_sine(formula_t *f, expr_t x) {
 
 /* lgamma(z + 1) = log(2 pi) / 2 + (z + 1/2) log t - t + log a; lgamma(x) = log pi - log|sin(pi x)|
  * - lgamma(1 - x). */
-expr_t formula_lgamma(formula_t *f, expr_t const *operands) {
+expr_t formula_lgamma(hlo_builder_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   lanczos_t terms = lanczos_terms(f, x);
@@ -70,7 +70,7 @@ expr_t formula_lgamma(formula_t *f, expr_t const *operands) {
 }
 
 /* digamma(z + 1) = log t + a'/a - g/t; digamma(x) = digamma(1 - x) - pi cot(pi x). */
-expr_t formula_digamma(formula_t *f, expr_t const *operands) {
+expr_t formula_digamma(hlo_builder_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   if (!x) return NULL;
   lanczos_t terms = lanczos_terms(f, x);
@@ -94,7 +94,7 @@ expr_t formula_digamma(formula_t *f, expr_t const *operands) {
 
 /* The tail of the sum from `a` on, `power` = a^-x:
  *   power a / (x - 1) + power (1/2 + (x/a) (1/12 + sum over j of c_j x' (x + 1)' ... / a^(2j))). */
-static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t so_far) {
+static expr_t zeta_tail(hlo_builder_t *f, expr_t x, expr_t a, expr_t power, expr_t so_far) {
   /* (2j)! / B_2j, j = 12 ... 1 */
   static const double factors[] = {-7.1661652561756670113e18,
                                    1.8152105401943546773e17,
@@ -123,7 +123,7 @@ static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t s
 }
 
 /* Arguments for which the series has no value, or an infinite one. */
-static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
+static expr_t zeta_specials(hlo_builder_t *f, expr_t x, expr_t q, expr_t value) {
   expr_t zero = f_number(f, 0, q);
   expr_t one = f_number(f, 1, x);
   expr_t nan = f_number(f, NAN, x);
@@ -139,7 +139,7 @@ static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
 }
 
 /* Euler-Maclaurin summation: terms, tail integral, Bernoulli corrections. */
-expr_t formula_zeta(formula_t *f, expr_t const *operands) {
+expr_t formula_zeta(hlo_builder_t *f, expr_t const *operands) {
   expr_t x = operands[0];
   expr_t q = operands[1];
   if (!x || !q) return NULL;
@@ -159,7 +159,7 @@ expr_t formula_zeta(formula_t *f, expr_t const *operands) {
 }
 
 /* polygamma(n, x) = (-1)^(n + 1) n! zeta(n + 1, x). */
-expr_t formula_polygamma(formula_t *f, expr_t const *operands) {
+expr_t formula_polygamma(hlo_builder_t *f, expr_t const *operands) {
   expr_t n = operands[0];
   expr_t x = operands[1];
   if (!n || !x) return NULL;

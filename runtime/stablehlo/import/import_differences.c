@@ -15,7 +15,7 @@
 /* Complex to i1 compares only the real part with 0. */
 hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape;
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   bool to_pred = hlo_shape_is_array(shape) && shape->dtype == HR_PRED;
@@ -26,7 +26,7 @@ hr_status_t import_convert(import_scope_t *scope, mlir_op_t *op, const import_ro
 /* An i1 is converted through u1, which is a bit in HLO, too. */
 hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   const hlo_shape_t *shape, *bits;
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   hr_dtype_t from = x->shape->dtype;
@@ -42,7 +42,7 @@ hr_status_t import_bitcast_convert(import_scope_t *scope, mlir_op_t *op, const i
 hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t exponent = import_int(op, "exponent_bits", 0);
   int64_t mantissa = import_int(op, "mantissa_bits", 0);
-  formula_t *f = &scope->builder;
+  hlo_builder_t *f = &scope->builder;
   expr_t x = import_operand(op, 0);
   hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_EXPONENT_BITS, exponent),
                         hlo_attr_of_int(HLO_ATTR_MANTISSA_BITS, mantissa)};
