@@ -223,8 +223,8 @@ static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const
 static hr_status_t combine(const void *code, void *out, const void *a, const void *b,
                            int64_t count) {
   const flat_combiner_t *combiner = code;
-  size_t bytes = (size_t)count * combiner->element_bytes,
-         each = FLAT_COMBINED * combiner->element_bytes, at = 0;
+  size_t bytes = (size_t)count * combiner->element_bytes;
+  size_t each = FLAT_COMBINED * combiner->element_bytes, at = 0;
   for (; at + each <= bytes; at += each)
     HR_TRY(combine_all(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at));
   if (at == bytes) return NULL;

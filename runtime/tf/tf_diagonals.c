@@ -6,6 +6,8 @@
  */
 #include "tf/tf_lower.h"
 
+#include "base/arith.h"
+
 typedef struct band {
   int64_t low, high;
   int64_t rows, columns; /* sizes of the matrix */
@@ -37,16 +39,13 @@ static hr_status_t read_band(tf_op_t *op, int at, band_t *band) {
   return read_align(op, band);
 }
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t most(int64_t x, int64_t y) { return x > y ? x : y; }
-
 static int64_t length_of(const band_t *band, int64_t d) {
-  return least(band->rows + least(d, 0), band->columns - most(d, 0));
+  return hr_min(band->rows + hr_min(d, 0), band->columns - hr_max(d, 0));
 }
 
 static int64_t longest_of(const band_t *band) {
   int64_t longest = 0;
-  for (int64_t d = band->low; d <= band->high; d++) longest = most(longest, length_of(band, d));
+  for (int64_t d = band->low; d <= band->high; d++) longest = hr_max(longest, length_of(band, d));
   return longest;
 }
 
@@ -146,7 +145,7 @@ static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t bas
     for (int64_t c = 0; c < band->columns; c++) {
       int64_t place = outside < 0 ? r * band->columns + c : outside;
       if (c - r >= band->low && c - r <= band->high)
-        place = base + place_in_band(band, c - r, least(r, c));
+        place = base + place_in_band(band, c - r, hr_min(r, c));
       places[r * band->columns + c] = (int32_t)place;
     }
   *out_places = places;
@@ -156,13 +155,13 @@ static hr_status_t places_of_matrix(tf_op_t *op, const band_t *band, int64_t bas
 /* Sizes that are not given become the smallest that hold the band; the matrix is square if neither
  * is given. */
 static hr_status_t matrix_sizes(tf_op_t *op, band_t *band) {
-  int64_t rows = band->longest - least(band->high, 0);
-  int64_t columns = band->longest + most(band->low, 0);
+  int64_t rows = band->longest - hr_min(band->high, 0);
+  int64_t columns = band->longest + hr_max(band->low, 0);
   HR_TRY(tf_const_int(op, 2, &band->rows));
   HR_TRY(tf_const_int(op, 3, &band->columns));
   bool square = band->rows < 0 && band->columns < 0;
-  if (band->rows < 0) band->rows = square ? most(rows, columns) : rows;
-  if (band->columns < 0) band->columns = square ? most(rows, columns) : columns;
+  if (band->rows < 0) band->rows = square ? hr_max(rows, columns) : rows;
+  if (band->columns < 0) band->columns = square ? hr_max(rows, columns) : columns;
   return check_band(op, band);
 }
 
@@ -221,7 +220,7 @@ hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
   HR_TRY(band_of_matrix(op, 1, x->shape, &band));
   HR_TRY(make_static(op, &band, 2, &x, &sizes));
   if (sizes.exprs[sizes.rank - 1] || sizes.exprs[sizes.rank - 2])
-    size = e_min(op->b, size_at(op->b, &sizes, sizes.rank - 2),
+    size = f_min(op->b, size_at(op->b, &sizes, sizes.rank - 2),
                  size_at(op->b, &sizes, sizes.rank - 1));
   int rank = x->shape->rank - 2;
   int64_t diagonals = band.high - band.low + 1, count = diagonals * band.longest;
@@ -233,7 +232,7 @@ hr_status_t tf_lower_matrix_diag_part_band(tf_op_t *op) {
   for (int64_t d = band.low; d <= band.high; d++)
     for (int64_t k = 0; k < length_of(&band, d); k++)
       places[place_in_band(&band, d, k)] =
-          (int32_t)((k - least(d, 0)) * band.columns + k + most(d, 0));
+          (int32_t)((k - hr_min(d, 0)) * band.columns + k + hr_max(d, 0));
   x = with_padding(op->b, flatten(op->b, x, 2), padding);
   HR_TRY(choose(op, x, count, places, rank, dims, &x));
   x = with_sizes(op->b, x, &sizes, sizes.rank - 2);

@@ -52,6 +52,7 @@ static hr_status_t choose(hr_arena_t *arena, proto_list_t list, const char *name
                           tf_signature_entry_proto_t *out_entry, bool *out_found) {
   hr_strbuf_t names;
   int shown = 0;
+  const char *wanted = name ? name : "serving_default";
   *out_found = false;
   hr_strbuf_init(&names);
   hr_status_t st = NULL;
@@ -60,14 +61,14 @@ static hr_status_t choose(hr_arena_t *arena, proto_list_t list, const char *name
     st = TF_DECODE(arena, signature_entry, proto_piece(&list.items[i]), &entry);
     if (st || is_hidden(entry.key)) continue;
     hr_strbuf_printf(&names, "%s%.*s", shown++ ? ", " : "", HR_STR_ARGS(entry.key));
-    *out_found = hr_str_is(entry.key, name ? name : "serving_default");
+    *out_found = hr_str_is(entry.key, wanted);
     *out_entry = entry;
   }
   if (!st && !name && shown == 1) *out_found = true;
   if (!st && !*out_found && (name || shown > 1))
     st = hr_error(HR_USAGE,
                   "there is no signature %s: the signatures are %s; choose one by --signature",
-                  name ? name : "serving_default", shown ? names.data : "none");
+                  wanted, shown ? names.data : "none");
   hr_strbuf_deinit(&names);
   return st;
 }

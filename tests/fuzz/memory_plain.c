@@ -276,8 +276,8 @@ void make_top_k(maker_t *maker) {
 }
 
 void make_select_and_scatter(maker_t *maker) {
-  int64_t size = fuzz_within(maker, 1, 3), stride = fuzz_within(maker, 1, 3),
-          count = fuzz_within(maker, 0, 5), pad = fuzz_within(maker, 0, 1);
+  int64_t size = fuzz_within(maker, 1, 3), stride = fuzz_within(maker, 1, 3);
+  int64_t count = fuzz_within(maker, 0, 5), pad = fuzz_within(maker, 0, 1);
   const char *dtype = fuzz_chance(maker, 2) ? "s32" : "f32";
   int64_t dims[1] = {count ? (count - 1) * stride + size - pad : fuzz_within(maker, 0, 2)};
   if (!fuzz_has_room(maker, 2) || dims[0] < 0 || (!count && dims[0] + pad >= size)) return;

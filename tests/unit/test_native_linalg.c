@@ -269,14 +269,15 @@ static double drawn(int kind, int n, int r, int c) {
     case 3:
       return r == c ? 3 : 1;
     default:
-      return (r < n / 2) == (c < n / 2) ? full + (r == c ? 9 : 0) : 0;
+      if ((r < n / 2) != (c < n / 2)) return 0;
+      return full + (r == c ? 9 : 0);
   }
 }
 
 /* A v = v lambda and v^T v = 1, with ascending eigenvalues. */
 static void check_small_eigen(bool is_double, lapack_fn sytd2, int kind, int n) {
-  double a[SMALL * SMALL], values[SMALL], alone[SMALL], vectors[SMALL * SMALL],
-      scale = 1, tolerance = is_double ? 1e-13 : 2e-5;
+  double a[SMALL * SMALL], values[SMALL], alone[SMALL], vectors[SMALL * SMALL];
+  double scale = 1, tolerance = is_double ? 1e-13 : 2e-5;
   float narrow[SMALL * SMALL];
   for (int i = 0; i < n * n; i++) {
     narrow[i] = (float)(a[i] = drawn(kind, n, i / n, i % n));

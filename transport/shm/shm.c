@@ -299,10 +299,10 @@ static tp_shm_control_t *control_at(const tp_shm_t *shm, uint64_t number) {
 }
 
 static hr_status_t no_memory(const tp_shm_t *shm, int error) {
-  bool is_path = shm->name[0] == '/';
+  const char *path = shm->name[0] == '/' ? shm->name : "";
   return hr_error(HR_NO_MEMORY,
-                  "the processes of this machine have no more memory to share: %s%s%s",
-                  is_path ? shm->name : "", is_path ? ": " : "", strerror(error));
+                  "the processes of this machine have no more memory to share: %s%s%s", path,
+                  *path ? ": " : "", strerror(error));
 }
 
 /* An open-addressing table in shared memory, without deletion: the first process claims an entry by

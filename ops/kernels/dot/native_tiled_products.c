@@ -24,7 +24,7 @@ typedef struct tiled_run {
 /* A tile under work. */
 typedef struct tiled_tile {
   const tiled_run_t *run;
-  char *memory; /* of the worker */
+  char *memory; /* scratch of the worker */
   int worker;
   int64_t matrix, row, rows; /* rows [row, row + rows) of the matrix */
   int64_t first;             /* number of its first row among those of all matrices */

@@ -200,8 +200,8 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
  * indices. */
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
-  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK],
-      begin = 0, end = plan->window.row_count;
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
+  int64_t begin = 0, end = plan->window.row_count;
   if (plan->split == SPLIT_COLUMNS) {
     begin = plan->window.row_count * part / job->parts;
     end = plan->window.row_count * (part + 1) / job->parts;

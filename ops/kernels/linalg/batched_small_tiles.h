@@ -299,7 +299,8 @@ SIMD_TARGET static void SIMD_NAME(trsm)(const batched_triangle_t *by, const void
     SIMD_NAME(lane) *x = (SIMD_NAME(lane) *)x_ + side * by->x_side;
     for (int64_t solved = 0; solved < by->size; solved++) {
       int64_t i = by->forward ? solved : by->size - 1 - solved;
-      int64_t first = by->forward ? 0 : i + 1, end = by->forward ? i : by->size;
+      int64_t first = by->forward ? 0 : i + 1;
+      int64_t end = by->forward ? i : by->size;
       SIMD_NAME(lane) rest = x[i * by->x_unknown];
       for (int64_t k = first; k < end; k++)
         rest -= a[i * by->equation + k * by->unknown] * x[k * by->x_unknown];

@@ -127,10 +127,12 @@ static void factor_groups(void *context, int64_t begin, int64_t end, int worker)
   const cholesky_native_t *p = r.plan;
   int64_t size = (int64_t)p->n * p->n, bytes = size * (int64_t)hr_dtype_bytes(p->routines.dtype);
   char *all = r.a, *space = worker_space(&r, worker);
+  int row = p->lower ? p->n : 1;
+  int column = p->lower ? 1 : p->n;
   for (int64_t group = begin; group < end; group++) {
     int64_t first = group * p->batched->lanes, count = hr_min(p->batch - first, p->batched->lanes);
     p->batched->load(all + first * bytes, size, count, space);
-    if (!p->batched->potrf(p->n, p->lower ? p->n : 1, p->lower ? 1 : p->n, space)) {
+    if (!p->batched->potrf(p->n, row, column, space)) {
       factor_matrices(context, first, first + count, worker);
       continue;
     }

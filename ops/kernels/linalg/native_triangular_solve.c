@@ -102,8 +102,8 @@ static batched_triangle_t interleaved_triangle(const solve_native_t *p) {
 static void solve_groups(void *context, int64_t begin, int64_t end, int worker) {
   const solve_run_t *r = context;
   const solve_native_t *p = r->plan;
-  int64_t lanes = p->batched->lanes, bytes = (int64_t)hr_dtype_bytes(p->routines.dtype),
-          size = (int64_t)p->size * p->size, sides = (int64_t)p->m * p->n;
+  int64_t lanes = p->batched->lanes, bytes = (int64_t)hr_dtype_bytes(p->routines.dtype);
+  int64_t size = (int64_t)p->size * p->size, sides = (int64_t)p->m * p->n;
   batched_triangle_t triangle = interleaved_triangle(p);
   char *a = r->spaces + (size_t)worker * p->space_bytes, *x = a + size * lanes * bytes;
   for (int64_t group = begin; group < end; group++) {

@@ -80,8 +80,9 @@ typedef struct solve_plan {
     T *a = matrix, *l = plan->lower ? matrix : work;                                               \
     if (!plan->lower) NAME##_transpose(a, n, n, true, l);                                          \
     bool fine = NAME##_factor(l, n);                                                               \
+    T rest = fine ? 0 : NAN;                                                                       \
     for (int64_t i = 0; i < n; i++)                                                                \
-      for (int64_t j = fine ? i + 1 : 0; j < n; j++) l[i * n + j] = fine ? 0 : NAN;                \
+      for (int64_t j = fine ? i + 1 : 0; j < n; j++) l[i * n + j] = rest;                          \
     if (!plan->lower) NAME##_transpose(l, n, n, true, a);                                          \
   }                                                                                                \
                                                                                                    \

@@ -143,8 +143,8 @@ static void plan_network(native_sort_plan_t *plan) {
  * second has the lanes of a network, one operand's line during its permutation if its elements are
  * larger than items, and copies of `block` lines of all operands if lines are not contiguous. */
 static void plan_sort_scratch(native_sort_plan_t *plan) {
-  size_t count = (size_t)(plan->together * plan->count), item_bytes = radix_item_bytes(plan->kind),
-         line_bytes = 0, most = 0;
+  size_t count = (size_t)(plan->together * plan->count), item_bytes = radix_item_bytes(plan->kind);
+  size_t line_bytes = 0, most = 0;
   for (int k = 0; k < plan->operands; k++) {
     line_bytes += ((size_t)(plan->block * plan->count * plan->bytes[k]) + HR_ALIGNMENT) /
                   HR_ALIGNMENT * HR_ALIGNMENT;

@@ -116,7 +116,8 @@ static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_
 static kir_value_t *extreme(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
                             kir_value_t *b) {
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
-  kir_op_t max = is_signed ? KIR_SMAX : KIR_UMAX, min = is_signed ? KIR_SMIN : KIR_UMIN;
+  kir_op_t max = is_signed ? KIR_SMAX : KIR_UMAX;
+  kir_op_t min = is_signed ? KIR_SMIN : KIR_UMIN;
   return jit_intrinsic(code, op->op == HLO_MAXIMUM ? max : min, kir_type_of(a),
                        (kir_value_t *[]){a, b}, 2);
 }

@@ -12,6 +12,8 @@
  *     [ vectors without condition ) [ one with ) [ vectors without condition ) */
 #include "jit/graph/jit_kernel.h"
 
+#include "base/arith.h"
+
 #define MAX_VECTORS 9         /* most vectors per iteration: period of rows of 3 * 3 elements */
 #define MOST_NODES 160        /* most nodes of all copies in an iteration */
 #define MOST_NODES_INSIDE 480 /* most nodes of all copies in all parts of the innermost loop */
@@ -60,8 +62,8 @@ int jit_inner_vectors(const jit_kernel_t *kernel) {
   if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
       !kernel->loops.nest.rank)
     return 1;
-  int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1],
-          whole = size / kernel->loops.lanes, every = hr_div_ceil(size, kernel->loops.lanes);
+  int64_t size = kernel->loops.nest.sizes[kernel->loops.nest.rank - 1];
+  int64_t whole = size / kernel->loops.lanes, every = hr_div_ceil(size, kernel->loops.lanes);
   if (most > MAX_VECTORS) most = MAX_VECTORS;
   bool repeats;
   int vectors = repeating_vectors(kernel, whole < most ? (int)whole : most, &repeats);
@@ -194,11 +196,11 @@ void jit_inner_parts(jit_kernel_t *kernel) {
     return;
   }
   int var = kernel->loops.nest.rank - 1;
-  int64_t size = kernel->loops.nest.sizes[var],
-          step = (int64_t)kernel->loops.lanes * kernel->loops.vectors, done = 0;
+  int64_t size = kernel->loops.nest.sizes[var], done = 0;
+  int64_t step = (int64_t)kernel->loops.lanes * kernel->loops.vectors;
   jit_parts_t inner = {.count = 0};
   for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
-    int64_t before = at / step * step, after = (at + step - 1) / step * step;
+    int64_t before = at / step * step, after = hr_round_up(at, step);
     if (after > size) after = size;
     add_part(&inner, done, before);
     if (after > before && after > done) add_part(&inner, before > done ? before : done, after);

@@ -8,6 +8,8 @@
  * since hardware prefetchers do not follow them. */
 #include "jit/graph/jit_kernel.h"
 
+#include "base/arith.h"
+
 #define NODES_MAX 6000
 #define EXPANDED_NODES_MAX 480 /* most nodes of a graph with expanded reductions */
 #define LANES_MIN 4
@@ -204,8 +206,7 @@ static void choose_units(jit_kernel_t *kernel) {
   bool is_enough = kernel->loops.unit_rank < jit_lane_loop(kernel) || units >= UNITS_TARGET;
   int64_t blocks = is_enough ? 1 : UNITS_TARGET / units;
   int64_t least = 16 * kernel->loops.lanes * kernel->loops.vectors;
-  kernel->loops.block = (inner + blocks - 1) / blocks;
-  kernel->loops.block = (kernel->loops.block + least - 1) / least * least;
+  kernel->loops.block = hr_round_up(hr_div_ceil(inner, blocks), least);
   if (kernel->loops.block > BLOCK_MAX) kernel->loops.block = BLOCK_MAX / least * least;
   if (blocks == 1 || kernel->loops.block >= inner) kernel->loops.block = 0;
   if (kernel->loops.block) units *= (inner + kernel->loops.block - 1) / kernel->loops.block;

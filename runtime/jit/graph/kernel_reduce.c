@@ -56,8 +56,8 @@ static void make_indices(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   jit_graph_t *graph = kernel->graph;
   const fusion_space_t *space = &kernel->form.space;
-  const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS],
-      *zero = jit_expr_constant(&graph->exprs, 0), *full = zero;
+  const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS];
+  const jit_expr_t *zero = jit_expr_constant(&graph->exprs, 0), *full = zero;
   reduce->index_count = kernel->loops.unrolled ? kernel->loops.unrolled : 1;
   reduce->outer_count = reduce->within_count = 1;
   reduce->unit = reduce->within = zero;

@@ -7,6 +7,8 @@
  * pass prefetches the next group of rows. */
 #include "jit/graph/kernel_reduce.h"
 
+#include "base/arith.h"
+
 #define ROWS_MIN 8      /* fewer rows are cut into blocks */
 #define BLOCK_MIN 16384 /* least elements of a block */
 #define BLOCKS_MAX 64
@@ -106,9 +108,8 @@ static void split_rows(jit_kernel_t *kernel) {
           unit = reduce->cut + 1 < kernel->loops.within.rank ? 1 : 64;
   int64_t blocks = reduce->within_count / BLOCK_MIN;
   if (blocks > BLOCKS_MAX) blocks = BLOCKS_MAX;
-  reduce->block = (size + blocks - 1) / blocks;
-  reduce->block = (reduce->block + unit - 1) / unit * unit;
-  reduce->block_count = (size + reduce->block - 1) / reduce->block;
+  reduce->block = hr_round_up(hr_div_ceil(size, blocks), unit);
+  reduce->block_count = hr_div_ceil(size, reduce->block);
   kernel->schedule.phase_count = 2 * reduce->pass_count;
   double ns =
       jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));

@@ -237,7 +237,8 @@ static hr_status_t shrink_image(hr_arena_t *arena, const int *kept_axis, const i
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(arena, 2 * image->count, &items));
   for (int i = 0; i < image->count; i++) {
-    spmd_axis_t axis = image->items[i]; /* of the full mesh; a part of an axis if it is foreign */
+    spmd_axis_t axis =
+        image->items[i]; /* an axis of the full mesh, or a part of one if it is foreign */
     int64_t left = kept[axis.axis], part = 1;
     if (left > axis.pre && left % axis.pre == 0) part = hr_gcd(left / axis.pre, axis.size);
     if (part > 1) items[count++] = (spmd_axis_t){kept_axis[axis.axis], axis.pre, part};

@@ -121,8 +121,8 @@ static hr_status_t set_sharding(spmd_outliner_t *o, hlo_instr_t *instr,
 typedef struct border {
   int count;
   hlo_instr_t **operands;
-  const hlo_shape_t **shapes;      /* of the marker's results */
-  const hlo_sharding_t **elements; /* of the tuple's sharding */
+  const hlo_shape_t **shapes;      /* shapes of the marker's results */
+  const hlo_sharding_t **elements; /* the parts of the tuple's sharding */
   hlo_sharding_t *tuple;
 } border_t;
 

@@ -36,7 +36,7 @@ hr_status_t spmd_read_manual_tiles(spmd_meshes_t *meshes, const hlo_sharding_t *
 /* One assignment of --sharding, such as in0=data,model. */
 typedef struct spmd_option {
   bool is_input;
-  int64_t number; /* of the parameter's or result's leaf */
+  int64_t number; /* number of the parameter's or result's leaf */
   hr_str_t list;  /* "data,model" */
 } spmd_option_t;
 /* Error USAGE: the assignment, then what is wrong with it. */

@@ -20,8 +20,10 @@ int64_t *spmd_window_starts(spmd_lower_t *lower, spmd_axes_t axes, int64_t offse
 /* Part j of the result has elements [j * chunk, (j + 1) * chunk). */
 void spmd_window_over(spmd_lower_t *lower, spmd_window_t *window, const spmd_reads_t *reads,
                       int64_t chunk) {
-  int64_t first = reads->step < 0 ? chunk - 1 : 0, step = reads->step;
-  window->width = chunk ? (chunk - 1) * (step < 0 ? -step : step) + reads->footprint : 0;
+  int64_t step = reads->step;
+  int64_t first = step < 0 ? chunk - 1 : 0; /* the part's element that reads lowest */
+  window->width = 0;
+  if (chunk) window->width = (chunk - 1) * (step < 0 ? -step : step) + reads->footprint;
   window->dilation = reads->dilation;
   window->starts =
       spmd_window_starts(lower, window->axes, reads->offset + first * step, chunk * step);

@@ -134,7 +134,7 @@ hlo_instr_t *spmd_lower_dynamic_update(spmd_lower_t *lower, const spmd_choice_t 
 
 /* --- gather and scatter --- */
 
-typedef struct indexing { /* of a gather or scatter: from indices to places */
+typedef struct indexing { /* how a gather or scatter gets from indices to places */
   const spmd_choice_t *choice;
   int indices;    /* tensor of the indices */
   hr_ints_t map;  /* operand dimension of each index component */

@@ -71,10 +71,10 @@ hr_status_t spmd_rule_random_bits(spmd_lower_t *lower, const hlo_instr_t *instr,
 typedef struct drawing {
   spmd_lower_t *lower;
   const spmd_choice_t *choice;
-  const hlo_shape_t *whole, *local; /* of the bits */
+  const hlo_shape_t *whole, *local; /* shapes of the bits */
   int major;
   hlo_instr_t *part;     /* number of this partition's part, u64 */
-  hlo_instr_t *words[3]; /* of the state, u64 */
+  hlo_instr_t *words[3]; /* words of the state, u64 */
   int word_count;
 } drawing_t;
 

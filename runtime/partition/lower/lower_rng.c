@@ -1,6 +1,7 @@
 /* Parts of rng arrays. The instruction gives the kernel the sizes of the global array and the start
  * of each partition's part (ops/query/random_part.h). The kernel skips to these numbers of the
  * stream and leaves the stream at the end of the global array. */
+#include "base/arith.h"
 #include "ir/frontend_attributes.h"
 #include "ops/query/random_part.h"
 #include "partition/lower/lower_ops.h"
@@ -12,7 +13,7 @@ static int64_t start_of(const spmd_mesh_t *mesh, const spmd_choice_t *choice, in
   int64_t size = choice->instr->shape->dims[d], parts = spmd_sharding_parts(sharding, d);
   int64_t position = spmd_mesh_position(mesh, partition);
   int64_t start =
-      spmd_axes_coordinate(mesh, sharding->dims[d].axes, position) * ((size + parts - 1) / parts);
+      spmd_axes_coordinate(mesh, sharding->dims[d].axes, position) * hr_div_ceil(size, parts);
   return start < size ? start : size;
 }
 

@@ -152,7 +152,8 @@ static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_i
   hlo_attr_t attr = window_attr(lower, window->rank, dims);
   hlo_instr_t *operands[] = {x, init};
   hlo_instr_t *local = spmd_emit_with(emit, choice->instr, operands, NULL, &attr);
-  hlo_instr_t *total = local ? spmd_emit_slice(emit, local, d, backward ? 0 : chunk - 1, 1) : NULL;
+  int64_t last = backward ? 0 : chunk - 1;
+  hlo_instr_t *total = local ? spmd_emit_slice(emit, local, d, last, 1) : NULL;
   hlo_instr_t *carry = carry_in(lower, choice, total, d, backward, init);
   if (!carry) return NULL;
   for (int i = 0; i < local->shape->rank; i++)

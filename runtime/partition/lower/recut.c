@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/arith.h"
 #include "partition/lower/comm_cost.h"
 #include "partition/lower/fetch_window.h"
 
@@ -19,8 +20,6 @@ static int differing_dim(const spmd_sharding_t *from, const spmd_sharding_t *to)
   return found;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Sets starts and ends of the parts of `to`, of which each covers `repeats` parts of the window. */
 static bool set_parts(spmd_lower_t *lower, spmd_window_t *window, int64_t repeats) {
   int64_t parts = spmd_axes_parts(window->axes);
@@ -28,7 +27,7 @@ static bool set_parts(spmd_lower_t *lower, spmd_window_t *window, int64_t repeat
   int64_t *ends = spmd_window_starts(lower, window->axes, 0, 0);
   for (int64_t j = 0; starts && ends && j < parts; j++) {
     starts[j] = j / repeats * window->width;
-    ends[j] = least(window->size, starts[j] + window->width);
+    ends[j] = hr_min(window->size, starts[j] + window->width);
   }
   window->starts = starts;
   window->ends = ends;

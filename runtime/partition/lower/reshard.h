@@ -9,7 +9,7 @@
 /* A problem of reshard_plan.h with the dimensions and axes that its numbers stand for. */
 typedef struct spmd_reshard_case {
   spmd_reshard_t problem;
-  int dims[SPMD_PLAN_RANK]; /* of the array */
+  int dims[SPMD_PLAN_RANK]; /* dimensions of the array */
   spmd_axis_t atoms[SPMD_MAX_ATOMS];
 } spmd_reshard_case_t;
 

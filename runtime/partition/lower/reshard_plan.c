@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "partition/lower/comm_cost.h"
 
 #define MAX_NODES 320
@@ -69,7 +70,7 @@ static spmd_layout_t layout_of(const spmd_reshard_t *problem, const spmd_list_t 
   for (int d = 0; d < problem->rank; d++) {
     layout.dims[d] = lists[d];
     int64_t parts = parts_at(problem, &layout, d);
-    layout.chunk[d] = (problem->sizes[d] + parts - 1) / parts;
+    layout.chunk[d] = hr_div_ceil(problem->sizes[d], parts);
   }
   return layout;
 }
@@ -95,7 +96,7 @@ static bool append(const spmd_reshard_t *problem, spmd_layout_t *layout, int d,
   spmd_list_t *list = &layout->dims[d];
   if (list->count + atoms->count > SPMD_PLAN_LIST || problem->sizes[d] == 0) return false;
   if (parts_at(problem, layout, d) > 1 && layout->chunk[d] % parts) return false;
-  layout->chunk[d] = (layout->chunk[d] + parts - 1) / parts;
+  layout->chunk[d] = hr_div_ceil(layout->chunk[d], parts);
   memcpy(list->atoms + list->count, atoms->atoms, (size_t)atoms->count);
   list->count += atoms->count;
   return true;

@@ -61,7 +61,7 @@ typedef struct prop_op {
 
 typedef struct prop_graph {
   spmd_program_t *program;
-  hr_arena_t *arena; /* of the program */
+  hr_arena_t *arena; /* the program's */
   HR_VEC(prop_node_t) nodes;
   HR_VEC(prop_op_t) ops;       /* in program order */
   int ***map;                  /* node by computation, instruction, leaf; -1: scalars, tokens */

@@ -136,7 +136,7 @@ static hr_status_t find_compatible(stepper_t *s, int factor) {
 typedef struct source {
   int factor, tensor;
   double size;   /* elements of the tensor */
-  int64_t parts; /* of the compatible axes */
+  int64_t parts; /* product of the sizes of the compatible axes */
 } source_t;
 
 /* Number of elements as the product of the factors' sizes, which may exceed the dimensions'. */

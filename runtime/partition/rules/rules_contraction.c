@@ -20,7 +20,9 @@ static int add_free(rule_builder_t *builder, int side, hr_ints_t batch, hr_ints_
                     int next) {
   for (int d = 0; d < rule_rank(builder, side); d++) {
     if (rule_lists(batch, d) || rule_lists(contracted, d)) continue;
-    int factor = add_shared(builder, side ? -1 : d, side ? d : -1, SPMD_PASS_THROUGH);
+    int of_lhs = side ? -1 : d;
+    int of_rhs = side ? d : -1;
+    int factor = add_shared(builder, of_lhs, of_rhs, SPMD_PASS_THROUGH);
     rule_place(builder, rule_result(builder, 0), next++, factor);
   }
   return next;
