@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "cli/cli_exit_code.h"
-#include "cli/cli_log_dir.h"
-#include "cli/cli_signals.h"
+#include "cli/launch/cli_exit_code.h"
+#include "cli/launch/cli_log_dir.h"
+#include "cli/run/cli_signals.h"
 
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"

@@ -14,7 +14,7 @@
 #include "base/dl.h"
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/cli_extensions.h"
+#include "cli/arrays/cli_extensions.h"
 #include "hlorun.h"
 #include "topo/topo.h"
 

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
-#include "cli/cli_bundle.h"
+#include "cli/program/cli_bundle.h"
 #include "cli/cli_uses.h"
 #include "io/gzip.h"
 #include "ops/query/replica_groups.h"

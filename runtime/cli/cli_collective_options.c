@@ -3,7 +3,7 @@
 #include "cli/cli_collective_options.h"
 
 #include "base/mem.h"
-#include "cli/cli_programs.h"
+#include "cli/program/cli_programs.h"
 
 static const struct collective_option {
   hr_option_id_t id;

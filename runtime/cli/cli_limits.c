@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/mem_limit.h"
 #include "base/text.h"
-#include "cli/cli_exit_code.h"
+#include "cli/launch/cli_exit_code.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 

@@ -21,7 +21,7 @@
 
 #include "base/executable.h"
 #include "base/sandbox.h"
-#include "cli/cli_exit_code.h"
+#include "cli/launch/cli_exit_code.h"
 #include "transport/core/transport.h"
 #include "transport/shm/local_launch.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/cli_launch.h"
+#include "cli/launch/cli_launch.h"
 #include "transport/core/transport.h"
 
 #define SECONDS 0.02 /* measuring time for each algorithm and size */

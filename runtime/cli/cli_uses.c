@@ -3,8 +3,8 @@
  * the program use its figures after loading. */
 #include "cli/cli_uses.h"
 
-#include "cli/cli_global.h"
-#include "cli/cli_tf.h"
+#include "cli/arrays/cli_global.h"
+#include "cli/program/cli_tf.h"
 #include "read/read.h"
 
 typedef enum use_kind { USE_NEEDS, USE_CLASHES, USE_IDLE } use_kind_t;

@@ -17,7 +17,7 @@
 #include "read/mixed_types.h"
 #include "read/dynamic_dimensions.h"
 #include "stablehlo/stablehlo.h"
-#include "tf/tf_read.h"
+#include "tf/file/tf_read.h"
 
 /* The text from its first word on, after blanks and "//" comments. */
 static hr_str_t first_words(hr_str_t text) {

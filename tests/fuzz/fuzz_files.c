@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/cli_manifest.h"
-#include "cli/cli_signature.h"
+#include "cli/checkpoint/cli_manifest.h"
+#include "cli/arrays/cli_signature.h"
 #include "feed/feed_wire.h"
 #include "fuzz_driver.h"
 #include "fuzz_reader.h"
@@ -22,8 +22,8 @@
 #include "ir/value_npy.h"
 #include "jit/cache/object_cache.h"
 #include "proto/proto_wire.h"
-#include "tf/crc32c.h"
-#include "tf/tensor_bundle.h"
+#include "tf/file/crc32c.h"
+#include "tf/file/tensor_bundle.h"
 
 #define MANIFEST_STEP 20
 #define MOST_ARRAYS 8                     /* most arrays of a file that are looked at */

@@ -12,7 +12,7 @@
 #include "proto_mutator.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
-#include "tf/tf_read.h"
+#include "tf/file/tf_read.h"
 
 static hr_status_t check_input(const uint8_t *data, size_t size) {
   hlo_module_t *module;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "tests/lib/unit.h"
-#include "tf/xla_compiler.h"
+#include "tf/compile/xla_compiler.h"
 
 /* A graph from text, and what was compiled last. */
 typedef struct xla_fixture {

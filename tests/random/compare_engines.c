@@ -17,9 +17,9 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
-#include "cli/cli_index_bounds.h"
-#include "cli/cli_inputs.h"
-#include "cli/cli_random.h"
+#include "cli/arrays/cli_index_bounds.h"
+#include "cli/arrays/cli_inputs.h"
+#include "cli/arrays/cli_random.h"
 #include "hlorun.h"
 #include "ir/compare.h"
 #include "ir/print.h"

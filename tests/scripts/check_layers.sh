@@ -60,7 +60,7 @@ runtime/shape_specializations. base/ ir/ ops/table/ ops/query/ passes/lib/pass_e
 runtime/api/             base/ io/gzip.h ir/ ops/table/ ops/query/ read/ plan/ comm/ feed/ observe/ exec/ topo/ transport/ compiler.h hlorun.h prove.h shape_specializations.h
 runtime/hlorun.          hlorun.h
 runtime/pjrt/            base/ ir/ proto/ ops/table/ ops/query/custom_ffi.h ops/query/custom_host.h ops/query/host_transfer.h ops/kernels/custom/ffi_abi.h partition/host.h read/read.h api/ transport/core/transport.h hlorun.h pjrt/
-runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ tf/tf_read.h tf/tensor_bundle.h passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
+runtime/cli/             base/ ir/ io/ mlir/ ops/ stablehlo/ proto/ read/ tf/file/tf_read.h tf/file/tensor_bundle.h passes/ partition/ plan/ check/ schedule/ comm/ observe/ exec/ topo/ transport/shm/local_launch.h transport/core/event_loop.h transport/core/transport.h compiler.h hlorun.h cli/
 ROWS
 }
 

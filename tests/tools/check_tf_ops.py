@@ -317,7 +317,7 @@ def coverage():
     """How many of the operations with kernels for XLA_CPU_JIT have a row in tf_ops.def, and calls here."""
     tf.function(lambda x: x + 1, jit_compile=True)(1.0)
     here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "..", "..", "runtime", "tf", "tf_ops.def")) as file:
+    with open(os.path.join(here, "..", "..", "runtime", "tf", "compile", "tf_ops.def")) as file:
         rows = set(re.findall(r'^TF_OP\("(\w+)"', file.read(), re.M))
     registered = {k.op for k in kernels.get_all_registered_kernels().kernel if k.device_type == "XLA_CPU_JIT"}
     print("TensorFlow %s registers %d operations for XLA_CPU_JIT: %d have a row in tf_ops.def, %d calls in the generator" % (

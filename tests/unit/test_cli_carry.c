@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_carry.h"
+#include "cli/run/cli_carry.h"
 #include "tests/lib/unit.h"
 
 /* Parameters and results by their shapes. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_tolerance.h"
+#include "cli/cases/cli_tolerance.h"
 #include "tests/lib/unit.h"
 
 static hlo_value_t *floats(hr_dtype_t dtype, int count, const double *numbers) {

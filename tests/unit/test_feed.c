@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/cli_feed.h"
-#include "cli/cli_index_bounds.h"
-#include "cli/cli_plot.h"
-#include "cli/cli_random.h"
+#include "cli/run/cli_feed.h"
+#include "cli/arrays/cli_index_bounds.h"
+#include "cli/picture/cli_plot.h"
+#include "cli/arrays/cli_random.h"
 #include "tests/lib/unit.h"
 
 #define EXAMPLES 11

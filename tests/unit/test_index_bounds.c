@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_index_bounds.h"
+#include "cli/arrays/cli_index_bounds.h"
 #include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/cli_manifest.h"
+#include "cli/checkpoint/cli_manifest.h"
 #include "tests/lib/unit.h"
 
 static void make_folder(char path[64], cli_folder_t *folder) {

@@ -7,11 +7,11 @@
 
 #include "base/mem.h"
 #include "tests/lib/unit.h"
-#include "tf/crc32c.h"
-#include "tf/tensor_bundle.h"
-#include "tf/tf_graph.h"
-#include "tf/xla_channels.h"
-#include "tf/xla_compilation.h"
+#include "tf/file/crc32c.h"
+#include "tf/file/tensor_bundle.h"
+#include "tf/file/tf_graph.h"
+#include "tf/compile/xla_channels.h"
+#include "tf/compile/xla_compilation.h"
 
 /* A folder of its own; the bundle in it is "b". */
 static void make_prefix(char prefix[64]) {
@@ -121,12 +121,10 @@ static void test_bundle_damage(void) {
 static void test_text_errors(void) {
   static const struct {
     const char *text, *place;
-  } cases[] = {{"node { name: 'a'\n  op }", "2:"},
-               {"node { nam: 'a' }", ""},
-               {"node { name: \"a }", "1:"},
-               {"node { input: [a", "1:"}, /* was read for ever */
-               {"node { op: Add }", "1:"},
-               {"node {", "1:"}};
+  } cases[] = {
+      {"node { name: 'a'\n  op }", "2:"}, {"node { nam: 'a' }", ""},
+      {"node { name: \"a }", "1:"},       {"node { input: [a", "1:"}, /* was read for ever */
+      {"node { op: Add }", "1:"},         {"node {", "1:"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     hr_strbuf_t bytes;
     hr_strbuf_init(&bytes);

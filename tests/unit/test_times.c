@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_plot.h"
-#include "cli/cli_series.h"
-#include "cli/cli_times.h"
+#include "cli/picture/cli_plot.h"
+#include "cli/run/cli_series.h"
+#include "cli/run/cli_times.h"
 #include "tests/lib/unit.h"
 
 static int compare(const void *a, const void *b) {

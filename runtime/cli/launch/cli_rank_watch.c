@@ -1,0 +1,255 @@
+/* Ranks are the children of mpirun with OMPI_COMM_WORLD_RANK in their environment (/proc). Each is
+ * watched through a pidfd (Linux 5.3), which becomes readable when the process ends; so the first
+ * of several is known, and reused process numbers do no harm. A rank reports its exit code before
+ * it ends: if more ranks have ended than have reported, the last one that ended was killed. On
+ * kernels without pidfd or without lists of children, no rank is seen.
+ * Cost: a few files of /proc for each wait, and one descriptor per rank.
+ *
+ * Open MPI's segments in /dev/shm are unlinked once all ranks have mapped them (transport/mpi).
+ * Until then their name is vader_segment.HOST.USER.JOB.RANK, with the job number in hexadecimal;
+ * ranks have it in decimal in their environment. Segments left behind by a killed mpirun are found
+ * by this number. */
+#include "cli/launch/cli_rank_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/launch/cli_exit_code.h"
+
+#define SYS_PIDFD_SEND_SIGNAL 424 /* SYS_pidfd_*: missing in older C libraries */
+#define SYS_PIDFD_OPEN 434
+#define MOST_RANKS 1024 /* most watched ranks per host */
+#define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
+#define FIRST_MS 20     /* short wait, in milliseconds */
+#define ENVIRONMENT_BYTES 65536
+#define CHILDREN_BYTES 16384
+#define SEGMENT "vader_segment."
+
+typedef struct watched_rank {
+  pid_t pid;
+  int rank;
+  int fd;          /* pidfd; -1: it has ended */
+  bool is_stopped; /* stopped by a signal when last checked */
+} watched_rank_t;
+
+struct cli_rank_watch {
+  pid_t launcher;
+  int launcher_fd;   /* pidfd; -1: not available */
+  int waits;         /* number of waits so far */
+  int count;         /* number of ranks seen */
+  int ended;         /* number of ranks that have ended */
+  int lost;          /* rank that was killed; -1: none */
+  unsigned long job; /* Open MPI's job number; 0: unknown */
+  watched_rank_t ranks[MOST_RANKS];
+};
+
+static int open_pid(pid_t pid) { return (int)syscall(SYS_PIDFD_OPEN, pid, 0); }
+
+cli_rank_watch_t *cli_rank_watch_create(pid_t launcher) {
+  void *memory;
+  hr_status_t st = hr_alloc_zeroed(sizeof(cli_rank_watch_t), &memory);
+  hr_status_release(st);
+  if (st) return NULL;
+  cli_rank_watch_t *watch = memory;
+  watch->launcher = launcher;
+  watch->launcher_fd = open_pid(launcher);
+  watch->lost = -1;
+  return watch;
+}
+
+void cli_rank_watch_destroy(cli_rank_watch_t *watch) {
+  if (!watch) return;
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].fd >= 0) close(watch->ranks[i].fd);
+  if (watch->launcher_fd >= 0) close(watch->launcher_fd);
+  hr_free(watch);
+}
+
+/* --- finding ranks --- */
+
+/* Reads the beginning of a file of /proc, with a terminating zero; returns the number of bytes. */
+static size_t read_start(const char *path, char *into, size_t room) {
+  size_t got = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  into[0] = '\0';
+  if (fd < 0) return 0;
+  for (ssize_t n = 1; n > 0 && got + 1 < room; got += (size_t)n) {
+    n = read(fd, into + got, room - 1 - got);
+    if (n < 0) n = 0;
+  }
+  close(fd);
+  into[got] = '\0';
+  return got;
+}
+
+/* Number in a variable of a process; -1: no such variable or process. */
+static long read_variable(pid_t pid, const char *name) {
+  static char environment[ENVIRONMENT_BYTES];
+  char path[64];
+  size_t name_size = strlen(name);
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+  size_t size = read_start(path, environment, sizeof environment);
+  for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
+    if (!strncmp(at, name, name_size) && at[name_size] == '=') return atol(at + name_size + 1);
+  return -1;
+}
+
+/* -1 while the child is not a rank yet: mpirun has forked but not called exec. */
+static int rank_of(pid_t pid) { return (int)read_variable(pid, "OMPI_COMM_WORLD_RANK"); }
+
+static void note_job(cli_rank_watch_t *watch, pid_t pid) {
+  long job = watch->job ? -1 : read_variable(pid, "PMIX_NAMESPACE");
+  if (job > 0) watch->job = (unsigned long)job;
+}
+
+static bool is_known(const cli_rank_watch_t *watch, pid_t pid) {
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].pid == pid) return true;
+  return false;
+}
+
+static void add_child(cli_rank_watch_t *watch, pid_t pid) {
+  if (watch->count == MOST_RANKS || is_known(watch, pid)) return;
+  int rank = rank_of(pid), fd = rank < 0 ? -1 : open_pid(pid);
+  if (fd < 0) return;
+  watch->ranks[watch->count++] = (watched_rank_t){.pid = pid, .rank = rank, .fd = fd};
+  note_job(watch, pid);
+}
+
+/* Adds the children of one thread of the launcher. */
+static void add_children(cli_rank_watch_t *watch, const char *thread) {
+  static char children[CHILDREN_BYTES];
+  char path[64], *end;
+  snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)watch->launcher, thread);
+  read_start(path, children, sizeof children);
+  for (char *at = children;; at = end) {
+    long pid = strtol(at, &end, 10);
+    if (end == at) return;
+    add_child(watch, (pid_t)pid);
+  }
+}
+
+static void find_ranks(cli_rank_watch_t *watch) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)watch->launcher);
+  DIR *threads = opendir(path);
+  if (!threads) return;
+  for (struct dirent *entry; (entry = readdir(threads));)
+    if (entry->d_name[0] != '.') add_children(watch, entry->d_name);
+  closedir(threads);
+}
+
+/* The state follows the process name, which is in parentheses and may contain parentheses. */
+static bool is_stopped(pid_t pid) {
+  char path[32], line[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  read_start(path, line, sizeof line);
+  const char *name_end = strrchr(line, ')');
+  return name_end && strlen(name_end) > 2 && name_end[2] == 'T';
+}
+
+/* After a failure of a rank, mpirun continues stopped ranks before it ends them. */
+static void note_stopped(cli_rank_watch_t *watch) {
+  if (cli_exit_code_read()) return;
+  for (int i = 0; i < watch->count; i++)
+    watch->ranks[i].is_stopped = watch->ranks[i].fd >= 0 && is_stopped(watch->ranks[i].pid);
+}
+
+void cli_rank_watch_look(cli_rank_watch_t *watch) {
+  if (!watch) return;
+  find_ranks(watch);
+  note_stopped(watch);
+}
+
+int cli_rank_watch_first_running(const cli_rank_watch_t *watch) {
+  int first = -1;
+  for (int i = 0; watch && i < watch->count; i++) {
+    const watched_rank_t *at = &watch->ranks[i];
+    if (!at->is_stopped && (first < 0 || at->rank < first)) first = at->rank;
+  }
+  return first;
+}
+
+void cli_rank_watch_tell_stopped(const cli_rank_watch_t *watch) {
+  for (int i = 0; watch && i < watch->count; i++)
+    if (watch->ranks[i].is_stopped)
+      fprintf(stderr, "hlorun: rank %d is stopped by a signal\n", watch->ranks[i].rank);
+}
+
+/* --- waiting --- */
+
+static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
+  close(ended->fd);
+  ended->fd = -1;
+  watch->ended++;
+  if (watch->lost < 0 && watch->ended > cli_exit_code_told()) watch->lost = ended->rank;
+}
+
+/* Without descriptors of ranks and launcher, sleeps for `ms`. */
+void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
+  struct pollfd polls[MOST_RANKS + 1];
+  if (!watch || watch->launcher_fd < 0) {
+    poll(NULL, 0, ms);
+    return;
+  }
+  cli_rank_watch_look(watch);
+  for (int i = 0; i < watch->count; i++)
+    polls[i] = (struct pollfd){.fd = watch->ranks[i].fd, .events = POLLIN};
+  polls[watch->count] = (struct pollfd){.fd = watch->launcher_fd, .events = POLLIN};
+  bool is_starting = watch->waits++ < FIRST_WAITS && ms > FIRST_MS;
+  int ready = poll(polls, (nfds_t)watch->count + 1, is_starting ? FIRST_MS : ms);
+  for (int i = 0; i < watch->count && ready > 0; i++)
+    if (polls[i].revents && watch->ranks[i].fd >= 0) note_end(watch, &watch->ranks[i]);
+}
+
+/* --- the end --- */
+
+static bool is_segment_of(const char *name, unsigned long job) {
+  char number[24];
+  const char *dot = strrchr(name, '.');
+  size_t size = (size_t)snprintf(number, sizeof number, ".%lx", job);
+  return !strncmp(name, SEGMENT, strlen(SEGMENT)) && dot && (size_t)(dot - name) > size &&
+         !memcmp(dot - size, number, size);
+}
+
+static void remove_segments(unsigned long job) {
+  DIR *folder = job ? opendir("/dev/shm") : NULL;
+  if (!folder) return;
+  for (struct dirent *entry; (entry = readdir(folder));)
+    if (is_segment_of(entry->d_name, job)) unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+}
+
+static void note_ended_ranks(cli_rank_watch_t *watch) {
+  for (int i = 0; i < watch->count; i++) {
+    struct pollfd ended = {.fd = watch->ranks[i].fd, .events = POLLIN};
+    if (ended.fd >= 0 && poll(&ended, 1, 0) > 0) note_end(watch, &watch->ranks[i]);
+  }
+}
+
+/* Looks at the ranks every FIRST_MS. One poll of all descriptors would not wait, as that of the
+ * launcher stays readable. */
+void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
+  if (!watch) return;
+  int64_t until_ms = hr_clock_ms() + ms;
+  note_ended_ranks(watch);
+  while (watch->ended < watch->count && hr_clock_ms() < until_ms) {
+    poll(NULL, 0, FIRST_MS);
+    note_ended_ranks(watch);
+  }
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].fd >= 0)
+      syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
+  remove_segments(watch->job);
+}
+
+int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }

@@ -1,0 +1,124 @@
+/* Finds the grid of a program: in text it is in a header line, found without parsing; bytecode,
+ * protos and programs with meshes are read whole. The cost is one pass over the lines up to the
+ * header, else that of a reader. Sizes above INT16_MAX count as 1. */
+#include "cli/program/cli_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "cli/program/cli_programs.h"
+#include "io/gzip.h"
+#include "partition/program.h"
+#include "read/read.h"
+
+/* The number after `name=` ("name = ") in the module's header line; 1 if absent. */
+static int header_number(hr_str_t line, const char *name) {
+  const char *at = memmem(line.data, line.size, name, strlen(name));
+  if (!at) return 1;
+  long value = strtol(at + strlen(name), NULL, 10);
+  return value >= 1 && value <= INT16_MAX ? (int)value : 1;
+}
+
+/* Lines are not NUL-terminated. */
+static bool begins(hr_str_t line, const char *word) {
+  size_t size = strlen(word);
+  return line.size >= size && memcmp(line.data, word, size) == 0;
+}
+
+/* Meshes of Shardy may have devices that the header does not count. */
+static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
+  bool is_hlo = begins(line, "HloModule");
+  const char *replicas = is_hlo ? "replica_count=" : "mhlo.num_replicas = ";
+  const char *partitions = is_hlo ? "num_partitions=" : "mhlo.num_partitions = ";
+  out_grid->replicas = header_number(line, replicas);
+  out_grid->partitions = header_number(line, partitions);
+  return !is_hlo || !memmem(line.data, line.size, "xla.sdy.meshes", 14);
+}
+
+/* Comments and blank lines may precede the header. A file of zeros, maybe huge and sparse, is not
+ * text. */
+bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end) {
+  const char *at = text.data, *end = at + strnlen(at, text.size);
+  *out_grid = (cli_grid_t){1, 1};
+  *out_end = NULL;
+  while (at < end) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    hr_str_t line = {at, (size_t)((stop ? stop : end) - at)};
+    if (begins(line, "HloModule") || begins(line, "module ")) {
+      *out_end = at;
+      return read_header(line, out_grid);
+    }
+    at += line.size + 1;
+  }
+  return false;
+}
+
+/* Errors are ignored: the run reads the program again and reports them. */
+static cli_grid_t read_whole_grid(const char *path) {
+  cli_grid_t grid = {1, 1};
+  hlo_module_t *module = NULL;
+  hr_status_t st = read_structure_file(path, &module);
+  spmd_options_t spmd = {.stop_after_propagate = true};
+  if (!st) st = spmd_run(module, &spmd);
+  if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX)
+    grid = (cli_grid_t){(int)module->replica_count, (int)module->num_partitions};
+  hr_status_release(st);
+  hlo_module_destroy(module);
+  return grid;
+}
+
+/* GSPMD's annotations may have devices that the header does not count. */
+static bool has_devices(hr_str_t text) {
+  static const char *const marks[] = {
+      "sharding={devices=", "sharding={{devices=", "SPMDFullToShardShape"};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (memmem(text.data, text.size, marks[i], strlen(marks[i]))) return true;
+  return false;
+}
+
+/* For text only the first lines are read, for other forms a reader is needed. */
+cli_grid_t cli_grid_of_file(const char *path) {
+  cli_grid_t grid = {1, 1};
+  const char *header;
+  hr_buffer_t *bytes;
+  hr_status_t st = gzip_map_file(path, &bytes);
+  if (st) {
+    hr_status_release(st);
+    return grid;
+  }
+  hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  bool found = cli_grid_of_text(text, &grid, &header);
+  if (found && grid.replicas == 1 && grid.partitions == 1) found = !has_devices(text);
+  hr_buffer_release(bytes);
+  return found ? grid : read_whole_grid(path);
+}
+
+/* Processes cannot read a pipe or standard input a second time. */
+static bool is_read_once(const char *path) {
+  struct stat info;
+  return strcmp(path, "-") == 0 || stat(path, &info) || !S_ISREG(info.st_mode);
+}
+
+/* The product of the sizes in "data=4,model=2"; 1 for other texts, which the run reports. */
+static int world_of_mesh(const char *mesh) {
+  int64_t world = 1;
+  for (const char *at = strchr(mesh, '='); at; at = strchr(at + 1, '=')) {
+    long size = strtol(at + 1, NULL, 10);
+    if (size < 1 || size > INT16_MAX || world * size > INT16_MAX) return 1;
+    world *= size;
+  }
+  return (int)world;
+}
+
+/* 1 for several programs on the command line: they require -n. */
+int cli_grid_world(const hr_options_t *options) {
+  if (hr_option_is_given(options, HR_OPTION_PROGRAM)) return cli_programs_last_rank(options) + 1;
+  if (options->operands.count != 1 || is_read_once(options->operands.data[0])) return 1;
+  const char *mesh = hr_option_text(options, HR_OPTION_MESH);
+  if (mesh) return world_of_mesh(mesh);
+  cli_grid_t grid = cli_grid_of_file(options->operands.data[0]);
+  int64_t world = (int64_t)grid.replicas * grid.partitions;
+  return world <= INT16_MAX ? (int)world : 1;
+}
