@@ -1,8 +1,8 @@
 /* make accuracy-math: how far generated math is from the exact results, for
- * tests/accuracy/compiled_ulp.md. f32, one operand   every number there is, beside the generated op
- * of f64, which the other rows vouch for the others         random numbers, beside the C library in
- * more digits Arguments: STEP=N, to look at every Nth f32 only, then names of ops, if not all are
- * wanted. */
+ * tests/accuracy/compiled_ulp.md. Ops of one operand on f32 are tried on every number there is and
+ * compared with the generated op on f64, which the other rows vouch for; the others on random
+ * numbers, and compared with the C library in more digits.
+ * Arguments: STEP=N, to try every Nth f32 only, then names of ops, if not all are wanted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

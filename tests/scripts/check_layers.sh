@@ -102,7 +102,7 @@ check_include() {
 }
 
 check_includes() {
-  local file allowed= included last= before=$failed
+  local file allowed='' included last='' before=$failed
   for file in "$@"; do
     find_allowed "$file"
     [ -n "$allowed" ] || problem "$file belongs to no layer"
@@ -163,6 +163,7 @@ check_unique() {
 
 mapfile -t sources < <(find runtime ops transport -name '*.[ch]' -o -name '*.def' | sort)
 mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.def' | sort)
+[ "${#sources[@]}" -gt 1000 ] || problem "found ${#sources[@]} sources, want those of the tree"
 code=()
 for file in "${sources[@]}"; do case "$file" in *.[ch]) code+=("$file") ;; esac; done
 

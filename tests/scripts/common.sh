@@ -71,6 +71,11 @@ expect_text() {
   fail "$1" "$work/out"
 }
 
+# expect_some NAME LEAST COUNT: a loop over what was found somewhere would pass over nothing, too: at least so many must be.
+expect_some() {
+  if [ "$3" -ge "$2" ]; then pass; else fail "$1: found $3, want at least $2"; fi
+}
+
 # eventually COMMAND...: waits for a minute at most until the command succeeds, however busy the machine is.
 eventually() {
   local _
@@ -118,8 +123,10 @@ add_counts() {
   passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + ${5:-0}))
 }
 
+# Fails if nothing was tested, either.
 finish() {
   local tail=
+  [ $((passed + failed + skipped)) -gt 0 ] || fail "this script tested nothing"
   [ "$skipped" -eq 0 ] || tail=", $skipped skipped"
   echo "$passed passed, $failed failed$tail"
   [ "$failed" -eq 0 ]

@@ -39,7 +39,9 @@ offers "a number" hlorun --steps p -- '!program.hlo'
 offers "verbs of schedule" hlorun schedule t -- to-hlo
 # Every option of every command.
 for command in run check test convert schedule; do
-  for option in $("$hlorun" "$command" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -e '--[a-z-]+'); do
+  mapfile -t options < <("$hlorun" "$command" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -e '--[a-z-]+')
+  expect_some "options of $command" 5 "${#options[@]}"
+  for option in "${options[@]}"; do
     offers "$command $option" hlorun "$command" "$option" -- "$option"
   done
 done

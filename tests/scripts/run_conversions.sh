@@ -79,6 +79,7 @@ expect_same() { # NAME FILE FILE
 }
 expect_same "ops.hlo through a proto" "$work/hlo.back.hlo" "$work/proto.back.hlo"
 expect_same "ops.hlo through text and bytecode" "$work/text.back.hlo" "$work/bytecode.back.hlo"
+expect_some "ops" 130 "$(names | wc -l)"
 for op in $(names); do
   case " $(echo $dissolved $refused) " in *" $op "*) continue ;; esac
   if has_op "$work/hlo.back.hlo" "$op"; then pass; else fail "ops.hlo has no $op"; continue; fi
@@ -87,7 +88,9 @@ done
 
 # Attributes by name: as many as before, or more where a form is written out.
 count() { grep -c ", $2=" "$1"; }
-for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u); do
+keys=$(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u)
+expect_some "attributes" 30 "$(wc -w <<<"$keys")"
+for key in $keys; do
   if [ "$(count "$work/text.back.hlo" "$key")" -ge "$(count "$work/hlo.back.hlo" "$key")" ]; then pass; else
     fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") after StableHLO"; fi
 done

@@ -121,17 +121,23 @@ if command -v groff >/dev/null 2>&1; then
 else
   skip "rendering of manual pages: there is no groff"
 fi
-for name in $("$hlorun" --list-options | grep -o -e '--[a-z][a-z-]*' -e 'HLORUN_[A-Z_]*' | sort -u); do
+names=$("$hlorun" --list-options | grep -o -e '--[a-z][a-z-]*' -e 'HLORUN_[A-Z_]*' | sort -u)
+expect_some "options and variables" 100 "$(wc -w <<<"$names")"
+for name in $names; do
   if grep -qF -e "${name//-/\\-}" "$build_dir"/runtime/cli/*.1; then pass; else fail "$name is on no manual page"; fi
 done
 
 # --- paths ---
-for path in $(grep -oE '`(runtime|ops|transport|tests|examples)/[^` *]*`' "$source_dir/README.md" \
-                "$source_dir/runtime/GLOSSARY.md" "$source_dir/tests/README.md" | sed 's/.*:`//; s/`$//' | sort -u); do
+paths=$(grep -oE '`(runtime|ops|transport|tests|examples)/[^` *]*`' "$source_dir/README.md" \
+  "$source_dir/runtime/GLOSSARY.md" "$source_dir/tests/README.md" | sed 's/.*:`//; s/`$//' | sort -u)
+expect_some "paths" 40 "$(wc -w <<<"$paths")"
+for path in $paths; do
   if [ -e "$source_dir/$path" ] || grep -qF -e "$path" "$build_dir/Makefile"; then pass; else fail "$path is named, and is not there"; fi
 done
 # Names of types, functions and headers in the glossary are in the sources; it has at most 50 terms.
-for name in $(grep -oE '`[a-z0-9_]+(\.h)?`' "$source_dir/runtime/GLOSSARY.md" | tr -d '`' | sort -u); do
+names=$(grep -oE '`[a-z0-9_]+(\.h)?`' "$source_dir/runtime/GLOSSARY.md" | tr -d '`' | sort -u)
+expect_some "names in the glossary" 15 "$(wc -w <<<"$names")"
+for name in $names; do
   case $name in
     *.h) found=$(find "$source_dir/runtime" "$source_dir/ops" "$source_dir/transport" -name "$name" | head -n 1) ;;
     *) found=$(grep -rlwF -e "$name" --include='*.[ch]' --include='*.def' \

@@ -14,8 +14,11 @@ for program in "$source_dir"/tests/passes/*.hlo; do
 done
 
 # Every pass has one.
-for pass in $("$hlorun" run --stop-after ? x 2>&1 | sed -n 's/.*or a pass: //p' | tr -d ','); do
-  if compgen -G "$source_dir/tests/passes/$pass*.hlo" >/dev/null; then
+read -ra passes < <("$hlorun" run --stop-after ? x 2>&1 | sed -n 's/.*or a pass: //p' | tr -d ',')
+expect_some "passes" 25 "${#passes[@]}"
+for pass in "${passes[@]}"; do
+  if compgen -G "$source_dir/tests/passes/$pass.hlo" >/dev/null || compgen -G "$source_dir/tests/passes/$pass-*.hlo" >/dev/null
+  then
     pass
   else
     fail "the pass $pass has no golden"

@@ -22,6 +22,7 @@ run_lying() {
 }
 
 for program in "$source_dir"/tests/cases/lying/*; do
+  expect_some "lies in $(basename "$program")" 1 "$(grep -cE '^// (HONEST|LYING): ' "$program")"
   run_lying "$program" reference
   run_lying "$program" compiled
 done

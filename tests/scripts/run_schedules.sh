@@ -23,6 +23,7 @@ expect_verdict() {
 
 for program in "$source_dir"/tests/cases/schedule/*.hlo "$source_dir"/examples/check/*.hlo; do
   name=$(basename "$program")
+  expect_some "verdicts wanted of $name" 1 "$(head -n 5 "$program" | grep -cE '^// (CHECK|ANY ORDER|BUFFERED )')"
   while read -r line; do
     case "$line" in
       '// CHECK: '*) expect_verdict "$name" "${line#// CHECK: }" "$program" ;;
@@ -83,6 +84,7 @@ expect_exit "picture of an unknown form" 2 "$hlorun" check --graph "$work/pictur
 
 # What is sound runs to its end.
 leak_check_off
+expect_some "schedules that run" 4 "$(grep -l '^// RUN ' "$cases"/*.hlo | wc -l)"
 while IFS= read -r program; do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")

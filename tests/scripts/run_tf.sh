@@ -13,6 +13,7 @@ for engine in reference compiled; do
 done
 
 # Each statement of XlaCompiler's documentation has a test that is there.
+expect_some "statements" 40 "$(grep -v '^#' "$source_dir/tests/unit/xla_statements.list" | grep -c .)"
 while IFS='|' read -r statement where; do
   where=${where# }
   name=${where#*: }

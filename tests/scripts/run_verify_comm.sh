@@ -277,11 +277,13 @@ run_loop slow 0 3 1 400000 "out0"
 
 expect_exit "the page" 4 sh -c 'cd "$0" && exec "$@"' "$page" "$hlorun" -n 2 --verify-comm -i '0=f32[4] {1, 2, 3, 4}' \
   -i '1=s32[] 1' branch_by_data.hlo
-while IFS= read -r line; do expect_text "the page" "$line"; done \
-  < <(sed -n '/^\$ hlorun -n 2 --verify-comm/,/^```/p' "$page/README.md" | grep -v -e '^\$' -e '^```')
+sed -n '/^\$ hlorun -n 2 --verify-comm/,/^```/p' "$page/README.md" | grep -v -e '^\$' -e '^```' >"$work/shown"
+expect_some "lines on the page" 3 "$(wc -l <"$work/shown")"
+while IFS= read -r line; do expect_text "the page" "$line"; done <"$work/shown"
 
 # --- what is sound runs as ever ---
 
+expect_some "schedules that run" 4 "$(grep -l '^// RUN ' "$cases"/*.hlo | wc -l)"
 while IFS= read -r program; do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")

@@ -2,6 +2,7 @@
  * of real and complex numbers, and conversions between all types. */
 #include "base/text.h"
 #include "jit/target.h"
+#include "ops/query/codegen_support.h"
 #include "tests/lib/jit_driver.h"
 
 /* All types of elements. */
@@ -29,6 +30,7 @@ static bool is_op(hlo_opcode_t op, hr_dtype_t type) {
     case HLO_SHIFT_RIGHT_LOGICAL:
     case HLO_POPCNT:
     case HLO_COUNT_LEADING_ZEROS:
+    case HLO_MULHI:
       return hr_dtype_is_integer(type);
     case HLO_SUBTRACT:
     case HLO_DIVIDE:
@@ -52,82 +54,68 @@ static bool is_op(hlo_opcode_t op, hr_dtype_t type) {
   }
 }
 
-static const hlo_opcode_t unary_ops[] = {HLO_NEGATE,
-                                         HLO_ABS,
-                                         HLO_SIGN,
-                                         HLO_NOT,
-                                         HLO_POPCNT,
-                                         HLO_COUNT_LEADING_ZEROS,
-                                         HLO_CEIL,
-                                         HLO_FLOOR,
-                                         HLO_ROUND_NEAREST_AFZ,
-                                         HLO_ROUND_NEAREST_EVEN,
-                                         HLO_SQRT,
-                                         HLO_RSQRT,
-                                         HLO_CBRT,
-                                         HLO_EXPONENTIAL,
-                                         HLO_EXPONENTIAL_MINUS_ONE,
-                                         HLO_LOG,
-                                         HLO_LOG_PLUS_ONE,
-                                         HLO_LOGISTIC,
-                                         HLO_SINE,
-                                         HLO_COSINE,
-                                         HLO_TAN,
-                                         HLO_TANH,
-                                         HLO_ERF};
-static const hlo_opcode_t binary_ops[] = {HLO_ADD,
-                                          HLO_SUBTRACT,
-                                          HLO_MULTIPLY,
-                                          HLO_DIVIDE,
-                                          HLO_REMAINDER,
-                                          HLO_MAXIMUM,
-                                          HLO_MINIMUM,
-                                          HLO_POWER,
-                                          HLO_ATAN2,
-                                          HLO_AND,
-                                          HLO_OR,
-                                          HLO_XOR,
-                                          HLO_SHIFT_LEFT,
-                                          HLO_SHIFT_RIGHT_ARITHMETIC,
-                                          HLO_SHIFT_RIGHT_LOGICAL};
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
-/* Roots of complex numbers are functions, too, and so are their quotients. */
-static bool is_function(hlo_opcode_t op, hr_dtype_t type) {
+/* The generated ops of the table whose result has the type and sizes of its operands; programs with
+ * the others are written out below. */
+static bool is_like_operands(hlo_opcode_t op) {
   switch (op) {
+    case HLO_CONVERT:
+    case HLO_BITCAST_CONVERT:
+    case HLO_REDUCE_PRECISION:
+    case HLO_REAL:
+    case HLO_IMAG:
+    case HLO_IS_FINITE:
+    case HLO_COMPLEX:
+    case HLO_COMPARE:
+      return false;
+    default:
+      return op_codegens[op] == CODEGEN_ELEMENTWISE;
+  }
+}
+
+/* Must the result be the reference's to the bit? Others may be some units in the last place away.
+ * Roots of complex numbers are functions, too, and so are their quotients. */
+static bool is_function(hlo_opcode_t op, hr_dtype_t type) {
+  if (hr_dtype_is_integer(type)) return false;
+  switch (op) {
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
+    case HLO_DIVIDE:
+    case HLO_REMAINDER:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_NEGATE:
+    case HLO_ABS:
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR:
+    case HLO_NOT:
+    case HLO_CEIL:
+    case HLO_FLOOR:
+    case HLO_ROUND_NEAREST_AFZ:
+    case HLO_ROUND_NEAREST_EVEN:
+      return false;
     case HLO_SQRT:
     case HLO_SIGN:
       return hr_dtype_is_complex(type);
-    case HLO_RSQRT:
-    case HLO_CBRT:
-    case HLO_EXPONENTIAL:
-    case HLO_EXPONENTIAL_MINUS_ONE:
-    case HLO_LOG:
-    case HLO_LOG_PLUS_ONE:
-    case HLO_LOGISTIC:
-    case HLO_SINE:
-    case HLO_COSINE:
-    case HLO_TAN:
-    case HLO_TANH:
-    case HLO_ERF:
-    case HLO_POWER:
-    case HLO_ATAN2:
-      return true;
     default:
-      return false;
+      return true;
   }
 }
 
 /* All ops on a type are one program: a result each. */
 static void add_ops(hr_strbuf_t *text, const char *type, hr_dtype_t dtype, bool functions,
                     int *count) {
-  for (int i = 0; i < COUNT(unary_ops); i++)
-    if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i], dtype) == functions)
-      hr_strbuf_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
-  for (int i = 0; i < COUNT(binary_ops); i++)
-    if (is_op(binary_ops[i], dtype) &&
-        (is_function(binary_ops[i], dtype) && !hr_dtype_is_integer(dtype)) == functions)
-      hr_strbuf_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
+  for (int i = 0; i < HLO_OPCODE_COUNT; i++) {
+    hlo_opcode_t op = (hlo_opcode_t)i;
+    int operands = hlo_op_table[op].operands;
+    if (!is_like_operands(op) || operands > 2 || !is_op(op, dtype)) continue;
+    if (is_function(op, dtype) == functions)
+      hr_strbuf_printf(text, "r%d = %s %s(%s)\n", (*count)++, type, hlo_op_name(op),
+                       operands == 1 ? "a" : "a, b");
+  }
 }
 
 static void add_tuple(hr_strbuf_t *text, int count) {
