@@ -24,14 +24,16 @@ typedef struct library {
 
 static void *open_plainly(const char *file) { return dlopen(file, RTLD_NOW | RTLD_LOCAL); }
 
-/* A core type for OpenBLAS: versions older than an AMD processor with AVX-512 take it for one
- * without AVX-512, at half the speed. */
+/* The core type for OpenBLAS by the processor's instructions. Its own choice goes by models, and
+ * versions older than a processor take it for one without AVX-512 (AMD) or even for a Prescott with
+ * SSE3 (Intel), whose kernels are several times slower and less exact. NULL: its own choice. */
 static const char *better_core(void) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return "SkylakeX";
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return "Haswell";
 #endif
   return NULL;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/dl.h"
 #include "ops/kernels/linalg/native_linalg.h"
 #include "ops/kernels/linalg/small_eigen.h"
 #include "read/read.h"
@@ -319,7 +320,22 @@ static void small_eigenproblems(void) {
   }
 }
 
-CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
+/* OpenBLAS takes processors that are newer than itself for old ones; other libraries have no such
+ * function. */
+static void library_of_the_processor(void) {
+#if defined(__x86_64__)
+  void *address;
+  hr_status_t st = hr_dl_symbol(HR_LIBRARY_LAPACK, "openblas_get_corename", &address);
+  const char *core = st ? "" : ((const char *(*)(void))address)();
+  bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+  if (*core && has_avx512 && !getenv("OPENBLAS_CORETYPE")) CU_ASSERT_STRING_EQUAL(core, "SkylakeX");
+  CU_ASSERT_STRING_NOT_EQUAL(core, "Prescott");
+  hr_status_release(st);
+#endif
+}
+
+CU_TestInfo suite_native_linalg[] = {{"library of the processor", library_of_the_processor},
+                                     {"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
                                      {"triangular solves", solves},
