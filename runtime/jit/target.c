@@ -79,6 +79,8 @@ static void describe_host(char *text, size_t size) {
            (unsigned long long)digest);
 }
 
+#define FP16_EDX (1u << 23) /* AVX512-FP16, in leaf 7 */
+
 /* 64-byte vectors require F, DQ, BW and VL; 32-byte vectors require AVX2 and FMA. */
 static void find_features(jit_target_t *target) {
   __builtin_cpu_init();
@@ -89,7 +91,7 @@ static void find_features(jit_target_t *target) {
   if (has_512) target->vector_bytes = 64;
   unsigned a, b, c = 0, d;
   target->has_f16 = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-  target->divides_slowly = __builtin_cpu_is("intel");
+  target->has_f16_arithmetic = has_512 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & FP16_EDX);
 }
 
 /* Narrower vectors come with an older processor's features, so that tests run the code of such a
@@ -101,7 +103,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
     target->has_f16 = false;
   }
   target->has_masks = target->vector_bytes == 64;
-  target->divides_slowly &= target->has_masks;
+  target->has_f16_arithmetic &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
   bool has_registers = target->has_masks || (target->vector_bytes == 32 && jit_target_wants_llvm());

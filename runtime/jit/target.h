@@ -14,9 +14,8 @@ typedef struct jit_target {
   bool has_fma;         /* a * b + c, rounded once, is one instruction */
   bool has_masks;       /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
-  bool divides_slowly; /* Newton iteration on a reciprocal estimate beats division (AVX-512 of
-                          Intel) */
-  bool has_f16;        /* conversions between f16 and f32 */
+  bool has_f16;            /* conversions between f16 and f32 */
+  bool has_f16_arithmetic; /* on vectors of f16 (AVX512-FP16) */
   char host[192]; /* processor and features, for cache keys: equal texts run each other's code */
 } jit_target_t;
 

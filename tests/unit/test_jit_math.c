@@ -280,7 +280,6 @@ static void test_other_processors(void) {
     return;
   }
   make_samples();
-  other.divides_slowly = other.vector_bytes == 64;
   try_width(&other, false, 16);
   try_width(&other, true, 8);
   for (int bytes = 32; bytes >= 16; bytes /= 2) {

@@ -182,6 +182,65 @@ static void functions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
+/* Ops on f16 that follow each other stay f16 where the processor has arithmetic on it, whole
+ * vectors and shorter ones, with constants and with what other types are converted to. */
+static void chains_of_f16(void) {
+  static const int sizes[] = {1, 7, 16, 31, 64, 1000};
+  jit_driver_t driver = {.seed = 6, .workers = 1};
+  if (is_declined(HR_F16)) return;
+  for (int i = 0; i < COUNT(sizes); i++) {
+    hr_strbuf_t text;
+    int n = sizes[i];
+    hr_strbuf_init(&text);
+    hr_strbuf_printf(&text,
+                     "HloModule t\nENTRY e { a = f16[%d] parameter(0) b = f16[%d] parameter(1)\n"
+                     "i = s32[%d] parameter(2) k = f16[] constant(0.1) c = f16[%d] broadcast(k), "
+                     "dimensions={}\nz = f16[] constant(0) o = f16[%d] broadcast(z), "
+                     "dimensions={}\n",
+                     n, n, n, n, n);
+    static const char *const steps[] = {"multiply(a, c)",    "subtract(r0, b)", "divide(r1, a)",
+                                        "negate(r2)",        "abs(r3)",         "sqrt(r4)",
+                                        "maximum(r1, r5)",   "minimum(r6, o)",  "clamp(o, r2, c)",
+                                        "maximum(r1, o)",    "add(r8, r9)",     "convert(i)",
+                                        "multiply(r11, r10)"};
+    for (int k = 0; k < COUNT(steps); k++)
+      hr_strbuf_printf(&text, "r%d = f16[%d] %s\n", k, n, steps[k]);
+    hr_strbuf_printf(&text, "r13 = pred[%d] compare(r1, r2), direction=LT\n", n);
+    hr_strbuf_printf(&text, "r14 = pred[%d] compare(r1, o), direction=NE\n", n);
+    hr_strbuf_printf(&text, "r15 = f16[%d] select(r13, r1, r2)\n", n);
+    hr_strbuf_printf(&text, "r16 = f32[%d] convert(r15)\n", n);
+    hr_strbuf_printf(&text, "r17 = s32[%d] convert(r12)\n", n);
+    add_tuple(&text, 18);
+    check_text(&driver, &text);
+  }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* Divisors whose quotients are products with two parts of the reciprocal, and others. */
+static void bytes_by_constants(void) {
+  static const char *const divisors[] = {"255", "127.5", "-3", "0", "0.1", "inf", "1e-40", "64"};
+  static const char *const types[] = {"u8", "s8"}, *const reals[] = {"f32", "f64", "bf16"};
+  jit_driver_t driver = {.seed = 7, .workers = 1};
+  for (int t = 0; t < COUNT(types); t++) {
+    hr_strbuf_t text;
+    int count = 0;
+    hr_strbuf_init(&text);
+    hr_strbuf_printf(&text, "HloModule t\nENTRY e { a = %s[4000] parameter(0)\n", types[t]);
+    for (int r = 0; r < COUNT(reals); r++) {
+      hr_strbuf_printf(&text, "x%d = %s[4000] convert(a)\n", r, reals[r]);
+      for (int d = 0; d < COUNT(divisors); d++, count++)
+        hr_strbuf_printf(&text,
+                         "k%d = %s[] constant(%s) b%d = %s[4000] broadcast(k%d), dimensions={}\n"
+                         "r%d = %s[4000] divide(x%d, b%d)\n",
+                         count, reals[r], divisors[d], count, reals[r], count, count, reals[r], r,
+                         count);
+    }
+    add_tuple(&text, count);
+    check_text(&driver, &text);
+  }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
 /* Functions of several scalars are computed in lanes, those of one height at a time. */
 static void scalars_side_by_side(void) {
   static const char *const types[] = {"f32", "f64", "bf16"};
@@ -259,6 +318,8 @@ static void conversions(void) {
 
 CU_TestInfo suite_jit_ops[] = {{"exact ops", exact_ops},
                                {"functions", functions},
+                               {"chains of f16", chains_of_f16},
+                               {"bytes by constants", bytes_by_constants},
                                {"scalars side by side", scalars_side_by_side},
                                {"functions of complex numbers", complex_functions},
                                {"powers of complex numbers", complex_powers},

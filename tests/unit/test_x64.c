@@ -247,8 +247,7 @@ static void test_calls_without_result(void) {
 static void test_left_to_llvm(void) {
   x64_kernel_t test;
   x64_kernel_begin(&test);
-  kir_type_t *halves = kir_vector_type(kir_half_type(test.code.module), 16);
-  kir_value_t *value = x64_kernel_load(&test, halves, 0);
+  kir_value_t *value = x64_kernel_load(&test, kir_half_type(test.code.module), 0);
   x64_kernel_store(&test, kir_fadd(test.code.builder, value, value), 0);
   CU_ASSERT_PTR_NULL(x64_kernel_finish(&test));
 }

@@ -210,11 +210,17 @@ static kir_value_t *weak_order_key(jit_code_t *code, kir_value_t *value) {
   return kir_select(code->builder, is_nan, most, key);
 }
 
-static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
-                            kir_value_t *b) {
+kir_value_t *jit_compare_reals(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                               kir_value_t *b) {
   /* In the order of hlo_enum_DIRECTION_t: EQ NE GE GT LE LT. */
   static const kir_fcmp_t reals[] = {KIR_FCMP_OEQ, KIR_FCMP_UNE, KIR_FCMP_OGE,
                                      KIR_FCMP_OGT, KIR_FCMP_OLE, KIR_FCMP_OLT};
+  return kir_fcmp(code->builder, reals[JIT_DETAIL_DIRECTION(op->detail)], a, b);
+}
+
+static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                            kir_value_t *b) {
+  /* In the order of hlo_enum_DIRECTION_t, too. */
   static const kir_icmp_t signeds[] = {KIR_ICMP_EQ,  KIR_ICMP_NE,  KIR_ICMP_SGE,
                                        KIR_ICMP_SGT, KIR_ICMP_SLE, KIR_ICMP_SLT};
   static const kir_icmp_t unsigneds[] = {KIR_ICMP_EQ,  KIR_ICMP_NE,  KIR_ICMP_UGE,
@@ -224,8 +230,7 @@ static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_va
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
   if (hr_dtype_is_float(op->from)) {
     bool is_weak = order == HLO_COMPARISON_WEAKORDER;
-    if (order != HLO_COMPARISON_TOTALORDER && !is_weak)
-      return kir_fcmp(code->builder, reals[direction], a, b);
+    if (order != HLO_COMPARISON_TOTALORDER && !is_weak) return jit_compare_reals(code, op, a, b);
     a = is_weak ? weak_order_key(code, a) : total_order_key(code, a);
     b = is_weak ? weak_order_key(code, b) : total_order_key(code, b);
     is_signed = true;
@@ -272,6 +277,8 @@ static bool is_complex(hr_dtype_t from, hr_dtype_t to) {
 }
 
 kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
+  kir_value_t *half = op->from == HR_F16 ? jit_half_emit(code, op, args) : NULL;
+  if (half) return half;
   if (op->op == HLO_SELECT) return jit_element_choose(code, op->from, args[0], args[1], args[2]);
   if (op->op == HLO_CLAMP) return clamp(code, op, args);
   if (is_complex(op->from, op->to)) return jit_complex_emit(code, op, args);

@@ -64,6 +64,16 @@ kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_
 kir_value_t *jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value);
 kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
+/* The same without the rounding of the result. */
+kir_value_t *jit_float_compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
+/* By arithmetic on f16 (element_half.c); NULL: not faster, or the processor has none. */
+bool jit_half_supports(const jit_target_t *target, hlo_opcode_t op);
+kir_value_t *jit_half_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
+/* x divided by the same constant in all lanes, if x was converted from bytes; else NULL. */
+kir_value_t *jit_divide_bytes(jit_code_t *code, kir_value_t *x, const kir_value_t *divisor);
+/* A comparison that is false, or true for NE, if an operand is NaN. */
+kir_value_t *jit_compare_reals(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                               kir_value_t *b);
 
 /* Is there code for this op on these types, on this target? */
 bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from,

@@ -84,7 +84,10 @@ static kir_value_t *reduced(jit_code_t *code, const jit_element_op_t *op, kir_va
              : reduce_narrow(code, op->from, a, exponent, mantissa);
 }
 
-static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
+/* Is it rounded to fewer bits than those of its arithmetic? */
+static bool is_narrow(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute != dtype; }
+
+kir_value_t *jit_float_compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(args[0]);
   switch (op->op) {
@@ -94,8 +97,10 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
       return kir_fsub(b, args[0], args[1]);
     case HLO_MULTIPLY:
       return kir_fmul(b, args[0], args[1]);
-    case HLO_DIVIDE:
-      return kir_fdiv(b, args[0], args[1]);
+    case HLO_DIVIDE: {
+      kir_value_t *quotient = jit_divide_bytes(code, args[0], args[1]);
+      return quotient ? quotient : kir_fdiv(b, args[0], args[1]);
+    }
     case HLO_NEGATE:
       return kir_fneg(b, args[0]);
     case HLO_ABS:
@@ -109,6 +114,9 @@ static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_va
     case HLO_LOG_PLUS_ONE:
       return op->from_unit ? jit_math_log1p_of_unit(code, args[0])
                            : jit_math_emit(code, op->op, args[0], NULL);
+    case HLO_TANH:
+      return is_narrow(op->to) ? jit_math_tanh_for_narrow(code, args[0])
+                               : jit_math_emit(code, op->op, args[0], NULL);
     case HLO_REMAINDER:
     case HLO_POWER:
     case HLO_ATAN2:
@@ -148,7 +156,8 @@ static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t 
 }
 
 static bool is_called(const jit_element_op_t *op, kir_value_t *const *args) {
-  return op->shared && !op->from_unit && jit_math_supports(op->op) &&
+  return op->shared && !op->from_unit && !(op->op == HLO_TANH && is_narrow(op->to)) &&
+         jit_math_supports(op->op) &&
          jit_math_is_called(op->op, hlo_op_table[op->op].operands > 1 ? args[1] : NULL) &&
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }
@@ -167,7 +176,7 @@ kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_va
       is_called(op, args)
           ? jit_by_vectors(code, call, op, args, count,
                            jit_math_vectors(code->target, op->op, op->from == HR_F64))
-          : compute(code, op, args);
+          : jit_float_compute(code, op, args);
   /* The narrowest types lack some zeros and infinities. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   if (is_held) return result;

@@ -50,12 +50,20 @@ bool jit_kernel_supports(const jit_kernel_t *kernel) {
   return true;
 }
 
+/* The type that the node is computed in. Sums are widened. */
+static hr_dtype_t compute_type(const jit_kernel_t *kernel, const jit_node_t *node,
+                               hr_dtype_t dtype) {
+  bool is_half = dtype == HR_F16 && !kernel->reduce &&
+                 (node->kind != JIT_OP || jit_half_supports(kernel->target, node->op));
+  return is_half && kernel->target->has_f16_arithmetic ? dtype : hr_dtype_table[dtype].compute;
+}
+
 /* Adds the work of a node to the sum of its element size. A condition has the size of its
  * operands. */
 static void add_work(const jit_kernel_t *kernel, const jit_node_t *node, double work[9]) {
   hr_dtype_t dtype = node->dtype;
   if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
-  hr_dtype_t compute = hr_dtype_table[dtype].compute;
+  hr_dtype_t compute = compute_type(kernel, node, dtype);
   size_t bytes =
       hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
   if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);

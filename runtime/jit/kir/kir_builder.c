@@ -290,7 +290,7 @@ static int overloads_of(kir_op_t op, kir_type_t *type, kir_value_t *const *args,
     case KIR_PREFETCH:
       break;
     default:
-      return op >= KIR_RANGE_PS && op <= KIR_RCP14_PD ? 0 : 1;
+      return op >= KIR_RANGE_PS && op <= KIR_RSQRT14_PD ? 0 : 1;
   }
   for (int k = 0; k < count; k++) overloads[k] = args[k]->type;
   return count;

@@ -21,7 +21,7 @@ static math_value_t erf_f32(jit_code_t *c, math_value_t x) {
 /* erfc(a) = exp(-a^2) P((a - 2) / (a + 2)); from 6 on the result is 1. */
 static math_value_t far_f64(jit_code_t *c, math_value_t a) {
   math_value_t limited = limit(c, a, 0, 6),
-               t = math_quotient(c, add_k(c, limited, -2), add_k(c, limited, 2));
+               t = divide(c, add_k(c, limited, -2), add_k(c, limited, 2));
   math_exp_parts_t parts = math_exp_parts(c, negate(c, mul(c, limited, limited)), false);
   math_value_t scale = math_power_of_two(c, parts.n.bits, a);
   math_value_t power = multiply_add(c, scale, parts.q, scale);

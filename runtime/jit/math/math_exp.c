@@ -1,6 +1,7 @@
 /* e^x and functions based on it. */
 #include <math.h>
 
+#include "jit/math/jit_math.h"
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
 
@@ -37,17 +38,30 @@ math_value_t jit_emit_logistic(jit_code_t *c, math_value_t x) {
   return math_quotient_of_sums(c, top, top_low, bottom, bottom_low);
 }
 
+/* 2|x|, at most 40; NaN stays. */
+static math_value_t limited_double(jit_code_t *c, math_value_t x) {
+  math_value_t a = magnitude(c, x), twice = add(c, a, a);
+  return choose_k(c, is_more_k(c, twice, 40), 40, twice);
+}
+
 /* Near zero a polynomial, else 1 - 2 / (e^2|x| + 1). */
 math_value_t jit_emit_tanh(jit_code_t *c, math_value_t x) {
   math_value_t a = magnitude(c, x), z = mul(c, x, x);
   math_value_t p = is_f64(x) ? POLYNOMIAL(c, z, math_tanh_f64) : POLYNOMIAL(c, z, math_tanh_f32);
   math_value_t near = multiply_add(c, mul(c, z, x), p, x);
-  math_value_t twice = limit(c, add(c, a, a), 0, 40);
-  math_exp_parts_t parts = math_exp_parts(c, twice, false);
+  math_exp_parts_t parts = math_exp_parts(c, limited_double(c, x), false);
   math_value_t scale = math_power_of_two(c, parts.n.bits, x),
                e = multiply_add(c, scale, parts.q, scale);
-  math_value_t far = k_sub(c, 1, math_quotient(c, real(x, 2), add_k(c, e, 1)));
+  math_value_t far = k_sub(c, 1, k_divide(c, 2, add_k(c, e, 1)));
   return with_sign_of(c, choose(c, is_less_k(c, a, 0.5625), near, far), x);
+}
+
+/* With e = e^2|x| - 1: e / (e + 2). */
+math_value_t jit_math_tanh_for_narrow(jit_code_t *c, math_value_t x) {
+  math_exp_parts_t parts = math_expm1_parts(c, limited_double(c, x), false);
+  math_value_t scale = math_power_of_two(c, parts.n.bits, x);
+  math_value_t e = multiply_add(c, scale, parts.q, add_k(c, scale, -1));
+  return with_sign_of(c, divide(c, e, add_k(c, e, 2)), x);
 }
 
 /* With e = e^|x| - 1: (e + e / (e + 1)) / 2, for small e written as e - e^2 / (e + 1) / 2. */

@@ -22,11 +22,11 @@ math_value_t math_narrow(jit_code_t *c, math_value_t x) {
 /* --- instructions of AVX-512 ------------------------------------------------------------------ */
 
 /* Does x fill whole registers? AVX-512 then has instructions for x * 2^n and for 14-bit estimates
- * of 1 / x and 1 / sqrt(x). */
+ * of 1 / sqrt(x). */
 static bool fills_registers(const jit_code_t *c, math_value_t x) {
   kir_type_t *type = type_of(x);
-  int lanes = jit_lanes(type);
-  return c->target->vector_bytes == 64 && lanes * jit_element_bits(type) % 512 == 0 &&
+  int lanes = jit_lanes(type), bits = jit_element_bits(type);
+  return c->target->vector_bytes == 64 && bits >= 32 && lanes * bits % 512 == 0 &&
          !(lanes & (lanes - 1));
 }
 
@@ -49,7 +49,6 @@ static math_value_t take_lanes(jit_code_t *c, math_value_t a, math_value_t b, in
 static const kir_op_t range[2] = {KIR_RANGE_PS, KIR_RANGE_PD};
 static const kir_op_t scalef[2] = {KIR_SCALEF_PS, KIR_SCALEF_PD};
 static const kir_op_t rsqrt14[2] = {KIR_RSQRT14_PS, KIR_RSQRT14_PD};
-static const kir_op_t rcp14[2] = {KIR_RCP14_PS, KIR_RCP14_PD};
 
 /* One instruction on one register; `in` has one or two vectors. Some instructions have a choice
  * operand; scalef and range have a rounding mode as last operand. */
@@ -89,27 +88,9 @@ math_value_t math_guess_rsqrt(jit_code_t *c, math_value_t x) {
   return fills_registers(c, x) ? on_registers(c, rsqrt14, &x, 1, NO_CHOICE) : NULL;
 }
 
-static bool guesses_reciprocals(const jit_code_t *c, math_value_t x) {
-  return c->target->divides_slowly && fills_registers(c, x);
-}
-
-static math_value_t reciprocal(jit_code_t *c, math_value_t b) {
-  if (!guesses_reciprocals(c, b)) return k_divide(c, 1, b);
-  math_value_t guess = on_registers(c, rcp14, &b, 1, NO_CHOICE), one = real(b, 1);
-  for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
-    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
-  return guess;
-}
-
-math_value_t math_quotient(jit_code_t *c, math_value_t a, math_value_t b) {
-  if (!guesses_reciprocals(c, a)) return divide(c, a, b);
-  math_value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
-  return fused(c, inverse, fused(c, negate(c, b), first, a), first);
-}
-
 math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low,
                                    math_value_t b, math_value_t b_low) {
-  math_value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  math_value_t inverse = k_divide(c, 1, b), first = mul(c, a, inverse);
   math_value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
   return multiply_add(c, inverse, left, first);
 }
@@ -325,8 +306,7 @@ static math_value_t log_sum(jit_code_t *c, math_value_t k, math_value_t f, bool 
     tail = multiply_add_k(c, square, -0.5, tail);
     return multiply_add_k(c, k, first, add(c, f, tail));
   }
-  math_value_t s = math_quotient(c, f, add_k(c, f, 2)), z = mul(c, s, s),
-               half = mul_k(c, square, 0.5);
+  math_value_t s = divide(c, f, add_k(c, f, 2)), z = mul(c, s, s), half = mul_k(c, square, 0.5);
   math_value_t p = fast ? POLYNOMIAL(c, z, math_log_fast) : POLYNOMIAL(c, z, math_log_f64);
   math_value_t tail = multiply_add(c, s, multiply_add(c, z, p, half), low);
   return multiply_add_k(c, k, first, sub(c, f, sub(c, half, tail)));

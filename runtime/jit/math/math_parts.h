@@ -153,9 +153,6 @@ math_value_t math_polynomial(jit_code_t *c, math_value_t x, const double *coeffi
 #define POLYNOMIAL(c, x, table) \
   math_polynomial((c), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
-/* a / b within about an ulp, for |b| between 2^-100 and 2^100 and finite a: faster than a division
- * on processors that divide slowly. */
-math_value_t math_quotient(jit_code_t *c, math_value_t a, math_value_t b);
 /* (a + a_low) / (b + b_low), where a_low and b_low are within the rounding of a and b. */
 math_value_t math_quotient_of_sums(jit_code_t *c, math_value_t a, math_value_t a_low,
                                    math_value_t b, math_value_t b_low);

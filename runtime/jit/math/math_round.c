@@ -1,6 +1,5 @@
 /* Ops with exact results: rounding, signs, minimum and maximum, remainders. */
 #include <math.h>
-#include <string.h>
 
 #include "jit/math/math_emit.h"
 #include "jit/math/math_parts.h"
@@ -43,11 +42,7 @@ math_value_t jit_math_minmax_number(jit_code_t *c, math_value_t x, math_value_t 
 /* A constant that is the same number, not NaN, in all lanes. */
 static bool is_number(math_value_t k, double *out_number) {
   if (!kir_is_constant(k) || !kir_is_splat(k)) return false;
-  uint32_t low = (uint32_t)k->lanes[0];
-  float single;
-  memcpy(&single, &low, sizeof single);
-  memcpy(out_number, &k->lanes[0], sizeof *out_number);
-  if (!is_f64(k)) *out_number = single;
+  *out_number = kir_decode_float(k->lanes[0], (unsigned)jit_element_bits(type_of(k)));
   return !isnan(*out_number);
 }
 

@@ -4,8 +4,8 @@
  * Every operation is one row of vector_selectors; operations whose encodings differ only by element
  * size have a row of opcodes. The last operand of an instruction is read from memory where it is a
  * constant or a load that was folded (x64_prepare.c), so operands are swapped where the operation
- * commutes. Floats have the EVEX encoding too, with the scalar form of the opcode. f16 arithmetic,
- * i8 products and shifts are not selected: x64_expand.c rewrites them. */
+ * commutes. Floats have the EVEX encoding too, with the scalar form of the opcode. Products and
+ * shifts of i8 are not selected: x64_expand.c rewrites them. */
 #include "jit/x64/x64_expand.h"
 #include "jit/x64/x64_isel.h"
 
@@ -41,13 +41,17 @@ static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
                   X86_OP(1, 2, 1, 0x3f)},
 };
 
+#define COMPARE_BYTE 0xc2 /* VCMP */
 static const unsigned char float_opcodes[KIR_OP_COUNT] = {
     [KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c, [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
 
-/* Packed floats have no prefix or 66, scalar floats F3 or F2. */
+/* Packed floats have no prefix or 66, scalar floats F3 or F2. Vectors of f16 have a map of their
+ * own. */
 x86_opcode_t x64_float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
-  bool wide = type->bits == 64;
-  if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  bool wide = type->bits == 64, is_half = type->bits == 16;
+  if (is_half && (is_scalar(type) || !code->isa->has_evex))
+    x64_unsupported(code, "arithmetic in f16");
+  if (is_half) return X86_OP(0, byte == COMPARE_BYTE ? 3 : 5, 0, byte);
   return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
 }
 
@@ -197,7 +201,6 @@ static void select_sign(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_vector(code, instr->args[0], SCRATCH);
   bool is_negation = instr->op == KIR_FNEG;
-  if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
   emit_bitwise(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from,
                sign_mask(instr->type, !is_negation));
   x64_define(code, instr, to);
@@ -250,13 +253,12 @@ static void select_scalef(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* VRCP14 and VRSQRT14: estimates with a relative error below 2^-14. */
+/* VRSQRT14: an estimate with a relative error below 2^-14. */
 static void select_estimate(x64_code_t *code, kir_value_t *instr) {
-  bool is_sqrt = instr->op == KIR_RSQRT14_PS || instr->op == KIR_RSQRT14_PD;
-  bool wide = instr->op == KIR_RCP14_PD || instr->op == KIR_RSQRT14_PD;
+  bool wide = instr->op == KIR_RSQRT14_PD;
   int to = x64_destination(code, instr, SCRATCH + 2);
   int from = x64_vector(code, instr->args[0], SCRATCH);
-  x64_emit_registers(code, X86_OP(1, 2, wide, is_sqrt ? 0x4e : 0x4c), 2, to, X86_NONE, from);
+  x64_emit_registers(code, X86_OP(1, 2, wide, 0x4e), 2, to, X86_NONE, from);
   x64_define(code, instr, to);
 }
 
@@ -306,7 +308,7 @@ void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
   }
   const kir_type_t *type = compare->args[0]->type;
   int index = x64_log_bytes(type), a = x64_vector(code, compare->args[0], SCRATCH);
-  x86_opcode_t opcode = compare->op == KIR_FCMP ? x64_float_opcode(code, type, 0xc2) : 0;
+  x86_opcode_t opcode = compare->op == KIR_FCMP ? x64_float_opcode(code, type, COMPARE_BYTE) : 0;
   if (compare->op == KIR_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* the opcode of the unsigned comparison is one less */
     if (compare->detail >= KIR_ICMP_UGT && compare->detail <= KIR_ICMP_ULE) byte--;
@@ -350,7 +352,7 @@ static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
 bool x64_is_min_max(const kir_value_t *choice) {
   const kir_value_t *compare = choice->args[0];
   bool is_order = compare->detail == KIR_FCMP_OGT || compare->detail == KIR_FCMP_OLT;
-  if (compare->op != KIR_FCMP || !is_order || choice->type->bits < 32) return false;
+  if (compare->op != KIR_FCMP || !is_order) return false;
   return (compare->args[0] == choice->args[1] && compare->args[1] == choice->args[2]) ||
          (compare->args[0] == choice->args[2] && compare->args[1] == choice->args[1]);
 }
@@ -464,7 +466,6 @@ static const select_fn vector_selectors[KIR_OP_COUNT] = {
     [KIR_RANGE_PS] = select_range,      [KIR_RANGE_PD] = select_range,
     [KIR_SCALEF_PS] = select_scalef,    [KIR_SCALEF_PD] = select_scalef,
     [KIR_RSQRT14_PS] = select_estimate, [KIR_RSQRT14_PD] = select_estimate,
-    [KIR_RCP14_PS] = select_estimate,   [KIR_RCP14_PD] = select_estimate,
     [KIR_ICMP] = select_compare,        [KIR_FCMP] = select_compare,
     [KIR_SELECT] = select_select};
 
