@@ -10,13 +10,13 @@ typedef struct dot_types {
 } dot_types_t;
 
 static const dot_types_t types[] = {
-    {HR_F32, HR_F32, HR_F32},   {HR_BF16, HR_BF16, HR_BF16},      {HR_BF16, HR_BF16, HR_F32},
-    {HR_F16, HR_F16, HR_F16},   {HR_F16, HR_F16, HR_F32},         {HR_F32, HR_BF16, HR_F32},
-    {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},         {HR_C128, HR_C128, HR_C128},
-    {HR_S8, HR_S8, HR_S32},     {HR_U8, HR_S8, HR_S32},           {HR_U8, HR_U8, HR_U32},
-    {HR_S8, HR_S8, HR_S8},      {HR_S32, HR_S32, HR_S32},         {HR_S64, HR_S64, HR_S64},
-    {HR_U16, HR_U16, HR_U16},   {HR_F8E4M3FN, HR_F8E5M2, HR_F32}, {HR_F32, HR_F32, HR_BF16},
-    {HR_PRED, HR_PRED, HR_PRED}};
+    {HR_F32, HR_F32, HR_F32},    {HR_BF16, HR_BF16, HR_BF16},      {HR_BF16, HR_BF16, HR_F32},
+    {HR_F16, HR_F16, HR_F16},    {HR_F16, HR_F16, HR_F32},         {HR_F32, HR_BF16, HR_F32},
+    {HR_F64, HR_F64, HR_F64},    {HR_C64, HR_C64, HR_C64},         {HR_C128, HR_C128, HR_C128},
+    {HR_S8, HR_S8, HR_S32},      {HR_U8, HR_S8, HR_S32},           {HR_U8, HR_U8, HR_U32},
+    {HR_S8, HR_S8, HR_S8},       {HR_S32, HR_S32, HR_S32},         {HR_S64, HR_S64, HR_S64},
+    {HR_U16, HR_U16, HR_U16},    {HR_F8E4M3FN, HR_F8E5M2, HR_F32}, {HR_F32, HR_F32, HR_BF16},
+    {HR_PRED, HR_PRED, HR_PRED}, {HR_S16, HR_S16, HR_S32},         {HR_U8, HR_S16, HR_S16}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* Roles of dimensions, as many of each: batch, free of lhs, free of rhs, contracting. */
