@@ -476,6 +476,45 @@ module @sliced_sum {
 PROGRAM
 sends "a slice of a sum" "1 collective, by which a process sends 24 bytes" 'in0=d;out0=d'
 
+# What several operations take from a product is brought to its sharding once, before they use it.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @spread {
+  func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+    %1 = stablehlo.tanh %0 : tensor<64x32xf32>
+    %2 = stablehlo.add %0, %0 : tensor<64x32xf32>
+    %3 = stablehlo.negate %0 : tensor<64x32xf32>
+    return %1, %2, %3 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>
+  }
+}
+PROGRAM
+sends "a product that is taken three times" "3 collectives, by which a process sends 2048 bytes" \
+  'in0=m;in1=-,d;out0=d;out1=d;out2=d'
+
+# What is gathered for one constraint is there for another one.
+cat >"$work/gathered.mlir" <<'PROGRAM'
+module @constraint attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"d"}]>}) -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = sdy.sharding_constraint %x <@mesh, [{}, {}]> : tensor<16x8xf32>
+    %1 = stablehlo.pad %0, %zero, low = [0, 4], high = [0, 4], interior = [0, 0] : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x16xf32>
+    %2 = sdy.sharding_constraint %x <@mesh, [{?}, {}]> : tensor<16x8xf32>
+    %3 = stablehlo.reverse %2, dims = [0] : tensor<16x8xf32>
+    return %1, %3 : tensor<16x16xf32>, tensor<16x8xf32>
+  }
+}
+PROGRAM
+expect_exit "two constraints are explained" 0 "$hlorun" -n 8 --explain-sharding "$work/gathered.mlir"
+expect_text "two constraints are explained" "1 collective, by which a process sends 384 bytes"
+expect_exit "two constraints on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/gathered.mlir"
+expect_exit "two constraints" 0 "$hlorun" -n 8 --random-inputs --expect "$work/one.npz" "$work/gathered.mlir"
+
+# All gradients of a small model, 164 KB, are one all-reduce.
+"$hlorun" -n 8 --mesh data=8 --sharding in60=data --carry 1-60:0-59 --stop-after passes \
+  "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1
+[ "$(grep -c ' all-reduce(' "$work/out")" = 1 ] && pass || fail "gradients of a small model" "$work/out"
+
 # The memory of planning one process's part does not grow with the number of processes.
 python3 - "$hlorun" "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "memory" "$work/out"
 import os, subprocess, sys

@@ -212,6 +212,29 @@ static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *
   return instr->op == HLO_SLICE && (user->op == HLO_CONCATENATE || user->op == HLO_PAD);
 }
 
+/* True if the array is cut otherwise than propagation wants. */
+static bool is_elsewhere(const spmd_local_t *value) {
+  const spmd_sharding_t *here = value && value->forms ? value->forms->sharding : NULL;
+  if (!here || value->recipe || here->rank != value->preferred->rank) return false;
+  for (int d = 0; d < here->rank; d++)
+    if (!spmd_axes_equal(here->dims[d].axes, value->preferred->dims[d].axes)) return true;
+  return false;
+}
+
+/* Reshards a result before its users choose axes, if it is due (spmd_reshard_time_t). */
+static void reshard_early(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  spmd_lower_module_t *shared = lower->shared;
+  bool is_shared = lower->uses[instr->id] > 1;
+  if (!hlo_shape_is_array(instr->shape) || may_be_looked_through(lower, instr) ||
+      !is_elsewhere(lower->values[instr->id][0]))
+    return;
+  shared->late[SPMD_RESHARD_AT_ONCE]++;
+  if (is_shared) shared->late[SPMD_RESHARD_IF_SHARED]++;
+  if (shared->reshard_time == SPMD_RESHARD_AT_ONCE ||
+      (shared->reshard_time == SPMD_RESHARD_IF_SHARED && is_shared))
+    spmd_reshard_now(lower, instr);
+}
+
 /* Tries in this order: calls that the host divides, calls with their own lowering, one device, no
  * rule, partial sums, rings, the chosen axes. */
 static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr) {
@@ -235,6 +258,7 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   if (is_cheap && lower->values[instr->id][0]) lower->values[instr->id][0]->remat = instr;
   lower->is_tentative = false;
   if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
+  reshard_early(lower, instr);
   return NULL;
 }
 

@@ -1,9 +1,11 @@
-/* Turns a propagated program into the program of one partition: lowers the entry and its callees,
- * removes dead instructions, collectives included, and records the shardings of parameters and
- * results. */
+/* Turns a propagated program into the program of one partition: lowers the entry and its callees
+ * with each time at which results may be resharded, removes dead instructions, collectives
+ * included, keeps the cheapest program, and records the shardings of parameters and results. */
 #include <string.h>
 
+#include "partition/annotations/normalize.h"
 #include "partition/lower/lower.h"
+#include "partition/lower/program_cost.h"
 #include "passes/lib/pass_rewrite.h"
 
 /* A closed sharding on the program's mesh for an array of this shape; dimensions of size 0 are not
@@ -100,14 +102,18 @@ static bool is_there(const hlo_instr_t *instr) {
   return instr->id < parent->instrs.count && parent->instrs.data[instr->id] == instr;
 }
 
-/* Makes the report from the notes, without dead collectives. */
-static hr_status_t finish_report(spmd_program_t *program, spmd_report_notes_t *notes) {
-  spmd_report_t *report;
+static void remove_dead_notes(spmd_report_notes_t *notes) {
   size_t count = 0;
-  void *items, *replications;
   for (size_t i = 0; i < notes->items.count; i++)
     if (is_there(notes->items.data[i].collective))
       notes->items.data[count++] = notes->items.data[i];
+  notes->items.count = count;
+}
+
+static hr_status_t finish_report(spmd_program_t *program, const spmd_report_notes_t *notes) {
+  size_t count = notes->items.count;
+  spmd_report_t *report;
+  void *items, *replications;
   HR_TRY(HR_NEW(program->arena, &report));
   HR_TRY(
       hr_arena_copy(program->arena, notes->items.data, count * sizeof *notes->items.data, &items));
@@ -167,37 +173,112 @@ static void find_channels(const hlo_module_t *module, int64_t *next, int64_t *la
     }
 }
 
-/* pass_computations_order removes the old computations, which have no callers left. */
-static hr_status_t partition(spmd_program_t *program, spmd_report_notes_t *notes) {
-  hlo_module_t *module = program->module;
-  const hlo_computation_t *old = module->entry;
-  size_t first = module->computations.count;
+/* True if partitioning calls the host, which must not be called again. */
+static bool calls_host(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      if (spmd_is_hosted(instr) || spmd_marker_of(instr) == SPMD_INSPECT) return true;
+    }
+  return false;
+}
+
+/* --- candidates --- */
+
+/* Share of the cost below which another program is taken: estimates are not more exact. */
+#define WORTHWHILE 0.98
+
+/* One program of a partition for the global program. */
+typedef struct candidate {
+  hlo_computation_t *entry;
+  spmd_report_notes_t notes;
+  double us; /* estimated time */
+} candidate_t;
+
+static void free_notes(spmd_report_notes_t *notes) {
+  HR_VEC_FREE(&notes->items);
+  HR_VEC_FREE(&notes->replications);
+}
+
+/* What all candidates are made from. They share replica groups and reducers. */
+typedef struct global {
+  const hlo_computation_t *entry;
   const spmd_sharding_t **params, **results;
+  spmd_lower_module_t shared;
+} global_t;
+
+static hr_status_t read_global(spmd_program_t *program, global_t *out_global) {
+  hlo_module_t *module = program->module;
   int64_t largest_dim = 0;
-  spmd_lower_module_t shared = {.program = program,
-                                .emit = {.module = module,
-                                         .arena = program->arena,
-                                         .mesh = program->mesh,
-                                         .next_channel = 1,
-                                         .report = notes}};
-  find_channels(module, &shared.emit.next_channel, &largest_dim);
-  shared.emit.index_type = largest_dim < INT32_MAX / 4 ? HR_S32 : HR_S64;
-  HR_TRY(HR_NEW_ARRAY(program->arena, first, &shared.called));
-  HR_TRY(entry_shardings(program, &params, &results));
-  HR_TRY(spmd_lower_computation(&shared, old, params, results, &module->entry));
+  *out_global = (global_t){.entry = module->entry,
+                           .shared = {.program = program,
+                                      .emit = {.module = module,
+                                               .arena = program->arena,
+                                               .mesh = program->mesh,
+                                               .next_channel = 1}}};
+  spmd_emit_module_t *emit = &out_global->shared.emit;
+  find_channels(module, &emit->next_channel, &largest_dim);
+  emit->index_type = largest_dim < INT32_MAX / 4 ? HR_S32 : HR_S64;
+  HR_TRY(HR_NEW_ARRAY(program->arena, module->computations.count, &out_global->shared.called));
+  out_global->shared.called_count = module->computations.count;
+  return entry_shardings(program, &out_global->params, &out_global->results);
+}
+
+static hr_status_t make_candidate(global_t *global, spmd_reshard_time_t time,
+                                  candidate_t *out_candidate) {
+  spmd_lower_module_t *shared = &global->shared;
+  hlo_module_t *module = shared->emit.module;
+  size_t first = module->computations.count;
+  int64_t channel = shared->emit.next_channel;
+  memset(shared->called, 0, shared->called_count * sizeof *shared->called);
+  shared->reshard_time = time;
+  shared->emit.report = &out_candidate->notes;
+  HR_TRY(spmd_lower_computation(shared, global->entry, global->params, global->results,
+                                &out_candidate->entry));
+  shared->emit.next_channel = channel;
   for (size_t c = first; c < module->computations.count; c++)
     HR_TRY(remove_dead(module->computations.data[c]));
-  HR_TRY(finish_report(program, notes));
-  HR_TRY(set_ends(program, old, params, results));
+  remove_dead_notes(&out_candidate->notes);
+  return spmd_program_us(shared->emit.arena, out_candidate->entry, &out_candidate->notes,
+                         &out_candidate->us);
+}
+
+/* Lowers the program with each time of resharding, and keeps the first of the cheapest. */
+static hr_status_t find_cheapest(global_t *global, candidate_t *best) {
+  int64_t late[SPMD_RESHARD_TIMES];
+  HR_TRY(make_candidate(global, SPMD_RESHARD_AT_USE, best));
+  if (calls_host(global->shared.emit.module)) return NULL;
+  memcpy(late, global->shared.late, sizeof late);
+  for (int time = SPMD_RESHARD_IF_SHARED; time < SPMD_RESHARD_TIMES; time++) {
+    candidate_t candidate = {0};
+    if (!best->notes.items.count || !late[time]) continue;
+    hr_status_t st = make_candidate(global, (spmd_reshard_time_t)time, &candidate);
+    bool is_better = !st && candidate.us < WORTHWHILE * best->us;
+    free_notes(is_better ? &best->notes : &candidate.notes);
+    if (is_better) *best = candidate;
+    HR_TRY(st);
+  }
+  return NULL;
+}
+
+/* pass_computations_order removes the global computations and those of other candidates, which have
+ * no callers left. */
+static hr_status_t partition(spmd_program_t *program, candidate_t *best) {
+  hlo_module_t *module = program->module;
+  global_t global;
+  HR_TRY(read_global(program, &global));
+  HR_TRY(find_cheapest(&global, best));
+  module->entry = best->entry;
+  HR_TRY(finish_report(program, &best->notes));
+  HR_TRY(set_ends(program, global.entry, global.params, global.results));
   HR_TRY(pass_computations_order(module));
   return pass_names_settle(module);
 }
 
 /* Without a mesh there is nothing to cut. */
 hr_status_t spmd_partition(spmd_program_t *program) {
-  spmd_report_notes_t notes = {{NULL, 0, 0}, {NULL, 0, 0}};
-  hr_status_t st = program->mesh ? partition(program, &notes) : NULL;
-  HR_VEC_FREE(&notes.items);
-  HR_VEC_FREE(&notes.replications);
+  candidate_t best = {0};
+  hr_status_t st = program->mesh ? partition(program, &best) : NULL;
+  free_notes(&best.notes);
   return st;
 }

@@ -92,8 +92,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
   return value;
 }
 
-/* Shares the forms of `from`, unless they are partial and `from` has other users: the value would
- * be reduced twice. */
+/* Shares the forms of `from`, also later ones, unless they are partial and `from` has other users:
+ * the value would be reduced twice. */
 void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
   spmd_local_t *value = spmd_local_new(lower, instr, 0);
   if (!value || !from) return;
@@ -103,8 +103,7 @@ void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *fro
   bool shared = from->forms && from->forms->sharding->unreduced.count && from->uses > 1 &&
                 !value->preferred->unreduced.count;
   if (shared) add_form(lower, value, spmd_use(lower, from, value->preferred), value->preferred);
-  for (spmd_form_t *form = from->forms; form && !shared; form = form->next)
-    add_form(lower, value, form->instr, form->sharding);
+  if (!shared) value->forms = from->forms;
 }
 
 /* The form in this sharding; NULL: none. */
