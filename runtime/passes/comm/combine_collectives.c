@@ -31,15 +31,31 @@
 #include "passes/passes.h"
 
 #define DEFAULT_BYTES (64 << 10)
+/* In a program that was global, of all-reduces up to MAX_PACKED_BYTES each: they are sent as one
+ * message (collective_reduce.c), so that many of them together take less time than apart, as larger
+ * ones do not, which are reduced while they are in the cache. In the program of a process its
+ * author may want to see the gradients travel during the backward pass. */
+#define DEFAULT_PACKED_BYTES (1 << 20)
+#define MAX_PACKED_BYTES (32 << 10)
 /* Of a group along several dimensions, or a packed one: copies of so many bytes take less time than
  * a message. */
 #define MAX_TURNED_BYTES (16 << 10)
 
-/* HLORUN_COMBINE, or the default; 0 switches the pass off. */
-static double max_combined_bytes(void) {
+/* Most bytes of a group. */
+typedef struct limits {
+  double any, packed; /* whatever it has; if each is packed */
+} limits_t;
+
+/* HLORUN_COMBINE, or the defaults; 0 switches the pass off. */
+static limits_t find_limits(const hlo_module_t *module) {
   const char *text = getenv("HLORUN_COMBINE");
   uint64_t bytes;
-  return text && hr_parse_u64(text, &bytes) ? (double)bytes : DEFAULT_BYTES;
+  if (text && hr_parse_u64(text, &bytes)) return (limits_t){(double)bytes, (double)bytes};
+  return (limits_t){DEFAULT_BYTES, module->was_global ? DEFAULT_PACKED_BYTES : DEFAULT_BYTES};
+}
+
+static bool is_packed(const hlo_instr_t *instr) {
+  return instr->op == HLO_ALL_REDUCE && fuse_shape_bytes(instr->shape) <= MAX_PACKED_BYTES;
 }
 
 /* --- which --- */
@@ -141,11 +157,11 @@ static hr_status_t find_ancestors(hr_arena_t *arena, const comm_graph_t *graph,
 typedef struct joining {
   comm_graph_t graph;
   ancestors_t ancestors;
-  double max_bytes; /* most bytes of a group */
-  int *order;       /* nodes, operands before users: at first that of readiness */
-  int *group;       /* by node: the first node of its group; -1: not combined */
-  int *before;      /* by node: the member that joined before it; -1: none */
-  int *last;        /* by first node: the member that joined last */
+  limits_t limits;
+  int *order;  /* nodes, operands before users: at first that of readiness */
+  int *group;  /* by node: the first node of its group; -1: not combined */
+  int *before; /* by node: the member that joined before it; -1: none */
+  int *last;   /* by first node: the member that joined last */
   bool any;
 } joining_t;
 
@@ -181,7 +197,9 @@ static double bytes_with(const joining_t *joining, int first, double bytes, int 
                          bool *turned) {
   const comm_node_t *like = &joining->graph.nodes[first], *more = &joining->graph.nodes[node];
   double sum = bytes + fuse_shape_bytes(more->instr->shape);
-  if (joining->group[node] >= 0 || sum > joining->max_bytes || !can_combine(like, more)) return 0;
+  bool packed = is_packed(like->instr) && is_packed(more->instr);
+  double most = packed ? joining->limits.packed : joining->limits.any;
+  if (joining->group[node] >= 0 || sum > most || !can_combine(like, more)) return 0;
   bool turns = *turned || !has_same_dimension(like->instr, more->instr);
   if (turns && sum > MAX_TURNED_BYTES) return 0;
   *turned = turns;
@@ -196,7 +214,7 @@ static void find_group(joining_t *joining, int place) {
   int first = joining->order[place], end = graph->count; /* place of the first dependent node */
   double bytes = fuse_shape_bytes(graph->nodes[first].instr->shape);
   bool turned = false;
-  if (joining->group[first] >= 0 || bytes > joining->max_bytes) return;
+  if (joining->group[first] >= 0 || bytes > joining->limits.any) return;
   for (int at = place + 1; at < graph->count && at < end + MAX_PASSED; at++) {
     int node = joining->order[at];
     bool turns = turned;
@@ -240,7 +258,7 @@ static hr_status_t apply_order(hr_arena_t *arena, joining_t *joining) {
 
 static hr_status_t find_groups(hr_arena_t *arena, hlo_computation_t *computation,
                                joining_t *joining) {
-  joining->max_bytes = max_combined_bytes();
+  joining->limits = find_limits(computation->module);
   joining->any = false;
   bool crosses = computation->module->was_global;
   HR_TRY(comm_graph_find(arena, computation, crosses, &joining->graph));
