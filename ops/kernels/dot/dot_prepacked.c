@@ -10,6 +10,7 @@
 #define FEW_ROWS 16          /* most rows for which b is otherwise not packed */
 #define FEW_PRODUCTS 1000000 /* products below which b stays in the caches */
 #define MIN_PRODUCTS 100000
+#define MAX_PADDED_BYTES (1 << 20) /* half of a second-level cache */
 
 /* Few rows reuse each packed element m times only, so packing pays for constants of enough work. */
 bool dot_packs_once(const dot_problem_t *p) {
@@ -57,13 +58,21 @@ static hr_status_t prepare_packed(const op_native_target_t *target,
   return dot_prepare_gemm(target, problem, out);
 }
 
+/* True if large panels are mostly padding, as b has fewer columns than half a panel: reading them
+ * from memory takes longer than packing the dense rows of b each time. */
+static bool pads_too_much(const dot_problem_t *p, size_t packed_bytes) {
+  double own = (double)(p->k * p->n) * (double)p->types.element_bytes;
+  return p->b.col_step == 1 && packed_bytes > MAX_PADDED_BYTES && (double)packed_bytes > 2 * own;
+}
+
 /* Constants are packed when the program is planned, not here. */
 hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem_t *problem,
                              const op_native_prepack_t **out_prepack) {
   op_native_prepack_t *prepack;
   if (problem->constant_b || !dot_packs_once(problem)) return NULL;
-  HR_TRY(HR_NEW(target->arena, &prepack));
   gemm_job_t job = dot_gemm_job(problem);
+  if (pads_too_much(problem, gemm_packed_bytes(&job))) return NULL;
+  HR_TRY(HR_NEW(target->arena, &prepack));
   *prepack = (op_native_prepack_t){.leaf = 1,
                                    .bytes = gemm_packed_bytes(&job),
                                    .packer = &native_pack,
