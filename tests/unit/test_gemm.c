@@ -140,7 +140,7 @@ static void large_blocks(void) {
 }
 
 /* Few rows, and columns that fill vectors of every width or do not: B is read in place, or packed.
- * Columns of either matrix are dense. Half a vector of columns and fewer belong to two rows. */
+ * Columns of either matrix are dense. Half a vector of columns and fewer pair terms or rows. */
 static void few_rows(void) {
   static const int64_t rows[] = {1, 7, 8, 9, 33, 64, 128, 136};
   static const int64_t columns[] = {64, 80, 256, 150, 40, 20, 48, 7, 29, 81};
@@ -150,6 +150,41 @@ static void few_rows(void) {
       for (int t = 0; t < 8; t++)
         check(NULL, types[t % 4], rows[i], columns[j], terms[(i + j) % 3],
               (i + j + t) % 6 * 8 + t / 4);
+}
+
+/* Computes rows [row, row + rows) of an f32 product with dense rows. */
+static void some_rows(const gemm_job_t *job, int64_t row, int64_t rows) {
+  gemm_job_t part = *job;
+  part.m = rows;
+  part.a = (const float *)job->a + row * job->a_row;
+  part.c = (float *)job->c + row * job->c_row;
+  char *space = aligned_alloc(64, (gemm_space_bytes(&part) + 63) / 64 * 64);
+  gemm_run_serial(&part, 0, space);
+  free(space);
+}
+
+/* Columns that take half of the last vector have the same bits however rows are divided, though the
+ * tiles pair their terms. An infinity in the last term, which has no partner, stays one. */
+static void paired_terms(void) {
+  enum { ROWS = 21, COLUMNS = 40, TERMS = 33 };
+  float a[ROWS * TERMS], b[TERMS * COLUMNS], whole[ROWS * COLUMNS], parts[ROWS * COLUMNS];
+  for (int i = 0; i < ROWS * TERMS; i++) a[i] = 1.0f / (float)(i % 97 + 3);
+  for (int i = 0; i < TERMS * COLUMNS; i++) b[i] = 1.0f / (float)(i % 89 + 5);
+  a[ROWS / 2 * TERMS + TERMS - 1] = INFINITY;
+  gemm_job_t job = {.dtype = HR_F32, .m = ROWS, .n = COLUMNS, .k = TERMS, .a = a, .b = b};
+  job.a_col = job.b_col = 1;
+  job.a_row = TERMS;
+  job.b_row = job.c_row = COLUMNS;
+  job.c = whole;
+  some_rows(&job, 0, ROWS);
+  for (int j = 0; j < COLUMNS; j++) CU_ASSERT_EQUAL(whole[ROWS / 2 * COLUMNS + j], INFINITY);
+  job.c = parts;
+  for (int step = 1; step <= 9; step += 4) {
+    memset(parts, 0, sizeof parts);
+    for (int row = 0; row < ROWS; row += step)
+      some_rows(&job, row, row + step < ROWS ? step : ROWS - row);
+    CU_ASSERT_EQUAL(memcmp(parts, whole, sizeof whole), 0);
+  }
 }
 
 static int64_t count_tasks(int64_t size, int workers) {
@@ -212,6 +247,7 @@ static void no_pivot(void) {
 CU_TestInfo suite_gemm[] = {{"products", products},
                             {"large blocks", large_blocks},
                             {"few rows", few_rows},
+                            {"paired terms", paired_terms},
                             {"tasks", tasks},
                             {"space for fewer terms", fewer_terms},
                             {"a column without pivot", no_pivot},

@@ -10,8 +10,7 @@ SIMD_INLINE SIMD_NAME(acc)
   const SIMD_REAL *from = (const SIMD_REAL *)job->b + j * job->b_col + p;
   if (j >= job->n) return (SIMD_NAME(acc)){0};
 #if SIMD_BYTES == 64
-  const SIMD_NAME(target_t) at = {.last = terms};
-  if (terms < LANES) return SIMD_NAME(load_last)(LAST_MASKED, &at, from);
+  if (terms < LANES) return SIMD_NAME(load_first)(terms, from);
 #else
   (void)terms;
 #endif

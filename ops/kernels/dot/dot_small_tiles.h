@@ -79,23 +79,28 @@ SIMD_INLINE void SIMD_NAME(whole_sums)(int rows, int vecs, gemm_last_t last, gem
 /* All rows for VECS vectors of columns. ROWS is the largest block of rows that leaves registers for
  * the sums; blocks of 4, 3, 2 and 1 rows do the rest. The mode says whether c is set or added to
  * (passes over k after the first). last: columns of the last vector, if it is not whole. */
-#define PANEL(NAME, VECS, ROWS, LAST)                                                              \
-  SIMD_TARGET static void SIMD_NAME(panel##NAME)(const dot_small_job_t *job, gemm_mode_t mode,     \
-                                                 int64_t last, const SIMD_REAL *a,                 \
-                                                 const SIMD_REAL *b, SIMD_REAL *c) {               \
-    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                            \
-    const SIMD_NAME(target_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row, last}; \
-    int64_t left = job->m;                                                                         \
-    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)             \
-      SIMD_NAME(whole_sums)(ROWS, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);             \
-    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)             \
-      SIMD_NAME(whole_sums)(4, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
-    for (; left == 3 && ROWS > 3; left -= 3, a += 3 * job->a_row, c += 3 * job->c_row)             \
-      SIMD_NAME(whole_sums)(3, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
-    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)             \
-      SIMD_NAME(whole_sums)(2, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                    \
-      SIMD_NAME(whole_sums)(1, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);                \
+#define PANEL(NAME, VECS, ROWS, LAST)                                                          \
+  SIMD_TARGET static void SIMD_NAME(panel##NAME)(const dot_small_job_t *job, gemm_mode_t mode, \
+                                                 int64_t last, const SIMD_REAL *a,             \
+                                                 const SIMD_REAL *b, SIMD_REAL *c) {           \
+    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                        \
+    const SIMD_NAME(target_t) at = {.k = job->k,                                               \
+                                    .a_row = job->a_row,                                       \
+                                    .a_col = job->a_col,                                       \
+                                    .b_row = job->b_row,                                       \
+                                    .c_row = job->c_row,                                       \
+                                    .last = last};                                             \
+    int64_t left = job->m;                                                                     \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)         \
+      SIMD_NAME(whole_sums)(ROWS, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);         \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)         \
+      SIMD_NAME(whole_sums)(4, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);            \
+    for (; left == 3 && ROWS > 3; left -= 3, a += 3 * job->a_row, c += 3 * job->c_row)         \
+      SIMD_NAME(whole_sums)(3, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);            \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)         \
+      SIMD_NAME(whole_sums)(2, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);            \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                \
+      SIMD_NAME(whole_sums)(1, VECS, LAST, mode, &at, a, b, job->prefetch_rows, c);            \
   }
 #if SIMD_SUMS == 16
 PANEL(16, 16, 1, LAST_WHOLE)
@@ -287,15 +292,14 @@ SIMD_INLINE int64_t SIMD_NAME(pair_rest)(int columns, const dot_small_job_t *job
                                          const SIMD_REAL *a, const SIMD_REAL *b, int64_t p,
                                          SIMD_NAME(acc) sums[PAIR_COLUMNS][PAIR_ROWS]) {
 #if SIMD_BYTES == 64
-  const SIMD_NAME(target_t) at = {.last = job->k - p};
+  const int64_t count = job->k - p;
   SIMD_NAME(acc) line[PAIR_COLUMNS];
   if (p == job->k) return p;
 #pragma GCC unroll 4
-  for (int j = 0; j < columns; j++)
-    line[j] = SIMD_NAME(load_last)(LAST_MASKED, &at, b + j * job->b_col + p);
+  for (int j = 0; j < columns; j++) line[j] = SIMD_NAME(load_first)(count, b + j * job->b_col + p);
 #pragma GCC unroll 4
   for (int r = 0; r < PAIR_ROWS; r++) {
-    SIMD_NAME(acc) x = SIMD_NAME(load_last)(LAST_MASKED, &at, a + r * job->a_row + p);
+    SIMD_NAME(acc) x = SIMD_NAME(load_first)(count, a + r * job->a_row + p);
 #pragma GCC unroll 4
     for (int j = 0; j < columns; j++) sums[j][r] += x * line[j];
   }

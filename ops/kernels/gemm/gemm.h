@@ -11,7 +11,9 @@
  * A complex product is a real one (see matmul.h): an element of A is two reals of a row, an element
  * of B a block of two rows by two columns. Parts of the result are independent, and every worker
  * packs its own operands. Sums run over ascending k, in depth blocks. If k is divided, the partial
- * sums are added in order. Results have the same bits with any number of workers. Thread: any. */
+ * sums are added in order. Where the last columns take at most half a vector and rows of A are
+ * dense, sums of even and of odd k are separate until the end of a block. Results have the same
+ * bits with any number of workers. Thread: any. */
 #ifndef HLO_OPS_GEMM_H
 #define HLO_OPS_GEMM_H
 

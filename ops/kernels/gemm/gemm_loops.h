@@ -37,21 +37,22 @@ SIMD_INLINE bool SIMD_NAME(reads_exactly)(int64_t columns) {
 SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
                                        SIMD_REAL *c) {
-  SIMD_NAME(target_t) steps = {at->k, at->a_row, at->a_col, WIDTH, at->c_row, at->last};
+  SIMD_NAME(target_t) steps = *at;
+  steps.b_row = WIDTH;
   int64_t prefetch = vecs == 3 ? PREFETCH_ROWS * WIDTH : 0;
   in.packed = NULL;
-  if (SIMD_BYTES == 64 && at->a_col == 1) {
+  if (SIMD_BYTES == 64 && last != LAST_ROW_PAIRS && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
      c);
-  } else if (at->a_row == 1 && at->a_col == BLOCK_ROWS) {
+  } else if (last != LAST_TERM_PAIRS && at->a_row == 1 && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
      c);
-  } else {
+  } else if (last != LAST_TERM_PAIRS) {
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 1, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
      c);
@@ -64,18 +65,18 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t m
                                        const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
                                        SIMD_REAL *c) {
   SIMD_NAME(target_t) steps = *at;
-  if (at->a_col == 1) {
+  if (last != LAST_ROW_PAIRS && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
      SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
-  } else if (in.packed && at->a_col == BLOCK_ROWS) {
+  } else if (last != LAST_TERM_PAIRS && in.packed && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
     (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
      SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
-  } else {
+  } else if (last != LAST_TERM_PAIRS) {
     steps.a_row = 1;
     in.packed = NULL;
     SIMD_NAME(tile)
@@ -137,8 +138,15 @@ FEW_ROWS_OF(3, _masked, LAST_MASKED)
 ALL_ROWS_OF(1, _masked, LAST_MASKED)
 ALL_ROWS_OF(2, _masked, LAST_MASKED)
 ALL_ROWS_OF(3, _masked, LAST_MASKED)
-ALL_ROWS_OF(2, _halves, LAST_HALVES)
-ALL_ROWS_OF(3, _halves, LAST_HALVES)
+FEW_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS)
+FEW_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS)
+FEW_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS)
+ALL_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS)
+ALL_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS)
+ALL_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS)
+ALL_ROWS_OF(1, _row_pairs, LAST_ROW_PAIRS)
+ALL_ROWS_OF(2, _row_pairs, LAST_ROW_PAIRS)
+ALL_ROWS_OF(3, _row_pairs, LAST_ROW_PAIRS)
 #endif
 #undef ALL_ROWS_OF
 #undef FEW_ROWS_OF
@@ -160,24 +168,32 @@ SIMD_TARGET static void SIMD_NAME(any_tile)(int64_t rows, int64_t vecs, gemm_mod
 }
 
 #if SIMD_BYTES == 64
-/* Computes a tile whose columns do not fill its vectors. */
+#define BY_VECTORS(NAME, LAST)            \
+  (vecs == 1   ? SIMD_NAME(NAME##1##LAST) \
+   : vecs == 2 ? SIMD_NAME(NAME##2##LAST) \
+               : SIMD_NAME(NAME##3##LAST))
+
+/* Computes a tile whose columns do not fill its vectors. Sums of pairs of rows have the order of
+ * those of single rows. Sums of pairs of terms have another one, so all tiles have it. */
 SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
                                         const SIMD_NAME(target_t) * at,
                                         const SIMD_NAME(operands_t) * in, SIMD_REAL *c) {
   int64_t vecs = hr_div_ceil(columns, LANES);
   SIMD_NAME(target_t) to = *at;
   to.last = columns % LANES;
-  if (rows < BLOCK_ROWS)
-    (vecs == 1   ? SIMD_NAME(few_rows1_masked)
-     : vecs == 2 ? SIMD_NAME(few_rows2_masked)
-                 : SIMD_NAME(few_rows3_masked))(rows, mode, &to, in, c);
-  else if (vecs > 1 && to.last <= LANES / 2)
-    (vecs == 2 ? SIMD_NAME(all_rows2_halves) : SIMD_NAME(all_rows3_halves))(mode, &to, in, c);
+  gemm_last_t last = to.last <= LANES / 2 ? to.narrow : LAST_MASKED;
+  if (rows < BLOCK_ROWS && last == LAST_TERM_PAIRS)
+    BY_VECTORS(few_rows, _term_pairs)(rows, mode, &to, in, c);
+  else if (rows < BLOCK_ROWS)
+    BY_VECTORS(few_rows, _masked)(rows, mode, &to, in, c);
+  else if (last == LAST_TERM_PAIRS)
+    BY_VECTORS(all_rows, _term_pairs)(mode, &to, in, c);
+  else if (last == LAST_ROW_PAIRS)
+    BY_VECTORS(all_rows, _row_pairs)(mode, &to, in, c);
   else
-    (vecs == 1   ? SIMD_NAME(all_rows1_masked)
-     : vecs == 2 ? SIMD_NAME(all_rows2_masked)
-                 : SIMD_NAME(all_rows3_masked))(mode, &to, in, c);
+    BY_VECTORS(all_rows, _masked)(mode, &to, in, c);
 }
+#undef BY_VECTORS
 #else
 /* A vector of sums, combined with the vector at c as `mode` says. */
 SIMD_INLINE SIMD_NAME(acc)
@@ -225,6 +241,14 @@ SIMD_TARGET static void SIMD_NAME(edge)(int64_t rows, int64_t columns, gemm_mode
   }
 }
 #endif
+
+/* How tiles treat a last vector with at most half of its lanes. Whether terms are paired depends on
+ * the job alone, not on what a worker packs. */
+SIMD_INLINE gemm_last_t SIMD_NAME(narrow_last)(const gemm_job_t *job, int parts,
+                                               const SIMD_NAME(block_t) * block) {
+  if (job->fill || job->a_rows || parts == 2 || job->a_col == 1) return LAST_TERM_PAIRS;
+  return block->row == 1 ? LAST_ROW_PAIRS : LAST_MASKED;
+}
 
 /* Elements of B that are prefetched: `count` runs of `lines` cache lines each; `lines` 0: none. */
 typedef struct SIMD_NAME(lines) {
@@ -438,7 +462,8 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
       SIMD_NAME(group_t)
       group = {.job = job,
                .block = &block,
-               .at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts, 0},
+               .at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts, 0,
+                      SIMD_NAME(narrow_last)(job, parts, &block)},
                .mode = gemm_mode_of(job, range, now.first),
                .b = b};
       SIMD_REAL *c = (SIMD_REAL *)job->c + now.row * group.at.c_row + range->column;

@@ -21,9 +21,11 @@
 #define PANEL_WIDTH (GEMM_TILE_VECTORS(SIMD_BYTES) * LANES) /* reals in a row of packed B */
 #define BASE_ROWS 3 /* rows of A that one address reaches with the stride times 0, 1 and 2 */
 /* How a tile treats the last vector of its rows: all lanes are columns of C; only the first ones
- * are stored (MASKED); or at most half of the lanes are columns, and the vector holds those of two
- * rows (HALVES), which saves a multiply-add for every two rows. */
-typedef enum gemm_last { LAST_WHOLE, LAST_MASKED, LAST_HALVES } gemm_last_t;
+ * are stored (MASKED); or at most half of the lanes are columns, and each has two neighbouring
+ * lanes: for an even and an odd term of the sums (TERM_PAIRS), or for two rows (ROW_PAIRS). Pairs
+ * save a multiply-add for every two of them. One load broadcasts the pair of elements of A, which
+ * are neighbours in memory; a blend would take a slot of the multiply-add units. */
+typedef enum gemm_last { LAST_WHOLE, LAST_MASKED, LAST_TERM_PAIRS, LAST_ROW_PAIRS } gemm_last_t;
 #endif
 #define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
 #define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
@@ -32,9 +34,11 @@ typedef SIMD_REAL SIMD_NAME(vec)
     __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 typedef SIMD_REAL SIMD_NAME(acc) __attribute__((vector_size(SIMD_BYTES)));
 
-/* Depth and strides of a tile, in reals, and the columns of its last vector unless it is whole. */
+/* Depth and strides of a tile, in reals, the columns of its last vector unless it is whole, and how
+ * the tile treats a last vector with at most half of its lanes. */
 typedef struct SIMD_NAME(target) {
   int64_t k, a_row, a_col, b_row, c_row, last;
+  gemm_last_t narrow;
 } SIMD_NAME(target_t);
 
 /* Operands of a tile at the first term of the sums, and what else it moves. */
@@ -66,12 +70,37 @@ SIMD_INLINE SIMD_NAME(place_t)
 }
 
 #if SIMD_BYTES == 64
-/* A vector of `low` in its lower and of `high` in its upper half. Subtracting zeros only makes
- * vectors of the two. */
-SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(halves)(SIMD_REAL low, SIMD_REAL high) {
-  const SIMD_NAME(acc) zeros = {0};
-  return (SIMD_NAME(acc))_mm512_mask_blend_ps(0xff00, (__m512)(low - zeros),
-                                              (__m512)(high - zeros));
+/* Selects lanes of `low` (numbers from 0) and `high` (from LANES). */
+#define SELECT_LANES(low, high, singles, doubles) \
+  (SIMD_NAME(acc)) _mm512_permutex2var_epi32(     \
+      (__m512i)(low), sizeof(SIMD_REAL) == 4 ? singles : doubles, (__m512i)(high))
+
+/* The lower halves of two vectors: low[0], high[0], low[1], high[1] ... */
+SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(interleave)(SIMD_NAME(acc) low, SIMD_NAME(acc) high) {
+  return SELECT_LANES(low, high,
+                      _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+                      _mm512_setr_epi32(0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23));
+}
+
+/* The even lanes, followed by the odd ones. */
+SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(separate)(SIMD_NAME(acc) pairs) {
+  return SELECT_LANES(pairs, pairs,
+                      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15),
+                      _mm512_setr_epi32(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+}
+#undef SELECT_LANES
+
+SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(upper_half)(SIMD_NAME(acc) x) {
+  return (SIMD_NAME(acc))_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0xee);
+}
+
+/* Two neighbouring elements, repeated. */
+SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(broadcast_pair)(const SIMD_REAL *pair) {
+  if (sizeof(SIMD_REAL) == 8)
+    return (SIMD_NAME(acc))_mm512_broadcast_f64x2(_mm_loadu_pd((const double *)pair));
+  double both;
+  memcpy(&both, pair, sizeof both);
+  return (SIMD_NAME(acc))_mm512_set1_pd(both);
 }
 
 /* Bits of the first `count` columns, one for every four bytes. */
@@ -79,13 +108,9 @@ SIMD_INLINE unsigned SIMD_NAME(column_bits)(int64_t count) {
   return (1u << (count * (int64_t)sizeof(SIMD_REAL) / 4)) - 1;
 }
 
-/* A last vector of B that is not whole: its columns, followed by zeros, or by the columns again. */
-SIMD_INLINE SIMD_NAME(acc)
-    SIMD_NAME(load_last)(gemm_last_t last, const SIMD_NAME(target_t) * at, const SIMD_REAL *from) {
-  unsigned bits = SIMD_NAME(column_bits)(at->last);
-  if (last == LAST_MASKED) return (SIMD_NAME(acc))_mm512_maskz_loadu_ps((__mmask16)bits, from);
-  __m256 half = _mm256_maskz_loadu_ps((__mmask8)bits, from);
-  return (SIMD_NAME(acc))_mm512_broadcast_f32x8(half);
+/* The first `count` elements at `from`, followed by zeros. */
+SIMD_INLINE SIMD_NAME(acc) SIMD_NAME(load_first)(int64_t count, const SIMD_REAL *from) {
+  return (SIMD_NAME(acc))_mm512_maskz_loadu_ps((__mmask16)SIMD_NAME(column_bits)(count), from);
 }
 
 /* Stores the columns of a last vector that is not whole, or adds them to C as `mode` says. */
@@ -99,48 +124,89 @@ SIMD_INLINE void SIMD_NAME(store_first)(gemm_mode_t mode, int64_t count, SIMD_NA
   _mm512_mask_storeu_ps(c, bits, (__m512)sums);
 }
 
-/* Stores the last vector of row `r`, which shares it with the next row, in both. */
-SIMD_INLINE void SIMD_NAME(store_halves)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,
-                                         SIMD_NAME(acc) sums, SIMD_REAL *c) {
-  __m512 high = _mm512_shuffle_f32x4((__m512)sums, (__m512)sums, 0xee);
+/* Stores the last vector of a row. Its sums are in pairs of lanes as `last` says. */
+SIMD_INLINE void SIMD_NAME(store_last)(gemm_last_t last, gemm_mode_t mode, bool is_odd_row,
+                                       const SIMD_NAME(target_t) * at, SIMD_NAME(acc) sums,
+                                       SIMD_REAL *c) {
+  if (last != LAST_MASKED) {
+    SIMD_NAME(acc) even = SIMD_NAME(separate)(sums);
+    SIMD_NAME(acc) odd = (SIMD_NAME(acc))_mm512_shuffle_f32x4((__m512)even, (__m512)even, 0xee);
+    if (last == LAST_TERM_PAIRS)
+      sums = even + odd;
+    else
+      sums = is_odd_row ? odd : even;
+  }
   SIMD_NAME(store_first)(mode, at->last, sums, c);
-  SIMD_NAME(store_first)(mode, at->last, (SIMD_NAME(acc))high, c + at->c_row);
+}
+
+/* Adds the term `u` to the sums of the last vector; TERM_PAIRS: the terms u - 1 and u. */
+SIMD_INLINE void SIMD_NAME(add_last)(int rows, int whole, gemm_last_t last,
+                                     const SIMD_NAME(target_t) * at, int64_t u,
+                                     const SIMD_NAME(place_t) * now, SIMD_NAME(acc) sums[8][16]) {
+  const SIMD_REAL *b = now->in.b + u * at->b_row + whole * LANES;
+  int64_t first = last == LAST_TERM_PAIRS ? u - 1 : u;
+  int row_step = last == LAST_ROW_PAIRS ? 2 : 1;
+  SIMD_NAME(acc) line = SIMD_NAME(load_first)(at->last, b);
+  if (last == LAST_ROW_PAIRS) line = SIMD_NAME(interleave)(line, line);
+  if (last == LAST_TERM_PAIRS)
+    line = SIMD_NAME(interleave)(SIMD_NAME(load_first)(at->last, b - at->b_row), line);
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r += row_step) {
+    const SIMD_REAL *a = now->bases[r / BASE_ROWS] + r % BASE_ROWS * at->a_row + first * at->a_col;
+    if (last == LAST_MASKED)
+      sums[r][whole] += *a * line;
+    else
+      sums[r][whole] += SIMD_NAME(broadcast_pair)(a) * line;
+  }
+}
+
+/* Adds the term after the current one as the even term of TERM_PAIRS. The odd lanes of both factors
+ * are zero: the other factor may be infinite. */
+SIMD_INLINE void SIMD_NAME(add_last_alone)(int rows, int whole, const SIMD_NAME(target_t) * at,
+                                           const SIMD_NAME(place_t) * now,
+                                           SIMD_NAME(acc) sums[8][16]) {
+  const SIMD_NAME(acc) zeros = {0};
+  SIMD_NAME(acc) line = SIMD_NAME(load_first)(at->last, now->in.b + whole * LANES);
+  line = SIMD_NAME(interleave)(line, zeros);
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) {
+    SIMD_REAL factor = now->bases[r / BASE_ROWS][r % BASE_ROWS * at->a_row];
+    sums[r][whole] += SIMD_NAME(interleave)(factor - zeros, zeros) * line;
+  }
 }
 #endif
 
-/* Adds the term `u` after the current one to the sums. With LAST_HALVES the sums of the last vector
- * of rows 2 r and 2 r + 1 are those of row 2 r. */
+/* Adds the term `u` after the current one to the sums. With ROW_PAIRS the sums of the last vector
+ * of rows 2 r and 2 r + 1 are those of row 2 r. With TERM_PAIRS an even `u` leaves the last vector
+ * to the next term. */
 SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, gemm_last_t last,
                                      const SIMD_NAME(target_t) * at, int64_t u,
                                      int64_t prefetch_rows, const SIMD_NAME(place_t) * now,
                                      SIMD_NAME(acc) sums[8][16]) {
   SIMD_NAME(acc) line[16];
-  SIMD_REAL factors[8];
   const SIMD_REAL *b = now->in.b + u * at->b_row;
+  SIMD_NAME(vec) *packed = (SIMD_NAME(vec) *)(now->in.packed + u * PANEL_WIDTH);
   int whole = last == LAST_WHOLE ? vecs : vecs - 1;
-  int of_one_row = last == LAST_HALVES ? whole : vecs;
 #pragma GCC unroll 16
   for (int v = 0; v < whole; v++) line[v] = ((const SIMD_NAME(vec) *)b)[v];
-#if SIMD_BYTES == 64
-  if (last != LAST_WHOLE) line[whole] = SIMD_NAME(load_last)(last, at, b + whole * LANES);
-#endif
   if (now->in.packed)
 #pragma GCC unroll 16
-    for (int v = 0; v < vecs; v++)
-      ((SIMD_NAME(vec) *)(now->in.packed + u * PANEL_WIDTH))[v] = line[v];
+    for (int v = 0; v < whole; v++) packed[v] = line[v];
   if (prefetch_rows)
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(b + prefetch_rows + v * LANES);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) {
-    factors[r] = now->bases[r / BASE_ROWS][r % BASE_ROWS * at->a_row + u * at->a_col];
+    SIMD_REAL factor = now->bases[r / BASE_ROWS][r % BASE_ROWS * at->a_row + u * at->a_col];
 #pragma GCC unroll 16
-    for (int v = 0; v < of_one_row; v++) sums[r][v] += factors[r] * line[v];
-#if SIMD_BYTES == 64
-    if (last == LAST_HALVES && r % 2)
-      sums[r - 1][whole] += SIMD_NAME(halves)(factors[r - 1], factors[r]) * line[whole];
-#endif
+    for (int v = 0; v < whole; v++) sums[r][v] += factor * line[v];
   }
+#if SIMD_BYTES == 64
+  if (last == LAST_WHOLE) return;
+  __asm__ volatile("" : : : "memory"); /* no load moves up here: the registers are taken */
+  if (now->in.packed) packed[whole] = SIMD_NAME(load_first)(at->last, b + whole * LANES);
+  if (last != LAST_TERM_PAIRS || u % 2) SIMD_NAME(add_last)(rows, whole, last, at, u, now, sums);
+#endif
 }
 
 /* Advances by `terms` terms. */
@@ -153,18 +219,22 @@ SIMD_INLINE void SIMD_NAME(pass_terms)(int rows, const SIMD_NAME(target_t) * at,
   if (now->in.packed) now->in.packed += terms * PANEL_WIDTH;
 }
 
-/* Adds all terms, `unroll` per iteration. The first iterations add single terms, and each of them
- * prefetches a row of C, as prefetching all rows at once would delay loads of A and B. */
+/* Adds all terms, `unroll` per iteration. The first iterations add single terms or pairs of them,
+ * and prefetch as many rows of C, as prefetching all rows at once would delay loads of A and B. */
 SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, gemm_last_t last, int unroll,
                                       const SIMD_NAME(target_t) * at, int64_t prefetch_rows,
                                       const SIMD_REAL *c, SIMD_NAME(place_t) * now,
                                       SIMD_NAME(acc) sums[8][16]) {
+  const int unit = last == LAST_TERM_PAIRS ? 2 : 1;
   int64_t p = 0, asking = at->k < rows ? at->k : rows;
-  for (; p < asking; p++, c += at->c_row) {
+  for (; p + unit <= asking; p += unit) {
+#pragma GCC unroll 2
+    for (int u = 0; u < unit; u++, c += at->c_row) {
 #pragma GCC unroll 16
-    for (int v = 0; v < vecs; v++) __builtin_prefetch(c + v * LANES, 1);
-    SIMD_NAME(add_term)(rows, vecs, last, at, 0, prefetch_rows, now, sums);
-    SIMD_NAME(pass_terms)(rows, at, 1, now);
+      for (int v = 0; v < vecs; v++) __builtin_prefetch(c + v * LANES, 1);
+      SIMD_NAME(add_term)(rows, vecs, last, at, u, prefetch_rows, now, sums);
+    }
+    SIMD_NAME(pass_terms)(rows, at, unit, now);
   }
   for (; unroll > 1 && p + unroll <= at->k; p += unroll) {
 #pragma GCC unroll 4
@@ -178,11 +248,18 @@ SIMD_INLINE void SIMD_NAME(add_terms)(int rows, int vecs, gemm_last_t last, int 
     SIMD_NAME(pass_terms)(rows, at, unroll, now);
   }
 #pragma GCC unroll 4
-  for (; p < at->k; p++) {
-    SIMD_NAME(add_term)(rows, vecs, last, at, 0, prefetch_rows, now, sums);
+  for (; p + unit <= at->k; p += unit) {
+#pragma GCC unroll 2
+    for (int u = 0; u < unit; u++)
+      SIMD_NAME(add_term)(rows, vecs, last, at, u, prefetch_rows, now, sums);
     if (now->in.ahead && unroll == 1) __builtin_prefetch(now->in.ahead);
-    SIMD_NAME(pass_terms)(rows, at, 1, now);
+    SIMD_NAME(pass_terms)(rows, at, unit, now);
   }
+#if SIMD_BYTES == 64
+  if (last != LAST_TERM_PAIRS || p == at->k) return;
+  SIMD_NAME(add_term)(rows, vecs, last, at, 0, prefetch_rows, now, sums);
+  SIMD_NAME(add_last_alone)(rows, vecs - 1, at, now, sums);
+#endif
 }
 
 /* Stores the sums of a vector, or adds them to C as `mode` says. */
@@ -208,10 +285,9 @@ SIMD_INLINE void SIMD_NAME(tile)(int rows, int vecs, gemm_last_t last, int unrol
 #pragma GCC unroll 16
     for (int v = 0; v < whole; v++) SIMD_NAME(store)(mode, sums[r][v], c + v * LANES);
 #if SIMD_BYTES == 64
-    if (last == LAST_MASKED)
-      SIMD_NAME(store_first)(mode, at->last, sums[r][whole], c + whole * LANES);
-    if (last == LAST_HALVES && r % 2 == 0)
-      SIMD_NAME(store_halves)(mode, at, sums[r][whole], c + whole * LANES);
+    int row = last == LAST_ROW_PAIRS ? r / 2 * 2 : r; /* that has the sums */
+    if (last != LAST_WHOLE)
+      SIMD_NAME(store_last)(last, mode, r % 2, at, sums[row][whole], c + whole * LANES);
 #endif
   }
 }
