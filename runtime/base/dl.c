@@ -24,9 +24,9 @@ typedef struct library {
 
 static void *open_plainly(const char *file) { return dlopen(file, RTLD_NOW | RTLD_LOCAL); }
 
-/* The core type for OpenBLAS by the processor's instructions. Its own choice goes by models, and
- * versions older than a processor take it for one without AVX-512 (AMD) or even for a Prescott with
- * SSE3 (Intel), whose kernels are several times slower and less exact. NULL: its own choice. */
+/* The core type for OpenBLAS by the processor's instructions; NULL: its own choice, which goes by
+ * models. Versions older than a processor take AMD's for one without AVX-512, and Intel's for a
+ * Prescott with SSE3, whose kernels are several times slower. */
 static const char *better_core(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

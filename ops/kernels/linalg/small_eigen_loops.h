@@ -16,6 +16,12 @@ NATIVE_INLINE EIGEN_REAL EIGEN_NAME(with_sign)(EIGEN_REAL size, EIGEN_REAL sign)
   return EIGEN_MATH(copysign)(size, sign);
 }
 
+/* The larger of two magnitudes. */
+NATIVE_INLINE EIGEN_REAL EIGEN_NAME(larger)(EIGEN_REAL x, EIGEN_REAL y) {
+  EIGEN_REAL a = EIGEN_MATH(fabs)(x), b = EIGEN_MATH(fabs)(y);
+  return a > b ? a : b;
+}
+
 /* sqrt(x * x + y * y), rounded as LAPACK's lapy2. */
 NATIVE_INLINE EIGEN_REAL EIGEN_NAME(length_of)(EIGEN_REAL x, EIGEN_REAL y) {
   EIGEN_REAL a = EIGEN_MATH(fabs)(x), b = EIGEN_MATH(fabs)(y), large = a > b ? a : b,
@@ -46,7 +52,8 @@ NATIVE_INLINE void EIGEN_NAME(transform_back)(EIGEN_NAME(problem_t) * p) {
 
 /* --- implicit QL and QR ----------------------------------------------------------------------- */
 
-/* The rotation that takes (f, g) to (r, 0), with a cosine that is not negative. Returns r. */
+/* The rotation that takes (f, g) to (r, 0), with a cosine that is not negative. Returns r. Numbers
+ * whose squares would vanish are divided by the larger one, as by LAPACK's lartg. */
 NATIVE_INLINE EIGEN_REAL EIGEN_NAME(rotation)(EIGEN_REAL f, EIGEN_REAL g, EIGEN_REAL *out_cosine,
                                               EIGEN_REAL *out_sine) {
   if (g == 0) {
@@ -54,11 +61,22 @@ NATIVE_INLINE EIGEN_REAL EIGEN_NAME(rotation)(EIGEN_REAL f, EIGEN_REAL g, EIGEN_
     *out_sine = 0;
     return f;
   }
-  EIGEN_REAL r =
-      f == 0 ? EIGEN_MATH(fabs)(g) : EIGEN_NAME(with_sign)(EIGEN_MATH(sqrt)(f * f + g * g), f);
+  if (f == 0) {
+    *out_cosine = 0;
+    *out_sine = EIGEN_NAME(with_sign)(1, g);
+    return EIGEN_MATH(fabs)(g);
+  }
+  const EIGEN_REAL least = EIGEN_MATH(sqrt)(EIGEN_TINY);
+  EIGEN_REAL unit = 1;
+  if (EIGEN_MATH(fabs)(f) <= least || EIGEN_MATH(fabs)(g) <= least) {
+    unit = EIGEN_NAME(larger)(EIGEN_NAME(larger)(f, g), EIGEN_TINY);
+    f /= unit;
+    g /= unit;
+  }
+  EIGEN_REAL r = EIGEN_NAME(with_sign)(EIGEN_MATH(sqrt)(f * f + g * g), f);
   *out_cosine = f / r;
   *out_sine = g / r;
-  return r;
+  return r * unit;
 }
 
 /* Columns j and j + 1 of z become c z[j] + s z[j + 1] and c z[j + 1] - s z[j]. */
@@ -173,6 +191,30 @@ NATIVE_INLINE bool EIGEN_NAME(solve_block)(EIGEN_NAME(problem_t) * p, int first,
   return true;
 }
 
+/* The magnitude of the largest number of a block. */
+NATIVE_INLINE EIGEN_REAL EIGEN_NAME(block_size)(EIGEN_NAME(problem_t) * p, int first, int last) {
+  EIGEN_REAL size = EIGEN_MATH(fabs)(p->d[last]);
+  for (int i = first; i < last; i++)
+    size = EIGEN_NAME(larger)(size, EIGEN_NAME(larger)(p->d[i], p->e[i]));
+  return size;
+}
+
+/* Diagonalises a block as solve_block does. One whose squares would vanish, such as the rounding
+ * errors that a matrix of low rank leaves, is scaled up meanwhile. */
+NATIVE_INLINE bool EIGEN_NAME(solve_scaled)(EIGEN_NAME(problem_t) * p, int first, int last,
+                                            int *steps_left) {
+  const EIGEN_REAL least = EIGEN_MATH(sqrt)(EIGEN_TINY) / (EIGEN_EPSILON * EIGEN_EPSILON);
+  EIGEN_REAL size = EIGEN_NAME(block_size)(p, first, last);
+  if (size < EIGEN_TINY) return true;
+  if (size >= least) return EIGEN_NAME(solve_block)(p, first, last, steps_left);
+  EIGEN_REAL up = least / size, down = size / least;
+  for (int i = first; i <= last; i++) p->d[i] *= up;
+  for (int i = first; i < last; i++) p->e[i] *= up;
+  bool done = EIGEN_NAME(solve_block)(p, first, last, steps_left);
+  for (int i = first; i <= last; i++) p->d[i] *= down;
+  return done;
+}
+
 /* Eigenvalues of the tridiagonal matrix in d and its vectors in z, which begins as the identity.
  * False: no convergence. */
 NATIVE_INLINE bool EIGEN_NAME(solve)(EIGEN_NAME(problem_t) * p) {
@@ -186,7 +228,7 @@ NATIVE_INLINE bool EIGEN_NAME(solve)(EIGEN_NAME(problem_t) * p) {
       if (EIGEN_MATH(fabs)(p->e[last]) <= size) break;
     }
     if (last < p->n - 1) p->e[last] = 0;
-    if (last > next && !EIGEN_NAME(solve_block)(p, next, last, &steps_left)) return false;
+    if (last > next && !EIGEN_NAME(solve_scaled)(p, next, last, &steps_left)) return false;
     next = last + 1;
   }
   return true;
