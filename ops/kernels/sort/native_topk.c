@@ -7,6 +7,9 @@
  * divided into parts, one per worker, and the best items of all parts are sorted once more. Cost:
  * one pass over the data, plus about k log(n / k) candidates for random input. */
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/arith.h"
 #include "base/mem.h"
@@ -57,16 +60,47 @@ typedef struct topk_part {
   bool has_limit;
 } topk_part_t;
 
-/* Moves items below the pivot to the front, without branches on keys. Returns their number. */
-static int64_t part_items(uint64_t *items, int64_t count, uint64_t pivot) {
+#if SIMD_HAS_WIDTHS
+__attribute__((target(SIMD_512_MACHINE))) static int64_t part_vectors(uint64_t *items,
+                                                                      int64_t count, uint64_t pivot,
+                                                                      uint64_t *above) {
+  enum { LANES = 8 };
+  const __m512i limit = _mm512_set1_epi64((int64_t)pivot);
+  int64_t below = 0;
+  for (int64_t i = 0; i < count; i += LANES) {
+    __mmask8 all = (__mmask8)((1u << hr_min(count - i, LANES)) - 1);
+    __m512i item = _mm512_maskz_loadu_epi64(all, items + i);
+    __mmask8 is_below = _mm512_mask_cmplt_epu64_mask(all, item, limit);
+    __mmask8 is_above = (__mmask8)(all & ~is_below);
+    int number = __builtin_popcount(is_below);
+    _mm512_mask_storeu_epi64(items + below, (__mmask8)((1u << number) - 1),
+                             _mm512_maskz_compress_epi64(is_below, item));
+    _mm512_mask_storeu_epi64(above + i - below, (__mmask8)(all >> number),
+                             _mm512_maskz_compress_epi64(is_above, item));
+    below += number;
+  }
+  return below;
+}
+#endif
+
+static int64_t part_scalars(uint64_t *items, int64_t count, uint64_t pivot, uint64_t *above) {
   int64_t below = 0;
   for (int64_t i = 0; i < count; i++) {
     uint64_t item = items[i];
-    items[i] = items[below];
     items[below] = item;
+    above[i - below] = item;
     below += item < pivot;
   }
   return below;
+}
+
+/* Moves items below the pivot to the front of `items`, the others to `above`, without branches on
+ * keys. Returns the number of the former. */
+static int64_t part_items(uint64_t *items, int64_t count, uint64_t pivot, uint64_t *above) {
+#if SIMD_HAS_WIDTHS
+  if (simd_width() == SIMD_512) return part_vectors(items, count, pivot, above);
+#endif
+  return part_scalars(items, count, pivot, above);
 }
 
 static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c) {
@@ -77,16 +111,19 @@ static uint64_t median_of(uint64_t a, uint64_t b, uint64_t c) {
 }
 
 /* Moves the k smallest items, which are all different, to the front, perhaps followed by some of
- * the next ones. Returns the number of both. */
-static int64_t select_items(uint64_t *items, int64_t count, int64_t k) {
+ * the next ones; the others are lost. Returns the number of the former. `spare` has room for
+ * `count` items. */
+static int64_t select_items(uint64_t *items, int64_t count, int64_t k, uint64_t *spare) {
   int64_t begin = 0;
   for (int round = 0; round < MOST_ROUNDS && count > k + SLACK; round++) {
     uint64_t pivot = median_of(items[begin], items[(begin + count) / 2], items[count - 1]);
-    int64_t below = begin + part_items(items + begin, count - begin, pivot);
-    if (below >= k)
+    int64_t below = begin + part_items(items + begin, count - begin, pivot, spare);
+    if (below >= k) {
       count = below;
-    else
+    } else {
+      memcpy(items + below, spare, (size_t)(count - below) * sizeof *items);
       begin = below;
+    }
   }
   return count;
 }
@@ -96,7 +133,8 @@ static int64_t select_items(uint64_t *items, int64_t count, int64_t k) {
 static void cut_to_best(topk_part_t *part) {
   const native_topk_plan_t *plan = part->plan;
   if (plan->kind == RADIX_KEY_64)
-    part->filled = select_items((uint64_t *)part->items, part->filled, plan->k);
+    part->filled =
+        select_items((uint64_t *)part->items, part->filled, plan->k, (uint64_t *)part->spare);
   char *sorted = radix_sort(plan->kind, part->items, part->spare, part->filled, part->radix);
   if (sorted != part->items) {
     part->spare = part->items;
