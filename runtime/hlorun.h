@@ -75,8 +75,8 @@ typedef struct hlorun_client_options {
   hlorun_engine_t engine; /* engine of the programs loaded by this client */
   bool trace;             /* record times, for hlorun_client_trace and hlorun_client_explain */
   size_t trace_events;    /* capacity of the timeline in events, the latest are kept; 0: 131072 */
-  bool flush_denormals;   /* treat denormal numbers as zeros, like XLA on CPUs; false: in matrix
-                             products and convolutions only */
+  bool flush_denormals;   /* treat denormal numbers as zeros, like XLA on CPUs (default); false: in
+                             matrix products and convolutions only */
   bool trace_numa;        /* with trace: count accesses of workers to other NUMA nodes, for
                              hlorun_client_explain; the workers then run one after another */
 } hlorun_client_options_t;

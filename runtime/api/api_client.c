@@ -30,7 +30,8 @@
 
 /* struct_size distinguishes callers built against another version. */
 void hlorun_client_options_init(hlorun_client_options_t *options) {
-  if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
+  if (!options) return;
+  *options = (hlorun_client_options_t){.struct_size = sizeof *options, .flush_denormals = true};
 }
 
 /* Warns of a long wait, each time at twice the duration. A poll of a computation ends the wait. */

@@ -58,6 +58,7 @@ static hr_status_t find_client(int threads, hlorun_client_t **out_client) {
   options.engine = threads ? HLORUN_ENGINE_COMPILED : HLORUN_ENGINE_REFERENCE;
   options.threads = threads ? threads : 1;
   options.bind = HLORUN_BIND_NONE;
+  options.flush_denormals = false;
   if (!clients[threads]) HR_TRY(hlorun_client_create(&options, &clients[threads]));
   *out_client = clients[threads];
   return NULL;

@@ -16,7 +16,7 @@ find "$source_dir/tests/cases" -maxdepth 1 -name '*.npz' | sort | sed 's/\.npz$/
 
 for seed in ${WILD_SEEDS:-1 2}; do
   # shellcheck disable=SC2046
-  timeout -k 5 300 "$hlorun" test --timeout 30 --wild-inputs="$seed" "$source_dir/tests/corpora/ops" \
+  timeout -k 5 300 "$hlorun" test --denormals keep --timeout 30 --wild-inputs="$seed" "$source_dir/tests/corpora/ops" \
     $(cat "$work/cases") >"$work/out" 2>&1 </dev/null
   grep '^FAIL' "$work/out" | sed 's/^FAIL \([^:]*\):.*/\1/' >"$work/failed"
   listed=$(grep -cEf "$work/differs" "$work/failed")
@@ -37,12 +37,13 @@ done
 for program in "$source_dir"/tests/corpora/wild/*.hlo; do
   for seed in 1 2 3 4; do
     name="wild inputs $seed of $(basename "$program")"
-    expect_exit "$name, reference" 0 "$hlorun" --engine reference --wild-inputs=$seed -o "$work/want.npz" "$program"
-    expect_exit "$name" 0 "$hlorun" --wild-inputs=$seed --expect "$work/want.npz" "$program"
+    expect_exit "$name, reference" 0 "$hlorun" --denormals keep --engine reference --wild-inputs=$seed -o "$work/want.npz" "$program"
+    expect_exit "$name" 0 "$hlorun" --denormals keep --wild-inputs=$seed --expect "$work/want.npz" "$program"
   done
 done
 
-# With --flush-denormals they are zeros in arithmetic, also on workers, and stay what they are where they are moved.
+# Denormal numbers are zeros in arithmetic, also on workers, and stay what they are where they are moved; with
+# --denormals keep arithmetic keeps them, too.
 cat >"$work/denormal.hlo" <<'PROGRAM'
 HloModule denormal
 ENTRY e {
@@ -66,8 +67,9 @@ write_pair "$work/flushed.npz" 0
 write_pair "$work/kept.npz" 2e-40
 for engine in compiled reference; do
   run=("$hlorun" --engine $engine -i 0=1e-40 --ulp 0)
+  expect_exit "denormal numbers, $engine" 0 "${run[@]}" -e "$work/flushed.npz" "$work/denormal.hlo"
   expect_exit "--flush-denormals, $engine" 0 "${run[@]}" --flush-denormals -e "$work/flushed.npz" "$work/denormal.hlo"
-  expect_exit "denormal numbers, $engine" 0 "${run[@]}" -e "$work/kept.npz" "$work/denormal.hlo"
+  expect_exit "--denormals keep, $engine" 0 "${run[@]}" --denormals keep -e "$work/kept.npz" "$work/denormal.hlo"
 done
 
 # In products of matrices and convolutions they are zeros in both engines; what is fused with a product keeps them.
@@ -98,7 +100,7 @@ echo 'HloModule want
   ROOT r = (f32[1,1], f32[1,1], f32[1,1,1,1]) tuple(a, b, c) }' >"$work/want.hlo"
 expect_exit "what products give" 0 "$hlorun" -o "$work/want.npz" "$work/want.hlo"
 for engine in compiled reference; do
-  run=("$hlorun" --engine $engine -i 0=1e-40 -i 1=1e-40 -i 2=1e30 -i 3=1e30 --ulp 0)
+  run=("$hlorun" --denormals keep --engine $engine -i 0=1e-40 -i 1=1e-40 -i 2=1e30 -i 3=1e30 --ulp 0)
   expect_exit "denormal numbers in products, $engine" 0 "${run[@]}" -e "$work/want.npz" "$work/products.hlo"
 done
 finish

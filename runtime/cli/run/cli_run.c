@@ -85,7 +85,7 @@ hr_status_t cli_client_options(const hr_options_t *options,
   if (hr_option_is_given(options, HR_OPTION_ENGINE))
     out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
-  out_options->flush_denormals = hr_option_is_given(options, HR_OPTION_FLUSH_DENORMALS);
+  out_options->flush_denormals = hr_option_int(options, HR_OPTION_DENORMALS, 0) == 0;
   return NULL;
 }
 
