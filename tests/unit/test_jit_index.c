@@ -269,6 +269,22 @@ static const char *const index_programs[] = {
     "ROOT t = (pred[64,64], s32[64,64]) tuple(g, f)",
     "a = f32[6,5,4,3,7] parameter(0) b = f32[7,5,3,6,4] transpose(a), dimensions={4,1,3,0,2}\n"
     "ROOT r = f32[35,72] reshape(b)",
+    "a = u8[200] parameter(0) i = s64[150,8] iota(), iota_dimension=0 j = s64[150,8] iota(), "
+    "iota_dimension=1\n"
+    "k = s64[150,8] add(i, j) l = s32[150,8] convert(k) m = s32[150,8,1] reshape(l)\n"
+    "ROOT r = u8[150,8] gather(a, m), offset_dims={}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=2, slice_sizes={1}",
+    "a = f32[200] parameter(0) i = s32[90,5] iota(), iota_dimension=0 j = s32[90,5] iota(), "
+    "iota_dimension=1\n"
+    "c = s32[] constant(3) b = s32[90,5] broadcast(c), dimensions={} n = s32[90,5] multiply(b, i)\n"
+    "k = s32[90,5] subtract(n, j) m = s32[90,5,1] reshape(k)\n"
+    "ROOT r = f32[90,5] gather(a, m), offset_dims={}, collapsed_slice_dims={0}, "
+    "start_index_map={0}, index_vector_dim=2, slice_sizes={1}",
+    "i = u8[60] iota(), iota_dimension=0 c = u8[] constant(7) b = u8[60] broadcast(c), "
+    "dimensions={}\n"
+    "m = u8[60] multiply(i, b) j = s32[300] iota(), iota_dimension=0 n = s8[300] convert(j)\n"
+    "o = u8[300] convert(j) p = f32[300] convert(j) q = u16[300] convert(j)\n"
+    "ROOT t = (u8[60], s8[300], u8[300], f32[300], u16[300]) tuple(m, n, o, p, q)",
 };
 
 static void indices(void) {

@@ -1,6 +1,7 @@
-/* Integers computed from indices: a sum or difference of iotas and constants is an index again, and
- * a comparison of them a condition on an index, which the emitter decides for whole vectors and
- * parts of loops. This holds only where no value overflows its type. */
+/* Integers computed from indices: a sum or difference of iotas and constants is an index again, as
+ * is a multiple or an iota converted to another type, and a comparison of them a condition on an
+ * index, which the emitter decides for whole vectors and parts of loops. This holds only where no
+ * value overflows its type. */
 #include <string.h>
 
 #include "jit/element/element.h"
@@ -47,6 +48,7 @@ static const jit_expr_t *number_of(jit_graph_t *graph, const jit_node_t *node) {
 
 /* Largest operand for which sums and differences are far from overflow. */
 #define LARGEST_NUMBER (INT64_C(1) << 40)
+#define LARGEST_FACTOR (INT64_C(1) << 20) /* the same for factors */
 
 static bool is_large(const jit_expr_t *expr) {
   return expr->low < -LARGEST_NUMBER || expr->high > LARGEST_NUMBER;
@@ -84,16 +86,36 @@ static jit_node_t *compare(jit_graph_t *graph, hlo_enum_DIRECTION_t direction,
   }
 }
 
+static jit_node_t *index_if_fits(jit_graph_t *graph, const jit_expr_t *expr, hr_dtype_t dtype) {
+  if (!fits(expr, dtype)) return NULL;
+  return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = dtype, .expr = expr});
+}
+
+/* a times b, one of which is a constant. */
+static jit_node_t *multiple(jit_graph_t *graph, hr_dtype_t dtype, const jit_expr_t *a,
+                            const jit_expr_t *b) {
+  if (b->count) return a->count ? NULL : multiple(graph, dtype, b, a);
+  bool is_far = b->constant > LARGEST_FACTOR || b->constant < -LARGEST_FACTOR;
+  if (is_far) return NULL;
+  return index_if_fits(graph, jit_expr_scale(&graph->exprs, a, b->constant), dtype);
+}
+
+static jit_node_t *converted(jit_graph_t *graph, hr_dtype_t dtype, const jit_node_t *arg) {
+  const jit_expr_t *number = arg->kind == JIT_INDEX ? number_of(graph, arg) : NULL;
+  return number ? index_if_fits(graph, number, dtype) : NULL;
+}
+
 jit_node_t *jit_node_number(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail,
                             jit_node_t *const *args) {
   bool is_sum = op == HLO_ADD || op == HLO_SUBTRACT;
-  if (!is_sum && op != HLO_COMPARE) return NULL;
+  if (op == HLO_CONVERT) return converted(graph, dtype, args[0]);
+  if (!is_sum && op != HLO_COMPARE && op != HLO_MULTIPLY) return NULL;
   if (args[0]->kind != JIT_INDEX && args[1]->kind != JIT_INDEX) return NULL;
   const jit_expr_t *a = number_of(graph, args[0]), *b = number_of(graph, args[1]);
   if (!a || !b || is_large(a) || is_large(b)) return NULL;
+  if (op == HLO_MULTIPLY) return multiple(graph, dtype, a, b);
   if (op != HLO_ADD) b = jit_expr_scale(&graph->exprs, b, -1);
   const jit_expr_t *sum = jit_expr_add(&graph->exprs, a, b);
   if (op == HLO_COMPARE) return compare(graph, JIT_DETAIL_DIRECTION(detail), sum);
-  if (!fits(sum, dtype)) return NULL;
-  return jit_node_make(graph, &(jit_node_t){.kind = JIT_INDEX, .dtype = dtype, .expr = sum});
+  return index_if_fits(graph, sum, dtype);
 }
