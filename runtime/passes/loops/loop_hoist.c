@@ -5,7 +5,8 @@
  *
  * An instruction is invariant if all its operands are; hoisted values become further elements of
  * the loop's state. Only instructions that cost real work and yield no more bytes than they read
- * are hoisted: a broadcast stays inside, where it fuses with its users and takes no memory. Exact.
+ * are hoisted: a broadcast stays inside, where it fuses with its users and takes no memory. So are
+ * weights of products that are widened, while the cache holds them. Exact.
  * Linear in the body. A loop that never runs computes the hoisted values in vain; nested loops are
  * never hoisted. Collectives of partitioned programs are also hoisted out of loops that are known
  * to run, so that every process runs each of them once, not once per iteration: a weight is
@@ -16,6 +17,8 @@
 
 /* Most bytes of a hoisted collective's result, which stays alive during the loop. */
 #define MAX_GATHERED ((double)(256 << 20))
+/* Most bytes of hoisted weights that are widened: part of a core's second cache. */
+#define MAX_WIDENED ((double)(1 << 20))
 
 typedef struct hoister {
   pass_rewrite_t *rewrite;
@@ -89,6 +92,15 @@ static bool is_profitable(const hlo_instr_t *instr) {
   return shape_size_bytes(instr->shape) <= operand_bytes;
 }
 
+/* Products do not read their operands from the registers of a conversion: the widened array is
+ * written in any case. A large one is read from memory in each iteration, where narrow numbers are
+ * faster. */
+static bool is_widened_weight(const hlo_instr_t *user, const hlo_instr_t *operand) {
+  bool is_product = user->op == HLO_DOT || user->op == HLO_CONVOLUTION;
+  return is_product && operand->op == HLO_CONVERT &&
+         shape_size_bytes(operand->shape) <= MAX_WIDENED;
+}
+
 /* Decides for each invariant operand of an instruction in the loop: it is hoisted, or it stays and
  * its own operands are decided likewise. In reverse program order, so that users come first. */
 static void select_hoisted(hoister_t *hoister) {
@@ -101,7 +113,7 @@ static void select_hoisted(hoister_t *hoister) {
       if (!hoister->invariant[operand->id] || hoister->hoisted[operand->id] ||
           hoister->stays[operand->id])
         continue;
-      bool profitable = is_profitable(operand);
+      bool profitable = is_profitable(operand) || is_widened_weight(instr, operand);
       (profitable ? hoister->hoisted : hoister->stays)[operand->id] = true;
       hoister->count += profitable;
     }
