@@ -43,15 +43,24 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen_f16)(const char *from) 
 #endif
 }
 
+/* Widens LANES bf16, by one instruction, for which the compiler takes five, and a shift. */
+THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen_bf16)(const char *from) {
+#if SIMD_VECTOR_BYTES == 64
+  __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
+  return (SIMD_VECTOR_NAME(vec))_mm512_slli_epi32(bits, 16);
+#else
+  return (SIMD_VECTOR_NAME(vec))(
+      __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
+      << 16);
+#endif
+}
+
 /* LANES elements of type `type`, a constant at each call, as f32. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
   if (type == THIN_S8)
     return __builtin_convertvector(SIMD_VECTOR_NAME(widen_bytes)(from), SIMD_VECTOR_NAME(vec));
-  if (type == THIN_F16) return SIMD_VECTOR_NAME(widen_f16)(from);
-  return (SIMD_VECTOR_NAME(vec))(
-      __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
-      << 16);
+  return type == THIN_F16 ? SIMD_VECTOR_NAME(widen_f16)(from) : SIMD_VECTOR_NAME(widen_bf16)(from);
 }
 
 /* Vectors of columns in a tile of m rows, whose sums stay in registers. */
