@@ -1,6 +1,6 @@
 /* Products of integers by the reference's blocked product (matmul.h), rows divided among the
- * workers; products of few terms row by row without packing. Wrapping sums do not depend on their
- * order, so results do not depend on the partition. */
+ * workers; products of few terms, or of few rows and columns, without packing. Wrapping sums do not
+ * depend on their order, so results do not depend on the partition. */
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
@@ -8,7 +8,8 @@ NATIVE_OPTIMIZE
 
 #define ROW_UNIT 6            /* tasks are multiples of this number of rows */
 #define SPLIT_PRODUCTS 100000 /* products above which a matrix is divided among the workers */
-#define SMALL_COLUMNS 16      /* columns whose sums are in registers */
+#define SMALL_ROWS 4          /* rows and columns whose sums are in registers */
+#define SMALL_COLUMNS 16
 
 typedef struct dot_integer {
   dot_strategy_t strategy;
@@ -27,41 +28,59 @@ typedef struct dot_integer_run {
   char *c;
 } dot_integer_run_t;
 
-/* c[i] = sum over p of a[i][p] * b[p], row by row: 16, 8, 4, 2 or 1 columns at a time, whose sums
- * the compiler keeps in vectors. */
-#define DEFINE_SMALL(NAME, T)                                                                  \
-  static inline __attribute__((always_inline)) void NAME##_columns(const T *a, int64_t a_col,  \
-                                                                   const T *b, int64_t b_row,  \
-                                                                   int64_t k, int count,       \
-                                                                   T *to) {                    \
-    T sums[SMALL_COLUMNS] = {0};                                                               \
-    for (int64_t p = 0; p < k; p++, b += b_row)                                                \
-      for (int j = 0; j < count; j++) sums[j] += a[p * a_col] * b[j];                          \
-    for (int j = 0; j < count; j++) to[j] = sums[j];                                           \
-  }                                                                                            \
-  NATIVE_CLONES static void NAME(const matmul_job_t *job) {                                    \
-    for (int64_t i = 0; i < job->m; i++) {                                                     \
-      const T *a = (const T *)job->a + i * job->a_row, *b = job->b;                            \
-      T *to = (T *)job->c + i * job->c_row;                                                    \
-      int64_t j = 0, k = job->k;                                                               \
-      _Pragma("GCC unroll 5")                                                                  \
-      for (int count = SMALL_COLUMNS; count; count /= 2)                                       \
-        for (; j + count <= job->n; j += count)                                                \
-          NAME##_columns(a, job->a_col, b + j, job->b_row, k, count, to + j);                  \
-    }                                                                                          \
+/* c[i] = sum over p of a[i][p] * b[p], for 4, 2 or 1 rows and 16, 8, 4, 2 or 1 columns at a time,
+ * whose sums the compiler keeps in vectors; one column of dense terms as dot products. */
+#define DEFINE_SMALL(NAME, T)                                                                      \
+  static inline __attribute__((always_inline)) void NAME##_tile(const matmul_job_t *job, int rows, \
+                                                                int count, int64_t i, int64_t j) { \
+    const T *a = (const T *)job->a + i * job->a_row, *b = (const T *)job->b + j;                   \
+    T *to = (T *)job->c + i * job->c_row + j;                                                      \
+    T sums[SMALL_ROWS][SMALL_COLUMNS] = {0};                                                       \
+    for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row)                         \
+      for (int r = 0; r < rows; r++)                                                               \
+        for (int c = 0; c < count; c++) sums[r][c] += a[r * job->a_row] * b[c];                    \
+    for (int r = 0; r < rows; r++)                                                                 \
+      for (int c = 0; c < count; c++) to[r * job->c_row + c] = sums[r][c];                         \
+  }                                                                                                \
+  static inline __attribute__((always_inline)) void NAME##_rows(const matmul_job_t *job, int rows, \
+                                                                int64_t i) {                       \
+    int64_t j = 0;                                                                                 \
+    _Pragma("GCC unroll 5") for (int count = SMALL_COLUMNS; count;                                 \
+                                 count /= 2) for (; j + count <= job->n; j += count)               \
+        NAME##_tile(job, rows, count, i, j);                                                       \
+  }                                                                                                \
+  NATIVE_CLONES static void NAME##_dots(const matmul_job_t *job) {                                 \
+    const T *a = job->a, *b = job->b;                                                              \
+    for (int64_t i = 0; i < job->m; i++, a += job->a_row) {                                        \
+      T sum = 0;                                                                                   \
+      for (int64_t p = 0; p < job->k; p++) sum += a[p] * b[p];                                     \
+      ((T *)job->c)[i * job->c_row] = sum;                                                         \
+    }                                                                                              \
+  }                                                                                                \
+  NATIVE_CLONES static void NAME(const matmul_job_t *job) {                                        \
+    int64_t i = 0;                                                                                 \
+    for (; i + SMALL_ROWS <= job->m; i += SMALL_ROWS) NAME##_rows(job, SMALL_ROWS, i);             \
+    for (; i + 2 <= job->m; i += 2) NAME##_rows(job, 2, i);                                        \
+    for (; i < job->m; i++) NAME##_rows(job, 1, i);                                                \
   }
 DEFINE_SMALL(small_u32, uint32_t)
 DEFINE_SMALL(small_u64, uint64_t)
 
+/* Are there few terms, or few sums of many? */
+static bool suits_small(const dot_problem_t *p) {
+  return dot_is_tiny(p, DOT_TINY_INTEGER_PRODUCTS) || (p->m <= SMALL_ROWS && p->n <= SMALL_COLUMNS);
+}
+
 /* Products of a few terms, without packing; b's rows must be dense. Accepts u32 and u64, in which
  * signed integers are multiplied too (two's complement). */
 static bool run_small(const dot_problem_t *p, const matmul_job_t *job) {
-  bool is_small = dot_is_tiny(p, DOT_TINY_INTEGER_PRODUCTS) && job->b_col == 1;
-  if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;
-  if (job->real == HR_U32)
-    small_u32(job);
+  bool is_u32 = job->real == HR_U32, is_dots = job->n == 1 && job->a_col == 1 && job->b_row == 1;
+  bool is_dense = job->b_col == 1 || job->n == 1;
+  if (!suits_small(p) || !is_dense || (!is_u32 && job->real != HR_U64)) return false;
+  if (is_dots)
+    (is_u32 ? small_u32_dots : small_u64_dots)(job);
   else
-    small_u64(job);
+    (is_u32 ? small_u32 : small_u64)(job);
   return true;
 }
 
