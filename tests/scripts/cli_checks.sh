@@ -53,6 +53,7 @@ expect_exit "test of a folder" 0 "$hlorun" test cases
 expect_text "test of a folder" "1 program is no case, such as cases/twice.hlo: neither twice.npz nor io.npz beside it"
 expect_exit "test --list" 0 "$hlorun" test --list cases && expect_text "test --list" "no case: cases/twice.hlo"
 mkdir none && cp twice.hlo none
+expect_exit "test of no file" 5 "$hlorun" test none.hlo && expect_text "test of no file" "cannot open none.hlo: No such file"
 expect_exit "test of no case" 2 "$hlorun" test none && expect_text "test of no case" "found in none"
 mkdir shared && cp "$examples/hello.npz" shared/io.npz && cp "$examples/hello.hlo" shared/a.hlo
 cp shared/a.hlo shared/b.hlo
