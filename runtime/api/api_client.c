@@ -36,49 +36,52 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
 
 /* Warns of a long wait, each time at twice the duration. A poll of a computation ends the wait. */
 static hr_status_t warn_of_stall(hlorun_client_t *client, bool is_wait, double now) {
-  if (!is_wait || client->waiting_since_s == 0) {
-    client->waiting_since_s = is_wait ? now : 0;
-    client->next_warning_s = client->stall_s;
+  api_watchdog_t *watchdog = &client->watchdog;
+  if (!is_wait || watchdog->waiting_since_s == 0) {
+    watchdog->waiting_since_s = is_wait ? now : 0;
+    watchdog->next_warning_s = watchdog->stall_s;
     return NULL;
   }
-  double waited_s = now - client->waiting_since_s;
-  if (waited_s < client->next_warning_s) return NULL;
-  client->next_warning_s *= 2;
+  double waited_s = now - watchdog->waiting_since_s;
+  if (waited_s < watchdog->next_warning_s) return NULL;
+  watchdog->next_warning_s *= 2;
   return exec_wait_warn(&client->comm, waited_s);
 }
 
 /* Does not count time in which the process was stopped (Ctrl-Z, a suspended job): polls of a wait
  * are milliseconds apart otherwise. */
 static void leave_out_stop(hlorun_client_t *client, bool is_wait, double now) {
-  double gap_s = now - client->polled_s;
-  if (is_wait && client->polled_s > 0 && gap_s > STOPPED_S) {
-    client->steps_seen_s += gap_s;
-    if (client->waiting_since_s > 0) client->waiting_since_s += gap_s;
+  api_watchdog_t *watchdog = &client->watchdog;
+  double gap_s = now - watchdog->polled_s;
+  if (is_wait && watchdog->polled_s > 0 && gap_s > STOPPED_S) {
+    watchdog->steps_seen_s += gap_s;
+    if (watchdog->waiting_since_s > 0) watchdog->waiting_since_s += gap_s;
   }
-  client->polled_s = is_wait ? now : 0;
+  watchdog->polled_s = is_wait ? now : 0;
 }
 
 /* Restarts the clock if a step was made since the last call. */
 static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
+  api_watchdog_t *watchdog = &client->watchdog;
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
   HR_TRY(exec_wait_poll(&client->comm, often));
   if (client->options.timeout_s <= 0 &&
-      (client->stall_s <= 0 || (often && ++client->polls % CLOCK_POLLS)))
+      (watchdog->stall_s <= 0 || (often && ++watchdog->polls % CLOCK_POLLS)))
     return NULL;
   unsigned long steps = atomic_load_explicit(&client->progress.steps, memory_order_relaxed);
   double now = hr_clock_s();
   leave_out_stop(client, often, now);
-  if (steps != client->steps_seen || client->steps_seen_s == 0) {
-    client->steps_seen = steps;
-    client->steps_seen_s = now;
-    client->waiting_since_s = 0;
+  if (steps != watchdog->steps_seen || watchdog->steps_seen_s == 0) {
+    watchdog->steps_seen = steps;
+    watchdog->steps_seen_s = now;
+    watchdog->waiting_since_s = 0;
     return NULL;
   }
-  if (client->stall_s > 0) HR_TRY(warn_of_stall(client, often, now));
-  if (client->options.timeout_s <= 0 || now - client->steps_seen_s < client->options.timeout_s)
+  if (watchdog->stall_s > 0) HR_TRY(warn_of_stall(client, often, now));
+  if (client->options.timeout_s <= 0 || now - watchdog->steps_seen_s < client->options.timeout_s)
     return NULL;
-  return exec_wait_cancel(&client->comm, now - client->steps_seen_s);
+  return exec_wait_cancel(&client->comm, now - watchdog->steps_seen_s);
 }
 
 hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
@@ -106,7 +109,7 @@ static hr_status_t watch_joining(void *context) {
 static hr_status_t join_peers(hlorun_client_t *client, tp_endpoint_t *endpoint) {
   double timeout_s = client->options.timeout_s;
   double limit_s = timeout_s > 0 ? timeout_s + EXEC_START_GRACE_S : 0;
-  joining_t joining = {endpoint->rank, limit_s, client->stall_s, hr_clock_s()};
+  joining_t joining = {endpoint->rank, limit_s, client->watchdog.stall_s, hr_clock_s()};
   endpoint->interrupted = watch_joining;
   endpoint->interrupted_context = &joining;
   hr_status_t st = exec_comm_init(&client->comm, endpoint);
@@ -142,7 +145,7 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   client->references = 1;
   client->options = *options;
   client->endpoint = endpoint;
-  client->stall_s = endpoint->world_size == 1 ? 0 : exec_wait_stall_s();
+  client->watchdog.stall_s = endpoint->world_size == 1 ? 0 : exec_wait_stall_s();
   hr_status_t st = open_trace(client);
   if (!st) st = join_peers(client, endpoint);
   if (st) {
@@ -162,8 +165,8 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   client->comm.count_workers = worker_pool_count;
   client->comm.workers_context = &client->pool;
   client->comm.progress = &client->progress;
-  pthread_mutex_init(&client->mutex, NULL);
-  pthread_cond_init(&client->ticket_released, NULL);
+  pthread_mutex_init(&client->lock.mutex, NULL);
+  pthread_cond_init(&client->lock.ticket_released, NULL);
   endpoint->interrupted = api_client_interrupted;
   endpoint->interrupted_context = client;
   *out_client = client;
@@ -306,8 +309,8 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   hlorun_client_release(client->pool_owner, 0);
   numa_trace_destroy(client->numa);
   hr_trace_destroy(client->trace);
-  pthread_mutex_destroy(&client->mutex);
-  pthread_cond_destroy(&client->ticket_released);
+  pthread_mutex_destroy(&client->lock.mutex);
+  pthread_cond_destroy(&client->lock.ticket_released);
   hr_free(client);
 }
 
@@ -321,13 +324,13 @@ int hlorun_client_world_size(const hlorun_client_t *client) {
 /* The first reason stays; programs see it at their next poll. Thread: any. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
   if (!client) return;
-  pthread_mutex_lock(&client->mutex);
+  pthread_mutex_lock(&client->lock.mutex);
   if (!atomic_load(&client->cancel.reason)) {
     snprintf(client->cancel_reason, sizeof client->cancel_reason, "%s",
              reason ? reason : "the client was cancelled");
     atomic_store(&client->cancel.reason, client->cancel_reason);
   }
-  pthread_mutex_unlock(&client->mutex);
+  pthread_mutex_unlock(&client->lock.mutex);
 }
 
 /* Impossible with peers: they have started transfers that were never completed. */
@@ -338,9 +341,9 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
                     "a client with %d peers cannot resume after cancellation: create new clients",
                     client->endpoint->world_size - 1);
   api_client_lock_fair(client);
-  pthread_mutex_lock(&client->mutex);
+  pthread_mutex_lock(&client->lock.mutex);
   atomic_store(&client->cancel.reason, NULL);
-  pthread_mutex_unlock(&client->mutex);
+  pthread_mutex_unlock(&client->lock.mutex);
   api_client_unlock_fair(client);
   return NULL;
 }
@@ -356,9 +359,9 @@ void hlorun_client_print_state(hlorun_client_t *client) {
 
 /* Tickets are numbers in the order of the calls; peers must take theirs in the same order. */
 uint64_t api_client_take_ticket(hlorun_client_t *client) {
-  pthread_mutex_lock(&client->mutex);
-  uint64_t ticket = client->next_ticket++;
-  pthread_mutex_unlock(&client->mutex);
+  pthread_mutex_lock(&client->lock.mutex);
+  uint64_t ticket = client->lock.next_ticket++;
+  pthread_mutex_unlock(&client->lock.mutex);
   return ticket;
 }
 
@@ -366,34 +369,36 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
  * process.
  */
 static void restart_watchdog(hlorun_client_t *client) {
-  client->steps_seen_s = 0;
-  client->waiting_since_s = 0;
-  client->polled_s = 0;
+  client->watchdog.steps_seen_s = 0;
+  client->watchdog.waiting_since_s = 0;
+  client->watchdog.polled_s = 0;
 }
 
 /* Blocks until all earlier tickets are served. Each holder resets the watchdog. */
 void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
-  pthread_mutex_lock(&client->mutex);
-  while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
-  pthread_mutex_unlock(&client->mutex);
+  pthread_mutex_lock(&client->lock.mutex);
+  while (client->lock.now_serving != ticket)
+    pthread_cond_wait(&client->lock.ticket_released, &client->lock.mutex);
+  pthread_mutex_unlock(&client->lock.mutex);
   restart_watchdog(client);
-  atomic_store(&client->holder, pthread_self());
-  atomic_store(&client->depth, 1);
+  atomic_store(&client->lock.holder, pthread_self());
+  atomic_store(&client->lock.depth, 1);
 }
 
 /* The outermost unlock serves the next ticket; waiters wake and compare theirs. */
 void api_client_unlock_fair(hlorun_client_t *client) {
-  if (atomic_fetch_sub(&client->depth, 1) > 1) return;
-  pthread_mutex_lock(&client->mutex);
-  client->now_serving++;
-  pthread_cond_broadcast(&client->ticket_released);
-  pthread_mutex_unlock(&client->mutex);
+  if (atomic_fetch_sub(&client->lock.depth, 1) > 1) return;
+  pthread_mutex_lock(&client->lock.mutex);
+  client->lock.now_serving++;
+  pthread_cond_broadcast(&client->lock.ticket_released);
+  pthread_mutex_unlock(&client->lock.mutex);
 }
 
 /* A recursive call by the holder only increments the depth. */
 void api_client_lock_fair(hlorun_client_t *client) {
-  if (atomic_load(&client->depth) && pthread_equal(atomic_load(&client->holder), pthread_self())) {
-    atomic_fetch_add(&client->depth, 1);
+  if (atomic_load(&client->lock.depth) &&
+      pthread_equal(atomic_load(&client->lock.holder), pthread_self())) {
+    atomic_fetch_add(&client->lock.depth, 1);
     return;
   }
   api_client_await_ticket(client, api_client_take_ticket(client));

@@ -13,6 +13,27 @@
 #include "observe/verify_comm.h"
 #include "transport/core/transport.h"
 
+/* A lock that threads get in the order in which they took their tickets. */
+typedef struct api_fair_lock {
+  pthread_mutex_t mutex;
+  pthread_cond_t ticket_released;
+  uint64_t next_ticket, now_serving; /* ticket to hand out next; ticket being served */
+  _Atomic(pthread_t) holder;         /* thread that has the lock, while depth is not 0 */
+  atomic_int depth;                  /* recursion depth: a program may call a function of the
+                                        caller that runs another program */
+} api_fair_lock_t;
+
+/* Watchdog of waits and loops: value of the step counter, and when it last changed. */
+typedef struct api_watchdog {
+  unsigned long steps_seen;
+  double steps_seen_s; /* 0: the watchdog has just started */
+  unsigned polls;
+  double stall_s;         /* duration of a wait at the first warning; 0: no warnings */
+  double waiting_since_s; /* begin of the wait; 0: not in a wait */
+  double next_warning_s;  /* duration of the wait at the next warning */
+  double polled_s;        /* time of the last poll of a wait; 0: the last poll was not in a wait */
+} api_watchdog_t;
+
 struct hlorun_client {
   int references;
   hlorun_client_options_t options;
@@ -24,24 +45,11 @@ struct hlorun_client {
   char cancel_reason[256];
   worker_pool_t pool;
   hlorun_client_t *pool_owner; /* client whose workers are used, retained; NULL: this one */
-  /* Fair lock of the endpoint: next ticket to hand out, and ticket being served. */
-  pthread_mutex_t mutex;
-  pthread_cond_t ticket_released;
-  uint64_t next_ticket, now_serving;
-  _Atomic(pthread_t) holder; /* thread that has the lock, while depth is not 0 */
-  atomic_int depth;          /* recursion depth of the lock: a program may call a function of the
-                                caller that runs another program */
-  /* Watchdog of waits and loops: value of the step counter, and when it last changed. */
+  api_fair_lock_t lock;        /* of the endpoint */
   exec_progress_t progress;
   _Atomic(const hlo_instr_t *) current; /* current instruction; NULL: none */
-  unsigned long steps_seen;
-  double steps_seen_s; /* 0: the watchdog has just started */
-  unsigned polls;
-  double stall_s;         /* duration of a wait at the first warning; 0: no warnings */
-  double waiting_since_s; /* begin of the wait; 0: not in a wait */
-  double next_warning_s;  /* duration of the wait at the next warning */
-  double polled_s;        /* time of the last poll of a wait; 0: the last poll was not in a wait */
-  hr_trace_t *trace;      /* NULL: the client does not trace */
+  api_watchdog_t watchdog;
+  hr_trace_t *trace; /* NULL: the client does not trace */
   hr_trace_span_t *executions;
   numa_trace_t *numa; /* NULL: without options.trace_numa */
 };

@@ -86,12 +86,12 @@ static int memory_of(const hlo_module_t *module, const char *list, int item) {
 static hr_status_t describe_param_memories(pjrt_executable_t *executable) {
   hr_arena_t *arena = &executable->arena;
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
-  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kinds));
-  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->param_memory_kind_sizes));
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->lists.param_memory_kinds));
+  HR_TRY(HR_NEW_ARRAY(arena, executable->param_count, &executable->lists.param_memory_kind_sizes));
   for (int p = 0; p < executable->param_count; p++) {
     const char *kind = pjrt_memory_kind_names[memory_of(module, "mhlo.param_memory_kinds", p)];
-    executable->param_memory_kinds[p] = kind;
-    executable->param_memory_kind_sizes[p] = strlen(kind);
+    executable->lists.param_memory_kinds[p] = kind;
+    executable->lists.param_memory_kind_sizes[p] = strlen(kind);
   }
   return NULL;
 }
@@ -106,7 +106,7 @@ static hr_status_t describe_devices(pjrt_executable_t *executable) {
     for (int k = 0; k < options->device_count; k++)
       if (options->devices[k] == world->devices[i]->id)
         ids[i] = (pjrt_logical_id_t){k / options->num_partitions, k % options->num_partitions};
-  executable->logical_ids = ids;
+  executable->lists.logical_ids = ids;
   return NULL;
 }
 
@@ -168,11 +168,11 @@ static hr_status_t note_donations(pjrt_executable_t *executable, const hlo_modul
 static hr_status_t alloc_results(pjrt_executable_t *executable, int count, size_t dims) {
   hr_arena_t *arena = &executable->arena;
   HR_TRY(HR_NEW_ARRAY(arena, count, &executable->results));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_types));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_ranks));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_memory_kinds));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->result_memory_kind_sizes));
-  return HR_NEW_ARRAY(arena, dims, &executable->result_dims);
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->lists.result_types));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->lists.result_ranks));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->lists.result_memory_kinds));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &executable->lists.result_memory_kind_sizes));
+  return HR_NEW_ARRAY(arena, dims, &executable->lists.result_dims);
 }
 
 /* Which array of the program is result r? NULL: it is in a tuple. */
@@ -216,11 +216,11 @@ static hr_status_t describe_results(pjrt_executable_t *executable) {
         .argument = argument_of(module, executable->param_count, result_instr(module, count, r))};
     executable->has_copies |=
         executable->results[r].is_copy || executable->results[r].argument >= 0;
-    executable->result_types[r] = pjrt_type(shape->dtype);
-    executable->result_ranks[r] = (size_t)shape->rank;
-    executable->result_memory_kinds[r] = kind;
-    executable->result_memory_kind_sizes[r] = strlen(kind);
-    for (int d = 0; d < shape->rank; d++) executable->result_dims[dims++] = shape->dims[d];
+    executable->lists.result_types[r] = pjrt_type(shape->dtype);
+    executable->lists.result_ranks[r] = (size_t)shape->rank;
+    executable->lists.result_memory_kinds[r] = kind;
+    executable->lists.result_memory_kind_sizes[r] = strlen(kind);
+    for (int d = 0; d < shape->rank; d++) executable->lists.result_dims[dims++] = shape->dims[d];
   }
   return NULL;
 }

@@ -82,9 +82,9 @@ hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable) {
   for (int p = 0; p < executable->param_count; p++) bytes += leaf_bytes(executable->params[p]);
   for (int r = 0; r < executable->result_count; r++)
     bytes += leaf_bytes(executable->results[r].shape);
-  set_cost(&executable->costs[0], "flops", flops);
-  set_cost(&executable->costs[1], "transcendentals", transcendentals);
-  set_cost(&executable->costs[2], "bytes accessed", bytes);
+  set_cost(&executable->lists.costs[0], "flops", flops);
+  set_cost(&executable->lists.costs[1], "transcendentals", transcendentals);
+  set_cost(&executable->lists.costs[2], "bytes accessed", bytes);
   return NULL;
 }
 
@@ -92,7 +92,7 @@ hr_status_t pjrt_executable_describe_costs(pjrt_executable_t *executable) {
 hr_status_t pjrt_executable_costs(pjrt_counted_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->costs;
-  args->count = sizeof executable->costs / sizeof *executable->costs;
+  args->items = executable->lists.costs;
+  args->count = sizeof executable->lists.costs / sizeof *executable->lists.costs;
   return NULL;
 }

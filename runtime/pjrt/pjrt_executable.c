@@ -117,22 +117,22 @@ hr_status_t pjrt_executable_memory(pjrt_compiled_memory_args_t *args) {
 hr_status_t pjrt_executable_output_types(pjrt_list_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->result_types;
+  args->items = executable->lists.result_types;
   args->count = (size_t)executable->result_count;
   return NULL;
 }
 hr_status_t pjrt_executable_output_dims(pjrt_output_dims_args_t *args) {
   PJRT_NOT_NULL(args->executable);
   args->num_outputs = (size_t)args->executable->result_count;
-  args->dims = args->executable->result_dims;
-  args->dim_sizes = args->executable->result_ranks;
+  args->dims = args->executable->lists.result_dims;
+  args->dim_sizes = args->executable->lists.result_ranks;
   return NULL;
 }
 hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->result_memory_kinds;
-  args->sizes = executable->result_memory_kind_sizes;
+  args->items = executable->lists.result_memory_kinds;
+  args->sizes = executable->lists.result_memory_kind_sizes;
   args->count = (size_t)executable->result_count;
   return NULL;
 }
@@ -141,8 +141,8 @@ hr_status_t pjrt_executable_output_memory_kinds(pjrt_texts_args_t *args) {
 hr_status_t pjrt_executable_param_memory_kinds(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->param_memory_kinds;
-  args->sizes = executable->param_memory_kind_sizes;
+  args->items = executable->lists.param_memory_kinds;
+  args->sizes = executable->lists.param_memory_kind_sizes;
   args->count = (size_t)executable->param_count;
   return NULL;
 }
@@ -166,7 +166,7 @@ hr_status_t pjrt_loaded_devices(pjrt_list_args_t *args) {
 hr_status_t pjrt_loaded_logical_ids(pjrt_list_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->logical_ids;
+  args->items = executable->lists.logical_ids;
   args->count = (size_t)executable->world->local_count;
   return NULL;
 }

@@ -13,14 +13,29 @@
 
 /* One leaf of the program's result. */
 typedef struct pjrt_result {
-  const hlo_shape_t *shape; /* shape of one device's part */
-  /* a PJRT_MEMORY number */
-  int memory_kind;
+  const hlo_shape_t *shape;       /* shape of one device's part */
+  int memory_kind;                /* a PJRT_MEMORY number */
   const struct pjrt_order *order; /* memory order wanted by the framework; NULL: row-major */
   bool is_copy;                   /* an earlier result is the same value: this one is a copy */
   int argument; /* index of the argument that is returned as the result, copied unless it is
                    donated; -1: the result is computed */
 } pjrt_result_t;
+
+/* What the framework requests of parameters and results, as the lists of the interface; made when
+ * the executable is, in its arena. */
+typedef struct pjrt_executable_lists {
+  int *result_types;    /* numbers of pjrt_types.def */
+  int64_t *result_dims; /* sizes of all results, one result after the other */
+  size_t *result_ranks; /* dimensions of each result */
+  const char **param_memory_kinds, **result_memory_kinds;
+  size_t *param_memory_kind_sizes, *result_memory_kind_sizes;
+  const pjrt_logical_id_t *logical_ids;   /* by local position in the world */
+  const struct pjrt_order **param_orders; /* declared memory orders of arguments, never NULL */
+  void **result_layouts;                  /* memory orders of results, never NULL */
+  pjrt_named_t costs[3];                  /* "flops", "transcendentals", "bytes accessed" */
+  const char **result_shardings, **param_shardings; /* serialized OpSharding */
+  size_t *result_sharding_sizes, *param_sharding_sizes;
+} pjrt_executable_lists_t;
 
 struct pjrt_executable {
   atomic_int references;
@@ -42,38 +57,20 @@ struct pjrt_executable {
   hr_str_t code, options_bytes; /* as given by the framework; in the arena */
   hr_str_t partitioned; /* the program of one partition, a HloModuleProtoWithConfig, made at the
                            first request; guarded by the client's mutex */
-  /* name of the module, NUL-terminated */
-  const char *name;
-  /* digest of the program, its grid and devices, and hlorun's version, in hexadecimal */
-  char fingerprint[HR_DIGEST_TEXT];
-  /* digest of place and shapes; name and place, for messages (pjrt_agree.h) */
-  char interface[HR_DIGEST_TEXT];
-  const char *place;
-  /* leaves of the entry's parameters and result */
-  int param_count, result_count;
-  const hlo_shape_t **params; /* NULL for tokens, which the framework does not pass */
+  const char *name;     /* name of the module, NUL-terminated */
+  char fingerprint[HR_DIGEST_TEXT]; /* digest of the program, its grid and devices, and hlorun's
+                                       version, in hexadecimal */
+  char interface[HR_DIGEST_TEXT];   /* digest of place and shapes (pjrt_agree.h) */
+  const char *place;                /* name and place of the program, for messages */
+  int param_count, result_count;    /* leaves of the entry's parameters and result */
+  const hlo_shape_t **params;       /* NULL for tokens, which the framework does not pass */
   pjrt_result_t *results;
   bool *donated;      /* per parameter: the program may overwrite it */
   bool has_donations; /* some parameter is donated */
   bool has_orders;    /* some argument or result has another order than row-major */
   bool has_copies;    /* some result is another result or an argument */
   bool is_small;      /* little data, no loops: execution likely takes less than a thread switch */
-  /* Lists for the framework, made when the executable is.
-   * numbers of pjrt_types.def */
-  int *result_types;
-  int64_t *result_dims; /* sizes of all results, one result after the other */
-  /* dimensions of each result */
-  size_t *result_ranks;
-  const char **param_memory_kinds, **result_memory_kinds;
-  size_t *param_memory_kind_sizes;
-  const pjrt_logical_id_t *logical_ids; /* by local position in the world */
-  size_t *result_memory_kind_sizes;
-  const struct pjrt_order **param_orders; /* declared memory orders of arguments, never NULL */
-  void **result_layouts;                  /* memory orders of results, never NULL */
-  /* "flops", "transcendentals", "bytes accessed" */
-  pjrt_named_t costs[3];
-  const char **result_shardings, **param_shardings; /* serialized OpSharding */
-  size_t *result_sharding_sizes, *param_sharding_sizes;
+  pjrt_executable_lists_t lists;
 };
 
 /* Compiles for the devices of the options, in a world that traces if `is_traced`.

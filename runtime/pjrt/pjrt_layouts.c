@@ -61,7 +61,7 @@ static hr_status_t pjrt_buffer_layout(pjrt_pointer_args_t *args) {
 static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->result_layouts;
+  args->items = executable->lists.result_layouts;
   args->count = (size_t)executable->result_count;
   return NULL;
 }
@@ -70,7 +70,7 @@ static hr_status_t pjrt_output_layouts(pjrt_counted_args_t *args) {
 static hr_status_t pjrt_param_layouts(pjrt_counted_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->param_orders;
+  args->items = executable->lists.param_orders;
   args->count = (size_t)executable->param_count;
   return NULL;
 }
@@ -115,11 +115,12 @@ static hr_status_t order_of_result(const hlo_module_t *module, int r, int rank,
 
 static hr_status_t describe_param_orders(pjrt_executable_t *executable,
                                          const hlo_module_t *module) {
-  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count + 1, &executable->param_orders));
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->param_count + 1,
+                      &executable->lists.param_orders));
   for (int p = 0; p < executable->param_count; p++) {
     hr_str_t text = pjrt_place_text(module, "mhlo.param_layout_modes", p);
-    HR_TRY(pjrt_order_read(text, executable->params[p]->rank, &executable->param_orders[p]));
-    executable->has_orders |= !executable->param_orders[p]->is_row_major;
+    HR_TRY(pjrt_order_read(text, executable->params[p]->rank, &executable->lists.param_orders[p]));
+    executable->has_orders |= !executable->lists.param_orders[p]->is_row_major;
   }
   return NULL;
 }
@@ -127,14 +128,15 @@ static hr_status_t describe_param_orders(pjrt_executable_t *executable,
 hr_status_t pjrt_executable_describe_layouts(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   HR_TRY(describe_param_orders(executable, module));
-  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count, &executable->result_layouts));
+  HR_TRY(HR_NEW_ARRAY(&executable->arena, executable->result_count,
+                      &executable->lists.result_layouts));
   for (int r = 0; r < executable->result_count; r++) {
     pjrt_result_t *result = &executable->results[r];
     const pjrt_order_t *order;
     HR_TRY(order_of_result(module, r, result->shape->rank, &order));
     result->order = order->is_row_major ? NULL : order;
     executable->has_orders |= result->order != NULL;
-    HR_TRY(layout_of((size_t)result->shape->rank, order, &executable->result_layouts[r]));
+    HR_TRY(layout_of((size_t)result->shape->rank, order, &executable->lists.result_layouts[r]));
   }
   return NULL;
 }

@@ -33,7 +33,8 @@ static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable
   size_t all = proto_open(text, SPMD_OUTPUT_SHARDING);
   if (executable->result_count != 1) proto_put_int(text, PROTO_sharding_type, KIND_TUPLE);
   for (int r = 0; r < executable->result_count; r++) {
-    hr_str_t one = {executable->result_shardings[r], executable->result_sharding_sizes[r]};
+    hr_str_t one = {executable->lists.result_shardings[r],
+                    executable->lists.result_sharding_sizes[r]};
     if (executable->result_count == 1)
       hr_strbuf_add(text, one.data, one.size);
     else
@@ -42,7 +43,8 @@ static void add_shardings(hr_strbuf_t *text, const pjrt_executable_t *executable
   proto_close(text, all);
   for (int p = 0; p < executable->param_count; p++)
     proto_put_item(text, SPMD_PARAMETER_SHARDINGS,
-                   (hr_str_t){executable->param_shardings[p], executable->param_sharding_sizes[p]});
+                   (hr_str_t){executable->lists.param_shardings[p],
+                              executable->lists.param_sharding_sizes[p]});
   proto_close(text, module);
 }
 
@@ -67,8 +69,8 @@ static hr_status_t set_entry_layout(hlo_module_t *module, const pjrt_executable_
   HR_TRY(HR_NEW_ARRAY(arena, params + 1, &shapes));
   HR_TRY(HR_NEW_ARRAY(arena, results + 1, &leaves));
   for (int p = 0; p < params; p++)
-    HR_TRY(shape_in_order(arena, hlo_entry_param_shape(module, p), executable->param_orders[p],
-                          &shapes[p]));
+    HR_TRY(shape_in_order(arena, hlo_entry_param_shape(module, p),
+                          executable->lists.param_orders[p], &shapes[p]));
   for (int r = 0; r < results; r++)
     HR_TRY(
         shape_in_order(arena, hlo_shape_leaf(root, r), executable->results[r].order, &leaves[r]));

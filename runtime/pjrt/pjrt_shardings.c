@@ -140,19 +140,20 @@ hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
   hr_arena_t *arena = &executable->arena;
   int params = executable->param_count, results = executable->result_count;
-  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->param_shardings));
-  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->param_sharding_sizes));
-  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->result_shardings));
-  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->result_sharding_sizes));
+  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->lists.param_shardings));
+  HR_TRY(HR_NEW_ARRAY(arena, params, &executable->lists.param_sharding_sizes));
+  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->lists.result_shardings));
+  HR_TRY(HR_NEW_ARRAY(arena, results, &executable->lists.result_sharding_sizes));
   for (int r = 0; r < results; r++)
     HR_TRY(add_sharding(executable, module->result_shardings ? module->result_shardings[r] : NULL,
-                        executable->results[r].shape->rank, &executable->result_shardings[r],
-                        &executable->result_sharding_sizes[r]));
+                        executable->results[r].shape->rank, &executable->lists.result_shardings[r],
+                        &executable->lists.result_sharding_sizes[r]));
   for (int p = 0; p < params; p++) {
     bool is_flat = p < (int)module->entry->params.count && module->result_shardings;
     const hlo_extra_t *extra = is_flat ? module->entry->params.data[p]->extra : NULL;
     HR_TRY(add_sharding(executable, extra ? extra->sharding : NULL, executable->params[p]->rank,
-                        &executable->param_shardings[p], &executable->param_sharding_sizes[p]));
+                        &executable->lists.param_shardings[p],
+                        &executable->lists.param_sharding_sizes[p]));
   }
   return NULL;
 }
@@ -163,8 +164,8 @@ hr_status_t pjrt_executable_describe_shardings(pjrt_executable_t *executable) {
 static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->param_count ? executable->param_shardings : NULL;
-  args->sizes = executable->param_sharding_sizes;
+  args->items = executable->param_count ? executable->lists.param_shardings : NULL;
+  args->sizes = executable->lists.param_sharding_sizes;
   args->count = (size_t)executable->param_count;
   return NULL;
 }
@@ -172,8 +173,8 @@ static hr_status_t pjrt_param_shardings(pjrt_texts_args_t *args) {
 static hr_status_t pjrt_result_shardings(pjrt_texts_args_t *args) {
   pjrt_executable_t *executable = args->object;
   PJRT_NOT_NULL(executable);
-  args->items = executable->result_count ? executable->result_shardings : NULL;
-  args->sizes = executable->result_sharding_sizes;
+  args->items = executable->result_count ? executable->lists.result_shardings : NULL;
+  args->sizes = executable->lists.result_sharding_sizes;
   args->count = (size_t)executable->result_count;
   return NULL;
 }

@@ -19,6 +19,14 @@
 
 extern const op_kernel_t custom_gesdd;
 
+/* Byte offsets of arrays in a matrix's scratch memory. */
+typedef struct svd_offsets {
+  size_t q, left, right; /* reflectors of Q, and of D's left and right side */
+  size_t c, d, diagonal, superdiagonal;
+  size_t u, vt;                  /* vectors of the bidiagonal matrix */
+  size_t reals, ints, work, out; /* workspace of LAPACK and of the products; the result */
+} svd_offsets_t;
+
 typedef struct svd_native {
   native_matrices_t matrices;
   split_matrix_kind_t kind;
@@ -33,9 +41,7 @@ typedef struct svd_native {
   lapack_fn bdsdc, gesdd, lasq1;
   int64_t batch;
   const batched_small_loops_t *batched; /* values of small matrices; NULL: one by one */
-  /* Byte offsets in a matrix's scratch memory. */
-  size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, superdiagonal_at, u_at, vt_at,
-      reals_at, ints_at, out_at;
+  svd_offsets_t at;
 } svd_native_t;
 
 typedef struct svd_run {
@@ -63,7 +69,7 @@ static void conjugate(const split_matrix_kind_t *kind, split_matrix_t a, int64_t
 
 /* A split copy of the input as C: transposed and conjugated if it has more columns than rows. */
 static split_matrix_t load_matrix(const svd_native_t *p, const char *data, char *memory) {
-  split_matrix_t c = split_matrix_init(&p->kind, p->rows, p->columns, memory + p->c_at, true);
+  split_matrix_t c = split_matrix_init(&p->kind, p->rows, p->columns, memory + p->at.c, true);
   split_matrix_load(&p->kind, data, p->n, p->m, p->n,
                     p->transposed ? split_matrix_transposed(c) : c);
   if (p->transposed) conjugate(&p->kind, c, p->rows, p->columns);
@@ -88,7 +94,7 @@ static void scale_rows(const svd_native_t *p, split_matrix_t c, double factor) {
 
 /* D from the R of C = Q R. */
 static split_matrix_t extract_triangle(const svd_native_t *p, split_matrix_t c, char *memory) {
-  split_matrix_t d = split_matrix_init(&p->kind, p->columns, p->columns, memory + p->d_at, true);
+  split_matrix_t d = split_matrix_init(&p->kind, p->columns, p->columns, memory + p->at.d, true);
   for (int64_t i = 0; i < p->columns; i++)
     split_matrix_copy(&p->kind, split_matrix_at(&p->kind, c, i, i), 1, p->columns - i,
                       p->transposed ? split_matrix_transposed(split_matrix_at(&p->kind, d, i, i))
@@ -100,15 +106,15 @@ static split_matrix_t extract_triangle(const svd_native_t *p, split_matrix_t c, 
 static svd_factors_t reduce_to_bidiagonal(const svd_native_t *p, hr_workers_t *workers,
                                           split_matrix_t c, char *memory, char *space) {
   svd_factors_t f = {
-      .left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->left_at),
-      .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->right_at)};
+      .left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->at.left),
+      .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->at.right)};
   if (p->factored) {
-    f.q = reflectors_init(&p->kind, p->columns, p->rows, 0, memory + p->q_at);
+    f.q = reflectors_init(&p->kind, p->columns, p->rows, 0, memory + p->at.q);
     reflectors_factor(workers, &f.q, c, p->columns, space);
     c = extract_triangle(p, c, memory);
   }
-  bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->diagonal_at,
-                    memory + p->superdiagonal_at, memory + p->work_at, space);
+  bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->at.diagonal,
+                    memory + p->at.superdiagonal, memory + p->at.work, space);
   return f;
 }
 
@@ -118,9 +124,9 @@ static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
   int n = (int)p->columns, info = 0;
   const char *triangle = p->transposed && !p->factored ? "L" : "U";
   const char *vectors = p->vectors ? "I" : "N";
-  p->bdsdc(triangle, vectors, &n, memory + p->diagonal_at, memory + p->superdiagonal_at,
-           memory + p->u_at, &n, memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at,
-           memory + p->ints_at, &info, ONE_CHAR, ONE_CHAR);
+  p->bdsdc(triangle, vectors, &n, memory + p->at.diagonal, memory + p->at.superdiagonal,
+           memory + p->at.u, &n, memory + p->at.vt, &n, NULL, NULL, memory + p->at.reals,
+           memory + p->at.ints, &info, ONE_CHAR, ONE_CHAR);
   return info;
 }
 
@@ -132,7 +138,7 @@ static split_matrix_t init_vectors(const svd_native_t *p, char *basis, int64_t r
   split_matrix_t from = {{basis, NULL}, 1, p->columns}, to = {{out, NULL}, columns, 1};
   real.parts = 1;
   if (p->kind.parts == 2)
-    to = split_matrix_init(&p->kind, rows, columns, memory + p->out_at, false);
+    to = split_matrix_init(&p->kind, rows, columns, memory + p->at.out, false);
   split_matrix_clear(&p->kind, to, rows, columns);
   split_matrix_copy(&real, from, p->columns, p->columns, to);
   for (int64_t i = p->columns; i < rows && i < columns; i++)
@@ -146,14 +152,14 @@ static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const s
   bool swapped = p->transposed && !p->factored;
   reflectors_compute_triangles(workers, &f->left);
   reflectors_compute_triangles(workers, &f->right);
-  split_matrix_t u = init_vectors(p, memory + p->u_at, p->m, p->u_columns, memory, u_out);
+  split_matrix_t u = init_vectors(p, memory + p->at.u, p->m, p->u_columns, memory, u_out);
   reflectors_apply(workers, swapped ? &f->right : &f->left, REFLECTORS_LEFT, false, u, p->u_columns,
                    space);
   if (p->factored) reflectors_compute_triangles(workers, &f->q);
   if (p->factored && !p->transposed)
     reflectors_apply(workers, &f->q, REFLECTORS_LEFT, false, u, p->u_columns, space);
   if (p->kind.parts == 2) split_matrix_store(&p->kind, u, p->m, p->u_columns, u_out, p->u_columns);
-  split_matrix_t vt = init_vectors(p, memory + p->vt_at, p->vt_rows, p->n, memory, vt_out);
+  split_matrix_t vt = init_vectors(p, memory + p->at.vt, p->vt_rows, p->n, memory, vt_out);
   reflectors_apply(workers, swapped ? &f->left : &f->right, REFLECTORS_RIGHT, true, vt, p->vt_rows,
                    space);
   if (p->factored && p->transposed)
@@ -163,7 +169,7 @@ static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const s
 
 static void store_values(const svd_native_t *p, const char *memory, double factor, char *out) {
   split_matrix_t values = {{out, NULL}, p->columns, 1};
-  memcpy(out, memory + p->diagonal_at, (size_t)(p->columns * p->kind.bytes));
+  memcpy(out, memory + p->at.diagonal, (size_t)(p->columns * p->kind.bytes));
   for (int64_t k = 0; k < p->columns && factor != 1; k++)
     split_matrix_set(&p->kind, values, 0, k,
                      creal(split_matrix_get(&p->kind, values, 0, k)) / factor);
@@ -202,9 +208,9 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   const svd_run_t *run = context;
   const svd_native_t *p = run->plan;
   int m = (int)p->m, n = (int)p->n, vt_rows = (int)p->vt_rows, size = (int)whole_work(p), info = 0;
-  void *a = memory + p->c_at, *s = run->s + i * p->columns * p->kind.bytes, *u = memory + p->u_at;
-  void *vt = memory + p->vt_at, *work = memory + p->work_at, *reals = memory + p->reals_at,
-       *ints = memory + p->ints_at;
+  void *a = memory + p->at.c, *s = run->s + i * p->columns * p->kind.bytes, *u = memory + p->at.u;
+  void *vt = memory + p->at.vt, *work = memory + p->at.work, *reals = memory + p->at.reals,
+       *ints = memory + p->at.ints;
   (void)workers, (void)space;
   native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->m * p->n), p->m, p->n, a);
   if (p->kind.parts == 2)
@@ -301,13 +307,13 @@ static bool find_svd_routines(svd_native_t *plan) {
 
 static size_t plan_whole_memory(svd_native_t *p) {
   size_t total = 0, k = (size_t)p->columns, bytes = hr_dtype_bytes(p->kind.dtype);
-  p->c_at = scratch_reserve(&total, (size_t)(p->m * p->n) * bytes);
-  p->u_at = scratch_reserve(&total, (size_t)(p->m * p->u_columns) * bytes);
-  p->vt_at = scratch_reserve(&total, (size_t)(p->vt_rows * p->n) * bytes);
-  p->work_at = scratch_reserve(&total, (size_t)whole_work(p) * bytes);
-  p->reals_at = scratch_reserve(
+  p->at.c = scratch_reserve(&total, (size_t)(p->m * p->n) * bytes);
+  p->at.u = scratch_reserve(&total, (size_t)(p->m * p->u_columns) * bytes);
+  p->at.vt = scratch_reserve(&total, (size_t)(p->vt_rows * p->n) * bytes);
+  p->at.work = scratch_reserve(&total, (size_t)whole_work(p) * bytes);
+  p->at.reals = scratch_reserve(
       &total, (5 * k * k + 7 * k + 2 * (size_t)p->rows * k + 2 * k * k + k) * bytes);
-  p->ints_at = scratch_reserve(&total, 8 * k * sizeof(int32_t));
+  p->at.ints = scratch_reserve(&total, 8 * k * sizeof(int32_t));
   return total;
 }
 
@@ -315,24 +321,24 @@ static size_t plan_memory(svd_native_t *p) {
   if (p->whole) return plan_whole_memory(p);
   size_t total = 0, k = (size_t)p->columns, bytes = (size_t)p->kind.bytes,
          square = p->vectors ? k * k * bytes : 0;
-  p->left_at = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns, p->reduced_rows));
-  p->right_at = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns - 1, p->columns));
-  p->c_at = scratch_reserve(&total, split_matrix_bytes(&p->kind, p->rows, p->columns));
-  p->q_at =
+  p->at.left = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns, p->reduced_rows));
+  p->at.right = scratch_reserve(&total, reflectors_bytes(&p->kind, p->columns - 1, p->columns));
+  p->at.c = scratch_reserve(&total, split_matrix_bytes(&p->kind, p->rows, p->columns));
+  p->at.q =
       scratch_reserve(&total, p->factored ? reflectors_bytes(&p->kind, p->columns, p->rows) : 0);
-  p->d_at = scratch_reserve(&total,
+  p->at.d = scratch_reserve(&total,
                             p->factored ? split_matrix_bytes(&p->kind, p->columns, p->columns) : 0);
-  p->work_at = scratch_reserve(&total, bidiagonal_bytes(&p->kind, p->reduced_rows, p->columns));
-  p->diagonal_at = scratch_reserve(&total, k * bytes);
-  p->superdiagonal_at = scratch_reserve(&total, k * bytes);
-  p->u_at = scratch_reserve(&total, square);
-  p->vt_at = scratch_reserve(&total, square);
-  p->reals_at = scratch_reserve(&total, 3 * square + 8 * k * bytes);
-  p->ints_at = scratch_reserve(&total, 8 * k * sizeof(int32_t));
+  p->at.work = scratch_reserve(&total, bidiagonal_bytes(&p->kind, p->reduced_rows, p->columns));
+  p->at.diagonal = scratch_reserve(&total, k * bytes);
+  p->at.superdiagonal = scratch_reserve(&total, k * bytes);
+  p->at.u = scratch_reserve(&total, square);
+  p->at.vt = scratch_reserve(&total, square);
+  p->at.reals = scratch_reserve(&total, 3 * square + 8 * k * bytes);
+  p->at.ints = scratch_reserve(&total, 8 * k * sizeof(int32_t));
   size_t u = split_matrix_bytes(&p->kind, p->m, p->u_columns);
   size_t vt = split_matrix_bytes(&p->kind, p->vt_rows, p->n);
   size_t out_bytes = u > vt ? u : vt;
-  p->out_at = scratch_reserve(&total, p->vectors && p->kind.parts == 2 ? out_bytes : 0);
+  p->at.out = scratch_reserve(&total, p->vectors && p->kind.parts == 2 ? out_bytes : 0);
   return total;
 }
 
