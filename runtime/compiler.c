@@ -17,7 +17,6 @@
 #include "ops/query/replica_groups.h"
 #include "ops/rules/verify.h"
 #include "partition/host.h"
-#include "partition/program.h"
 #include "passes/pipeline.h"
 #include "passes/program/insert_probes.h"
 #include "passes/program/specialize_sizes.h"
@@ -262,14 +261,8 @@ static int64_t partitions_of(const hlo_module_t *module, const compiler_options_
 
 /* Global programs become the program of one partition. From here on buffers are arrays. */
 static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
-  spmd_options_t spmd = {.device_count = options->part ? 0 : partitions_of(module, options),
-                         .mesh = options->mesh,
-                         .sharding = options->sharding,
-                         .carried = options->carried,
-                         .carried_count = options->carried_count,
-                         .keep_unreduced = options->keep_unreduced,
-                         .whole_axes = options->whole_axes,
-                         .gather_limit = options->gather_limit};
+  spmd_options_t spmd = options->spmd;
+  spmd.device_count = options->part ? 0 : partitions_of(module, options);
   HR_TRY(hlo_lower_buffer_types(module));
   return spmd_run(module, &spmd);
 }

@@ -9,6 +9,7 @@
 #include "check/check.h"
 #include "ir/module.h"
 #include "jit/jit.h"
+#include "partition/program.h"
 #include "plan/flat.h"
 
 typedef struct compiler_options {
@@ -30,12 +31,8 @@ typedef struct compiler_options {
   /* Actual shapes of the flattened arguments (NULL for tokens), to compile a specialization of a
    * program that pass_can_specialise accepts; NULL: the program as it is. */
   const hlo_shape_t *const *actual;
-  const char *dump_dir;        /* folder for dumps of each stage; NULL: none */
-  const char *mesh, *sharding; /* --mesh and --sharding; NULL: the program's own */
-  const int (*carried)[2];     /* as in spmd_options_t */
-  int carried_count;
-  bool keep_unreduced, whole_axes; /* as in spmd_options_t */
-  uint64_t gather_limit;           /* as in spmd_options_t */
+  const char *dump_dir; /* folder for dumps of each stage; NULL: none */
+  spmd_options_t spmd;  /* the partitioner's; the compiler sets device_count */
 } compiler_options_t;
 
 typedef struct compiled_program {

@@ -103,8 +103,8 @@ static hr_status_t write_partition(hlo_module_t *module, pjrt_executable_t *exec
 /* Reads and partitions the program once more, without code generation. The caller holds the
  * client's mutex. */
 static hr_status_t keep_partitioned(pjrt_executable_t *executable) {
-  compiler_options_t options = {
-      .world_size = executable->world->count, .keep_unreduced = true, .whole_axes = true};
+  compiler_options_t options = {.world_size = executable->world->count,
+                                .spmd = {.keep_unreduced = true, .whole_axes = true}};
   hr_str_t code = executable->code;
   hr_buffer_t *bytes = NULL;
   hlo_module_t *module = NULL;

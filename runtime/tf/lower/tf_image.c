@@ -136,16 +136,25 @@ static hr_status_t new_sizes(tf_op_t *op, hr_ints_t *out) {
   return NULL;
 }
 
+/* Images that have pixels, attributes, and the new height and width. */
+static hr_status_t read_operands(tf_op_t *op, resize_t *resize, expr_t *out_x,
+                                 hr_ints_t *out_sizes) {
+  expr_t x = tf_in(op, 0);
+  HR_TRY(check_image(op, x));
+  HR_TRY(read_resize(op, resize));
+  HR_TRY(new_sizes(op, out_sizes));
+  if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
+  *out_x = x;
+  return NULL;
+}
+
 /* Inputs: images, the new height and width. The result is f32. variant: index into row_functions.
  */
 hr_status_t tf_lower_resize(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
-  expr_t x = tf_in(op, 0);
-  HR_TRY(check_image(op, x));
-  HR_TRY(read_resize(op, &resize));
-  HR_TRY(new_sizes(op, &sizes));
-  if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
+  expr_t x;
+  HR_TRY(read_operands(op, &resize, &x, &sizes));
   if (x->shape->dtype != HR_F32) x = hlo_build_convert(op->b, x, HR_F32);
   /* A dimension of equal size needs no product: its weights would be the identity matrix. */
   for (int d = 1; d <= 2 && x; d++) {
@@ -189,11 +198,8 @@ hr_status_t tf_lower_resize_grad(tf_op_t *op) {
 hr_status_t tf_lower_resize_nearest(tf_op_t *op) {
   resize_t resize;
   hr_ints_t sizes;
-  expr_t x = tf_in(op, 0);
-  HR_TRY(check_image(op, x));
-  HR_TRY(read_resize(op, &resize));
-  HR_TRY(new_sizes(op, &sizes));
-  if (x->shape->dims[1] < 1 || x->shape->dims[2] < 1) return tf_error(op, "an empty image");
+  expr_t x;
+  HR_TRY(read_operands(op, &resize, &x, &sizes));
   for (int d = 1; d <= 2 && x; d++) {
     hlo_value_t *value;
     int64_t from = x->shape->dims[d], to = sizes.data[d - 1];
