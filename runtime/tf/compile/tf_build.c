@@ -306,18 +306,51 @@ expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t in
 
 /* --- products, slices, gathers --- */
 
-/* Result dimensions: batch dimensions, then the free ones of x, then the free ones of y, each in
- * the order of the operand. All numbers are those of the operand's own dimensions. */
-expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64_t *x_batch,
-              const int64_t *y_batch, int contract_count, const int64_t *x_contract,
-              const int64_t *y_contract) {
-  hlo_attr_t attrs[] = {
-      hlo_attr_of_ints(b, HLO_ATTR_LHS_BATCH_DIMS, batch_count, x_batch),
-      hlo_attr_of_ints(b, HLO_ATTR_LHS_CONTRACTING_DIMS, contract_count, x_contract),
-      hlo_attr_of_ints(b, HLO_ATTR_RHS_BATCH_DIMS, batch_count, y_batch),
-      hlo_attr_of_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS, contract_count, y_contract)};
+static hlo_attr_t dims_attr(hlo_builder_t *b, hlo_attr_key_t key, hr_ints_t dims) {
+  return hlo_attr_of_ints(b, key, (int)dims.count, dims.data);
+}
+
+expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, const tf_dot_dims_t *dims) {
+  hlo_attr_t attrs[] = {dims_attr(b, HLO_ATTR_LHS_BATCH_DIMS, dims->x_batch),
+                        dims_attr(b, HLO_ATTR_LHS_CONTRACTING_DIMS, dims->x_contract),
+                        dims_attr(b, HLO_ATTR_RHS_BATCH_DIMS, dims->y_batch),
+                        dims_attr(b, HLO_ATTR_RHS_CONTRACTING_DIMS, dims->y_contract)};
   expr_t operands[] = {x, y};
   return hlo_build(b, HLO_DOT, NULL, 2, operands, 4, attrs, 0, NULL);
+}
+
+expr_t tf_multiply_matrices(hlo_builder_t *b, expr_t x, expr_t y) {
+  int64_t batch[HLO_MAX_RANK];
+  if (!x || !y) return NULL;
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank - 2; d++) batch[d] = d;
+  int64_t last = rank - 1, before = rank - 2;
+  tf_dot_dims_t dims = {.x_batch = {batch, rank - 2},
+                        .y_batch = {batch, rank - 2},
+                        .x_contract = {&last, 1},
+                        .y_contract = {&before, 1}};
+  return tf_dot(b, x, y, &dims);
+}
+
+expr_t tf_transpose_matrices(hlo_builder_t *b, expr_t x) {
+  int64_t order[HLO_MAX_RANK];
+  if (!x) return NULL;
+  int rank = x->shape->rank;
+  for (int d = 0; d < rank; d++) order[d] = d;
+  order[rank - 2] = rank - 1;
+  order[rank - 1] = rank - 2;
+  return tf_transpose(b, x, order);
+}
+
+/* A real array is its own conjugate. */
+expr_t tf_conjugate(hlo_builder_t *b, expr_t x) {
+  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
+  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
+                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
+}
+
+expr_t tf_adjoint(hlo_builder_t *b, expr_t x) {
+  return tf_conjugate(b, tf_transpose_matrices(b, x));
 }
 
 /* The order of the elements is turned around along each of `dims`; none of them gives x itself. */

@@ -209,10 +209,18 @@ hlo_computation_t *tf_reducer(tf_op_t *op, hlo_opcode_t scalar_op, hr_dtype_t dt
 expr_t tf_identity_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
 expr_t tf_reduce_window(tf_op_t *op, hlo_opcode_t scalar_op, expr_t x, expr_t init,
                         const hlo_window_dim_t *dims);
-/* Product with batch dimensions in front: dot_general over one pair of dimensions. */
-expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, int batch_count, const int64_t *x_batch,
-              const int64_t *y_batch, int contract_count, const int64_t *x_contract,
-              const int64_t *y_contract);
+/* Dimensions of the operands of a product; those of one kind are paired in order. */
+typedef struct tf_dot_dims {
+  hr_ints_t x_batch, y_batch, x_contract, y_contract;
+} tf_dot_dims_t;
+/* Result dimensions: batch dimensions, then the free ones of x, then the free ones of y, each in
+ * the order of the operand. */
+expr_t tf_dot(hlo_builder_t *b, expr_t x, expr_t y, const tf_dot_dims_t *dims);
+/* Batches of matrices, [.., m, k] and [.., k, n]: their products, for equal batch dimensions; the
+ * transposes and the adjoints of x. */
+expr_t tf_multiply_matrices(hlo_builder_t *b, expr_t x, expr_t y);
+expr_t tf_transpose_matrices(hlo_builder_t *b, expr_t x);
+expr_t tf_adjoint(hlo_builder_t *b, expr_t x);
 hr_status_t tf_reverse(tf_op_t *op, expr_t x, int count, const int64_t *dims, expr_t *out_x);
 /* One scalar start per dimension; starts are clamped so that the slice lies inside. */
 expr_t tf_dynamic_slice(hlo_builder_t *b, expr_t x, expr_t const *starts, const int64_t *sizes);

@@ -75,31 +75,38 @@ static hr_status_t by_columns(hr_arena_t *arena, int operand_count, expr_t const
   return NULL;
 }
 
-/* A call of "lapack_<letter><routine>_ffi"; `config` has its options, `rank` counts the dimensions
- * of a matrix with its batch. */
-static hr_status_t call_lapack(tf_op_t *op, const char *routine, const char *config, int rank,
-                               int operand_count, expr_t const *operands, int result_count,
-                               const hlo_shape_t **results, expr_t *out) {
+/* A call of "lapack_<letter><routine>_ffi". */
+typedef struct lapack_call {
+  const char *routine, *config; /* name without its letter; options */
+  int rank;                     /* dimensions of a matrix with its batch */
+  int operand_count, result_count;
+  expr_t const *operands;
+  const hlo_shape_t **results; /* get column-major layouts */
+} lapack_call_t;
+
+static hr_status_t call_lapack(tf_op_t *op, const lapack_call_t *call, expr_t *out) {
   const hlo_shape_t *tuple;
   hlo_shapes_t *layouts;
   const char *target;
   hlo_extra_t *extra;
   const hlo_extra_t *outer = op->b->extra;
-  char letter = letter_of(operands[0]->shape->dtype);
-  for (int i = 0; i < result_count; i++)
-    if (!results[i]) return hlo_builder_finish(op->b);
-  HR_TRY(hr_arena_printf(op->arena, &target, "lapack_%c%s_ffi", letter, routine));
+  char letter = letter_of(call->operands[0]->shape->dtype);
+  for (int i = 0; i < call->result_count; i++)
+    if (!call->results[i]) return hlo_builder_finish(op->b);
+  HR_TRY(hr_arena_printf(op->arena, &target, "lapack_%c%s_ffi", letter, call->routine));
   HR_TRY(HR_NEW(op->arena, &extra));
   if (outer) *extra = *outer;
-  extra->backend_config = hr_str_from(config);
-  HR_TRY(by_columns(op->arena, operand_count, operands, result_count, results, rank, &layouts));
-  HR_TRY(hlo_shape_tuple(op->arena, result_count, results, &tuple));
+  extra->backend_config = hr_str_from(call->config);
+  HR_TRY(by_columns(op->arena, call->operand_count, call->operands, call->result_count,
+                    call->results, call->rank, &layouts));
+  HR_TRY(hlo_shape_tuple(op->arena, call->result_count, call->results, &tuple));
   hlo_attr_t attrs[] = {
       {.key = HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS, .shapes = layouts},
       hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target)),
       hlo_attr_of_int(HLO_ATTR_CUSTOM_CALL_API_VERSION, HLO_API_VERSION_TYPED_FFI)};
   op->b->extra = extra;
-  *out = hlo_build(op->b, HLO_CUSTOM_CALL, tuple, operand_count, operands, 3, attrs, 0, NULL);
+  *out = hlo_build(op->b, HLO_CUSTOM_CALL, tuple, call->operand_count, call->operands, 3, attrs, 0,
+                   NULL);
   op->b->extra = outer;
   return hlo_builder_finish(op->b);
 }
@@ -127,25 +134,18 @@ hr_status_t tf_lower_self_adjoint_eig(tf_op_t *op) {
                                   with_batch(op->b, x, HR_S32, 0, 0, 0)};
   const char *config =
       lower ? "{mode = 86 : ui8, uplo = 76 : ui8}" : "{mode = 86 : ui8, uplo = 85 : ui8}";
-  HR_TRY(call_lapack(op, complex_type ? "heevd" : "syevd", config, rank, 1, &x, 3, results, &all));
+  const lapack_call_t call = {.routine = complex_type ? "heevd" : "syevd",
+                              .config = config,
+                              .rank = rank,
+                              .operand_count = 1,
+                              .operands = &x,
+                              .result_count = 3,
+                              .results = results};
+  HR_TRY(call_lapack(op, &call, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), dtype));
   int64_t none = 0;
   if (!vectors) return tf_out(op, 1, tf_fill(op->b, 0, dtype, 1, &none));
   return give(op, 1, hlo_build_element(op->b, all, 0), dtype);
-}
-
-/* The adjoint of each matrix of a batch. */
-static expr_t adjoint(hlo_builder_t *b, expr_t x) {
-  int64_t order[HLO_MAX_RANK];
-  if (!x) return NULL;
-  int rank = x->shape->rank;
-  for (int d = 0; d < rank; d++) order[d] = d;
-  order[rank - 2] = rank - 1;
-  order[rank - 1] = rank - 2;
-  expr_t y = tf_transpose(b, x, order);
-  if (!y || !hr_dtype_is_complex(y->shape->dtype)) return y;
-  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, y),
-                          f_neg(b, hlo_build_unary(b, HLO_IMAG, y)));
 }
 
 /* outputs: singular values in descending order, left and right vectors as columns. Svd, attributes
@@ -164,15 +164,21 @@ hr_status_t tf_lower_svd(tf_op_t *op) {
                                   with_batch(op->b, x, type, 2, m, full ? m : k),
                                   with_batch(op->b, x, type, 2, full ? n : k, n),
                                   with_batch(op->b, x, HR_S32, 0, 0, 0)};
-  HR_TRY(call_lapack(op, "gesdd", full ? "{mode = 65 : ui8}" : "{mode = 83 : ui8}", rank, 1, &x, 5,
-                     results, &all));
+  const lapack_call_t call = {.routine = "gesdd",
+                              .config = full ? "{mode = 65 : ui8}" : "{mode = 83 : ui8}",
+                              .rank = rank,
+                              .operand_count = 1,
+                              .operands = &x,
+                              .result_count = 5,
+                              .results = results};
+  HR_TRY(call_lapack(op, &call, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), real_type(dtype)));
   if (!vectors) {
     HR_TRY(tf_out(op, 1, tf_fill(op->b, 0, dtype, 1, &none)));
     return tf_out(op, 2, tf_fill(op->b, 0, dtype, 1, &none));
   }
   HR_TRY(give(op, 1, hlo_build_element(op->b, all, 2), dtype));
-  return give(op, 2, adjoint(op->b, hlo_build_element(op->b, all, 3)), dtype);
+  return give(op, 2, tf_adjoint(op->b, hlo_build_element(op->b, all, 3)), dtype);
 }
 
 /* TridiagonalSolve(diagonals [.., 3, m], right sides [.., m, k]): the diagonals are those above, on
@@ -193,7 +199,14 @@ hr_status_t tf_lower_tridiagonal_solve(tf_op_t *op) {
   diagonals[3] = y;
   const hlo_shape_t *results[] = {line, line, line, y->shape, with_batch(b, x, HR_S32, 0, 0, 0)};
   if (!line || !diagonals[0] || !diagonals[2]) return hlo_builder_finish(b);
-  HR_TRY(call_lapack(op, "gtsv", "{}", rank, 4, diagonals, 5, results, &all));
+  const lapack_call_t call = {.routine = "gtsv",
+                              .config = "{}",
+                              .rank = rank,
+                              .operand_count = 4,
+                              .operands = diagonals,
+                              .result_count = 5,
+                              .results = results};
+  HR_TRY(call_lapack(op, &call, &all));
   return give(op, 0, hlo_build_element(b, all, 3), dtype);
 }
 
@@ -210,7 +223,14 @@ static hr_status_t factor(tf_op_t *op, expr_t *out_lu, expr_t *out_pivots, hr_dt
   if (n != x->shape->dims[rank - 2]) return tf_error(op, "the matrices are not square");
   const hlo_shape_t *results[] = {x->shape, with_batch(b, x, HR_S32, 1, n, 0),
                                   with_batch(b, x, HR_S32, 0, 0, 0)};
-  HR_TRY(call_lapack(op, "getrf", "{}", rank, 1, &x, 3, results, &all));
+  const lapack_call_t call = {.routine = "getrf",
+                              .config = "{}",
+                              .rank = rank,
+                              .operand_count = 1,
+                              .operands = &x,
+                              .result_count = 3,
+                              .results = results};
+  HR_TRY(call_lapack(op, &call, &all));
   *out_lu = hlo_build_element(b, all, 0);
   *out_pivots = hlo_build_element(b, all, 1);
   return hlo_builder_finish(b);

@@ -117,7 +117,11 @@ static hr_status_t einsum_pair(tf_op_t *op, expr_t x, expr_t y, labels_t in[2],
     if (find_label(&in[1], in[0].at[i]) < 0) all.at[all.count++] = in[0].at[i];
   for (int i = 0; i < in[1].count; i++)
     if (find_label(&in[0], in[1].at[i]) < 0) all.at[all.count++] = in[1].at[i];
-  return order_result(op, tf_dot(op->b, x, y, batch, xb, yb, contract, xc, yc), &all, result);
+  tf_dot_dims_t dims = {.x_batch = {xb, batch},
+                        .y_batch = {yb, batch},
+                        .x_contract = {xc, contract},
+                        .y_contract = {yc, contract}};
+  return order_result(op, tf_dot(op->b, x, y, &dims), &all, result);
 }
 
 /* The diagonal of dimensions i and j with one label, which i keeps. */

@@ -45,13 +45,6 @@ static expr_t angle(hlo_builder_t *b, expr_t x) {
                           hlo_build_unary(b, HLO_REAL, x));
 }
 
-/* A real array is its own conjugate. */
-expr_t tf_conjugate(hlo_builder_t *b, expr_t x) {
-  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
-  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
-}
-
 /* The quantile of the normal distribution, by the inverse of the error function.
  * ndtri(p) = sqrt(2) erfinv(2 p - 1). */
 static expr_t ndtri(hlo_builder_t *b, expr_t x) {

@@ -237,8 +237,11 @@ static expr_t dot_side(reverse_t *r, expr_t i, expr_t g, bool left) {
   int m = free_dims(y->shape, other_batch, theirs, their_free);
   for (int64_t k = 0; k < batch.count; k++) g_batch[k] = k;
   for (int k = 0; k < m; k++) g_contract[k] = batch.count + k + (left ? n : 0);
-  expr_t part =
-      tf_dot(r->b, g, y, (int)batch.count, g_batch, other_batch.data, m, g_contract, their_free);
+  tf_dot_dims_t dims = {.x_batch = {g_batch, batch.count},
+                        .y_batch = {other_batch.data, batch.count},
+                        .x_contract = {g_contract, m},
+                        .y_contract = {their_free, m}};
+  expr_t part = tf_dot(r->b, g, y, &dims);
   /* Current order: batch, this side's free dimensions, then the other side's contracted ones, which
    * are this side's in some order. */
   for (int64_t k = 0; k < batch.count; k++) order[batch.data[k]] = k;

@@ -118,7 +118,8 @@ static hr_status_t make_weights(tf_op_t *op, const resize_t *resize, int64_t fro
 expr_t tf_multiply_along(hlo_builder_t *b, expr_t x, int d, expr_t weights, bool transposed) {
   static const int64_t back[2][4] = {{1, 0, 2, 3}, {1, 2, 0, 3}};
   int64_t of_weights = transposed ? 0 : 1, of_image = d;
-  expr_t y = tf_dot(b, weights, x, 0, NULL, NULL, 1, &of_weights, &of_image);
+  tf_dot_dims_t dims = {.x_contract = {&of_weights, 1}, .y_contract = {&of_image, 1}};
+  expr_t y = tf_dot(b, weights, x, &dims);
   return tf_transpose(b, y, back[d - 1]);
 }
 

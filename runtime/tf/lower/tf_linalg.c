@@ -56,35 +56,6 @@ hr_status_t tf_lower_fft(tf_op_t *op) {
 
 /* --- helpers of matrices --- */
 
-/* The transpose of each matrix of a batch. */
-static expr_t swap_last(hlo_builder_t *b, expr_t x) {
-  int64_t order[HLO_MAX_RANK];
-  if (!x) return NULL;
-  int rank = x->shape->rank;
-  for (int d = 0; d < rank; d++) order[d] = d;
-  order[rank - 2] = rank - 1;
-  order[rank - 1] = rank - 2;
-  return tf_transpose(b, x, order);
-}
-
-static expr_t conjugate(hlo_builder_t *b, expr_t x) {
-  if (!x || !hr_dtype_is_complex(x->shape->dtype)) return x;
-  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
-}
-
-static expr_t adjoint(hlo_builder_t *b, expr_t x) { return conjugate(b, swap_last(b, x)); }
-
-/* Products of the matrices of two batches of equal sizes. */
-static expr_t multiply(hlo_builder_t *b, expr_t x, expr_t y) {
-  int64_t batch[HLO_MAX_RANK];
-  if (!x || !y) return NULL;
-  int rank = x->shape->rank;
-  for (int d = 0; d < rank - 2; d++) batch[d] = d;
-  int64_t last = rank - 1, before = rank - 2;
-  return tf_dot(b, x, y, rank - 2, batch, batch, 1, &last, &before);
-}
-
 /* Whether row >= column + offset.
  * The mask of the lower triangle, from diagonal -offset downwards. */
 static expr_t below(hlo_builder_t *b, int rank, const int64_t *dims, int64_t offset) {
@@ -237,9 +208,9 @@ static void reflect(tf_op_t *op, const qr_loop_t *q, expr_t j, expr_t *r, expr_t
   expr_t at = wide(b, q, j, q->column);
   householder(op, q, x, f_eq(b, row, at), f_gt(b, row, at), &v, &tau);
   if (!v) return;
-  expr_t change = multiply(b, v, multiply(b, adjoint(b, v), *r));
-  *r = f_sub(b, *r, f_mul(b, wide(b, q, conjugate(b, tau), q->dims), change));
-  change = multiply(b, multiply(b, *factor, v), adjoint(b, v));
+  expr_t change = tf_multiply_matrices(b, v, tf_multiply_matrices(b, tf_adjoint(b, v), *r));
+  *r = f_sub(b, *r, f_mul(b, wide(b, q, tf_conjugate(b, tau), q->dims), change));
+  change = tf_multiply_matrices(b, tf_multiply_matrices(b, *factor, v), tf_adjoint(b, v));
   *factor = f_sub(b, *factor, f_mul(b, wide(b, q, tau, q->square), change));
 }
 
@@ -328,10 +299,10 @@ static hr_status_t solve(tf_op_t *op, expr_t a, expr_t y, expr_t *out) {
   bool adjoined;
   expr_t q, r;
   HR_TRY(tf_attr_bool(op->arena, op->node, "adjoint", false, &adjoined));
-  if (adjoined) a = adjoint(op->b, a);
+  if (adjoined) a = tf_adjoint(op->b, a);
   if (!a) return hlo_builder_finish(op->b);
   HR_TRY(build_qr(op, a, &q, &r));
-  y = y ? multiply(op->b, adjoint(op->b, q), y) : adjoint(op->b, q);
+  y = y ? tf_multiply_matrices(op->b, tf_adjoint(op->b, q), y) : tf_adjoint(op->b, q);
   if (!y) return hlo_builder_finish(op->b);
   *out = build_triangular_solve(op->b, r, y, false, false);
   return NULL;
@@ -358,7 +329,7 @@ hr_status_t tf_lower_tridiagonal_product(tf_op_t *op) {
     int64_t low[HLO_MAX_RANK] = {0}, high[HLO_MAX_RANK] = {0};
     low[rank - 2] = k - 1; /* row i takes the right side's row i + 1 - k */
     high[rank - 2] = 1 - k;
-    expr_t diagonal = swap_last(b, tf_in(op, k));
+    expr_t diagonal = tf_transpose_matrices(b, tf_in(op, k));
     expr_t moved = tf_pad(b, y, tf_scalar(b, 0, y->shape->dtype), low, high, NULL);
     if (!diagonal || !moved) return hlo_builder_finish(b);
     if (diagonal->shape->rank != rank || diagonal->shape->dims[rank - 2] != m)

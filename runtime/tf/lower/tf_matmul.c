@@ -1,28 +1,11 @@
 /* Matrix products. Those with batch dimensions become one dot_general. */
 #include "tf/compile/tf_lower.h"
 
-/* One operand of a product with its last two dimensions exchanged, conjugated if wanted. */
-static expr_t exchange_last(hlo_builder_t *b, expr_t x, bool transpose) {
-  int64_t order[HLO_MAX_RANK];
-  if (!x || !transpose) return x;
-  int rank = x->shape->rank;
-  for (int d = 0; d < rank; d++) order[d] = d;
-  order[rank - 2] = rank - 1;
-  order[rank - 1] = rank - 2;
-  return tf_transpose(b, x, order);
-}
-
-static expr_t conjugate_if(hlo_builder_t *b, expr_t x, bool conjugate) {
-  if (!x || !conjugate || !hr_dtype_is_complex(x->shape->dtype)) return x;
-  return hlo_build_binary(b, HLO_COMPLEX, hlo_build_unary(b, HLO_REAL, x),
-                          f_neg(b, hlo_build_unary(b, HLO_IMAG, x)));
-}
-
 /* Batched product; leading dimensions broadcast.
  * [.., m, k] times [.., k, n]: the last dimension of x is contracted with the one before the
  * last of y. */
 static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
-  int64_t xd[HLO_MAX_RANK], yd[HLO_MAX_RANK], batch[HLO_MAX_RANK];
+  int64_t xd[HLO_MAX_RANK], yd[HLO_MAX_RANK];
   if (!x || !y) return NULL;
   int xr = x->shape->rank, yr = y->shape->rank;
   int rank = xr > yr ? xr : yr;
@@ -32,12 +15,10 @@ static expr_t batch_matmul(hlo_builder_t *b, expr_t x, expr_t y) {
     bool is_batch = d < rank - 2;
     xd[d] = is_batch && xn == 1 ? yn : xn;
     yd[d] = is_batch && yn == 1 ? xn : yn;
-    batch[d] = d;
   }
   x = tf_broadcast(b, x, rank, xd);
   y = tf_broadcast(b, y, rank, yd);
-  int64_t last = rank - 1, before = rank - 2;
-  return tf_dot(b, x, y, rank - 2, batch, batch, 1, &last, &before);
+  return tf_multiply_matrices(b, x, y);
 }
 
 /* MatMul transposes by transpose_a and transpose_b. BatchMatMul (variant 1) has adj_x and adj_y,
@@ -57,8 +38,8 @@ hr_status_t tf_lower_matmul(tf_op_t *op) {
   bool narrows = hr_dtype_is_integer(dtype) && hr_dtype_is_float(x->shape->dtype);
   if (dtype != HR_TUPLE && !narrows) x = hlo_build_convert(op->b, x, dtype);
   if (dtype != HR_TUPLE && !narrows) y = hlo_build_convert(op->b, y, dtype);
-  x = conjugate_if(op->b, exchange_last(op->b, x, left), batch && left);
-  y = conjugate_if(op->b, exchange_last(op->b, y, right), batch && right);
+  if (left) x = batch ? tf_adjoint(op->b, x) : tf_transpose_matrices(op->b, x);
+  if (right) y = batch ? tf_adjoint(op->b, y) : tf_transpose_matrices(op->b, y);
   expr_t product = batch_matmul(op->b, x, y);
   return tf_out(op, 0, narrows && product ? hlo_build_convert(op->b, product, dtype) : product);
 }

@@ -175,15 +175,15 @@ static expr_t dynamic_bound(hlo_builder_t *b, int64_t bound, expr_t size) {
   return bound < 0 ? f_max(b, f_add(b, size, number), zero) : f_min(b, number, size);
 }
 
-/* A slice of the dynamic dimension d of x, unless it takes all of it; `dim` is the slice for the
- * bound. */
+/* A slice of the dynamic dimension d of x, unless it takes all of it, by entry i of the
+ * specification; `dim` is the slice for the bound. */
 static hr_status_t resolve_dynamic(tf_op_t *op, expr_t x, int d, const strided_bounds_t *bounds,
-                                   int64_t i, bool no_begin, bool no_end, bool shrink,
-                                   strided_dim_t *dim) {
+                                   int64_t i, const strided_masks_t *m, strided_dim_t *dim) {
   hlo_builder_t *b = op->b;
+  bool no_begin = m->begin >> i & 1, no_end = m->end >> i & 1;
   expr_t size = tf_size_of(b, x, d);
   int64_t begin = no_begin ? 0 : bounds->begin[i], end = bounds->end[i];
-  if (shrink) {
+  if (m->shrink >> i & 1) {
     if (bounds->moving[i] || begin >= 0) return hlo_builder_finish(b);
     dim->begin = 0;
     dim->moving = dynamic_bound(b, begin, size);
@@ -230,8 +230,7 @@ static hr_status_t resolve_strided(tf_op_t *op, int first, expr_t x, int rank, c
                                     m.begin >> i & 1, m.end >> i & 1);
     if (shrink) HR_TRY(single_element(op, &bounds, i, size, &dim));
     if (x && x->shape->dynamic && x->shape->dynamic[out->rank])
-      HR_TRY(resolve_dynamic(op, x, out->rank, &bounds, i, m.begin >> i & 1, m.end >> i & 1, shrink,
-                             &dim));
+      HR_TRY(resolve_dynamic(op, x, out->rank, &bounds, i, &m, &dim));
     out->dims[out->rank++] = dim;
     if (!shrink) out->result[out->result_rank++] = dim.count;
   }

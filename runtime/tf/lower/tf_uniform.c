@@ -244,7 +244,8 @@ hr_status_t tf_lower_uniform_dot(tf_op_t *op) {
   expr_t y = centred(op, tf_in(op, 1), 5, "rhs_quantization_axis");
   if (!x || !y) return hlo_builder_finish(op->b);
   if (x->shape->rank != 2 || y->shape->rank != 2) return tf_error(op, "want two matrices");
-  return requantise(op, tf_dot(op->b, x, y, 0, NULL, NULL, 1, &last, &first), 1);
+  tf_dot_dims_t dims = {.x_contract = {&last, 1}, .y_contract = {&first, 1}};
+  return requantise(op, tf_dot(op->b, x, y, &dims), 1);
 }
 
 /* UniformQuantizedConvolution(x, kernel, scales and zero points). */
