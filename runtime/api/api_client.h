@@ -45,7 +45,7 @@ struct hlorun_client {
   char cancel_reason[256];
   worker_pool_t pool;
   hlorun_client_t *pool_owner; /* client whose workers are used, retained; NULL: this one */
-  api_fair_lock_t lock;        /* of the endpoint */
+  api_fair_lock_t lock;        /* guards the endpoint */
   exec_progress_t progress;
   _Atomic(const hlo_instr_t *) current; /* current instruction; NULL: none */
   api_watchdog_t watchdog;

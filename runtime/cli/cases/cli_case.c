@@ -245,7 +245,8 @@ hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cas
                            cli_passed_overs_t *passed_over) {
   search_t search = {arena, cases, passed_over, 0};
   if (is_folder(path)) return find_in_folder(&search, path);
-  if (access(path, R_OK)) return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+  if (access(path, R_OK))
+    return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
   if (!find_form(path))
     return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);
   const char *arrays;

@@ -5,7 +5,8 @@
  * accumulators and the elements as arguments. Lanes are combined at the end of a row by a
  * butterfly or by halves; the order is fixed by the number of lanes and never by the workers, so
  * that equal inputs give equal bits. Which reordering a reducer allows is decided in
- * ops/query/reduce_order.c; reducers that allow none take lanes in ascending order (reducer_tree.c).
+ * ops/query/reduce_order.c; reducers that allow none take lanes in ascending order
+ * (reducer_tree.c).
  *
  * Minimum and maximum of floats propagate NaN: one test at the end of the fold finds it, so that
  * each step is a single instruction. */

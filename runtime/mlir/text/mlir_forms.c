@@ -346,9 +346,10 @@ static const char *nearest_form(hr_str_t name) {
 static hr_status_t no_form(mlir_form_state_t *state) {
   hr_str_t name = state->op->name;
   const char *nearest = nearest_form(name);
+  const char *before = nearest ? "; nearest: " : "";
   hr_status_t st = mlir_error(state->parser->module, state->op,
-                              "no operation of this name has a form without quotes%s%s",
-                              nearest ? "; nearest: " : "", nearest ? nearest : "");
+                              "no operation of this name has a form without quotes%s%s", before,
+                              nearest ? nearest : "");
   return hr_status_note(st, "the form of all operations is \"%.*s\"(operands) {attributes} : types",
                         HR_STR_ARGS(name));
 }
