@@ -16,6 +16,7 @@ import concurrent.futures
 import ctypes
 import itertools
 import json
+import operator
 import os
 import re
 
@@ -125,7 +126,7 @@ def _to_numpy(buffer):
     return np.asarray(owner).view(dtype).reshape(shape)
 
 
-def _from_numpy(array, shape):
+def _from_numpy(array, shape, parameter):
     """A buffer over the array's memory; it is copied only if it is not dense, row-major and aligned."""
     want = numpy_dtype(shape.name)
     array = np.asarray(array)
@@ -135,7 +136,8 @@ def _from_numpy(array, shape):
         elif array.dtype.kind in "biufc" and array.ndim == 0 or np.can_cast(array.dtype, want, "safe"):
             array = array.astype(want)
         else:
-            raise TypeError(f"array of {array.dtype}, the program has {shape.text} ({want}): use .astype({want})")
+            raise TypeError(f"{parameter}: found an array of {array.dtype}, want {shape.text} ({want}): "
+                            f"use .astype({want})")
     array = np.require(array, requirements=["C", "A"])
     dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     made = Pointer()
@@ -219,7 +221,8 @@ class Program:
         buffers = (Pointer * max(len(self.params), 1))()
         try:
             for k, shape in enumerate(self.params):
-                buffers[k] = _from_numpy(given[k], shape) if shape.is_array else None
+                if shape.is_array:
+                    buffers[k] = _from_numpy(given[k], shape, f"parameter {k} ({self.names[k]})")
             check(function(self._handle, buffers, None, out))
         finally:
             for buffer in buffers:
@@ -250,6 +253,8 @@ class Client:
     threads: workers (0: this process's share of the cores); engine: "compiled" or "reference";
     timeout_s: seconds without progress after which executions fail; trace: record times for
     explain() and trace(); alone: no peers, whatever the launcher says."""
+
+    _handle = None  # also of an object whose __init__ failed
 
     def __init__(self, threads=0, engine=None, timeout_s=0.0, seed=0, trace=False, alone=False, _handle=None):
         self._handle = _handle
@@ -325,6 +330,7 @@ class Grid:
     """
 
     def __init__(self, size, threads=1, engine=None, timeout_s=0.0, seed=0):
+        size = operator.index(size)
         handles = (Pointer * max(size, 1))()
         options = _client_options(threads, engine, timeout_s, seed, False, 2)
         check(lib.clients_create_local(ctypes.byref(options), size, handles))

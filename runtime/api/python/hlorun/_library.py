@@ -11,14 +11,19 @@ _FILES = ("libhlorun.so.0", "libhlorun.so")
 
 class Error(Exception):
     """A failure of the library. `exit_code`: 1 mismatch, 2 usage, 3 invalid program, 4 processes
-    disagree, 5 a peer or a file failed, 6 timed out. `report`: location, message and notes."""
+    disagree, 5 a peer or a file failed, 6 timed out. `report`: location, message and notes, which
+    are what str() gives; `message`: the message alone."""
 
     __module__ = "hlorun"  # its public name, which tracebacks show
 
     def __init__(self, message, exit_code, report):
-        super().__init__(message)
+        super().__init__(message, exit_code, report)
+        self.message = message
         self.exit_code = exit_code
         self.report = report
+
+    def __str__(self):
+        return self.report.removeprefix("error: ").rstrip() or self.message
 
 
 def _candidates():
