@@ -84,7 +84,9 @@ static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   return exec_wait_cancel(&client->comm, now - watchdog->steps_seen_s);
 }
 
-hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
+/* Poll function of a client that waits for a transfer. Errors end the wait: CANCELLED; DISAGREE
+ * from the deadlock detector; DEADLINE after timeout_s without progress. */
+static hr_status_t poll_wait(void *client) { return poll_cancel(client, true); }
 hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
 /* State of the wait for peers at start-up, before groups exist. */
@@ -167,7 +169,7 @@ hr_status_t api_client_over(const hlorun_client_options_t *options, tp_endpoint_
   client->comm.progress = &client->progress;
   pthread_mutex_init(&client->lock.mutex, NULL);
   pthread_cond_init(&client->lock.ticket_released, NULL);
-  endpoint->interrupted = api_client_interrupted;
+  endpoint->interrupted = poll_wait;
   endpoint->interrupted_context = client;
   *out_client = client;
   return NULL;

@@ -84,11 +84,8 @@ void api_client_lock_fair(hlorun_client_t *client);
 hr_status_t api_client_shift(hlorun_client_t *client, const void *bytes, void *out,
                              size_t size_bytes);
 
-/* Poll function of a client that waits for a transfer. Errors end the wait: CANCELLED; DISAGREE
- * from the deadlock detector; DEADLINE after timeout_s without progress. */
-hr_status_t api_client_interrupted(void *client);
-/* Poll function of a client that computes, called occasionally. Errors as
- * api_client_interrupted. */
+/* Poll function of a client that computes, called occasionally. Errors: CANCELLED; DISAGREE from
+ * the deadlock detector; DEADLINE after timeout_s without progress. */
 hr_status_t api_client_computes(void *client);
 
 #endif

@@ -110,7 +110,7 @@ uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
   return first;
 }
 
-const char *hr_trace_kind_name(hr_trace_kind_t kind) {
+static const char *kind_name(hr_trace_kind_t kind) {
   static const char *const names[] = {"native",  "generated", "reference", "collective",
                                       "copy",    "control",   "wait",      "run",
                                       "loading", "transfer"};
@@ -150,12 +150,11 @@ static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int
     uint64_t at_ns = event->begin_ns + (end ? event->took_ns : 0);
     hr_strbuf_add_str(text, "{\"name\":");
     add_quoted(text, event->span->name);
-    add_member(text, "cat", hr_trace_kind_name(event->span->kind));
+    add_member(text, "cat", kind_name(event->span->kind));
     hr_strbuf_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0",
                      end ? "e" : "b", pid, (unsigned long long)number, pid);
     hr_strbuf_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"",
-                     ((double)at_ns - (double)zero_ns) * 1e-3,
-                     hr_trace_kind_name(event->span->kind));
+                     ((double)at_ns - (double)zero_ns) * 1e-3, kind_name(event->span->kind));
     add_member(text, "op", event->span->op);
     hr_strbuf_add_str(text, "}},\n");
   }
@@ -178,12 +177,12 @@ static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pi
   const hr_trace_span_t *span = event->span;
   hr_strbuf_add_str(text, "{\"name\":");
   add_quoted(text, span->name);
-  add_member(text, "cat", hr_trace_kind_name(span->kind));
+  add_member(text, "cat", kind_name(span->kind));
   hr_strbuf_printf(
       text,
       ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
       event->of ? event->worker + 1 : 0, ((double)event->begin_ns - (double)zero_ns) * 1e-3,
-      (double)event->took_ns * 1e-3, hr_trace_kind_name(span->kind));
+      (double)event->took_ns * 1e-3, kind_name(span->kind));
   add_member(text, "op", span->op);
   add_member(text, "kernel", span->kernel);
   add_member(text, "computation", span->computation);

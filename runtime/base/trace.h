@@ -132,7 +132,6 @@ uint64_t hr_trace_dropped(const hr_trace_t *trace); /* number of overwritten eve
 /* Prints the events as members of a JSON list, each followed by a comma, as process `pid`: a row of
  * calls, and one for the shares of each worker. `zero_ns` is time 0 of the timeline. */
 void hr_trace_print(hr_strbuf_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns);
-const char *hr_trace_kind_name(hr_trace_kind_t kind);
 /* True for spans of kernels, false for waits and for spans that contain others. */
 static inline bool hr_trace_is_kernel(const hr_trace_span_t *span) {
   return span->kind <= HR_TRACE_COPY;

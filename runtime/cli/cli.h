@@ -23,7 +23,6 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments);
 
 hr_status_t cli_list_ops(void);
 hr_status_t cli_tune(const cli_arguments_t *arguments);
-hr_status_t cli_help(hr_command_t command);
 /* True for run, test, check and the others, by the whole name, and for help. */
 bool cli_is_command(const char *word);
 

@@ -65,7 +65,7 @@ static void print_commands(hr_strbuf_t *text) {
 }
 
 /* The help of `run` includes the list of all commands. */
-hr_status_t cli_help(hr_command_t command) {
+static hr_status_t print_help(hr_command_t command) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   const struct command *found = &commands[__builtin_ctz(command)];
@@ -175,7 +175,7 @@ bool cli_is_command(const char *word) { return find_command(word) || strcmp(word
 /* Options that print something and exit have precedence. */
 static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
-  if (hr_option_is_given(options, HR_OPTION_HELP)) return cli_help(command->command);
+  if (hr_option_is_given(options, HR_OPTION_HELP)) return print_help(command->command);
   if (hr_option_is_given(options, HR_OPTION_VERSION)) return cli_print_version();
   if (hr_option_is_given(options, HR_OPTION_CHECK_BUILD)) return cli_check_build();
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
@@ -200,7 +200,7 @@ static hr_status_t check_first_word(const char *word) {
 static hr_status_t help_of(const char *word) {
   const struct command *command = word ? find_command(word) : &commands[0];
   if (!command) HR_TRY(check_first_word(word));
-  if (command) return cli_help(command->command);
+  if (command) return print_help(command->command);
   return hr_error(HR_USAGE, "there is no command '%s'; see hlorun help", word);
 }
 

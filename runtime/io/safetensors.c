@@ -30,7 +30,7 @@ static const struct {
 #define TYPE_COUNT (sizeof types / sizeof *types)
 
 /* The table is short: a loop will do. */
-const char *safetensors_dtype(hr_dtype_t dtype) {
+static const char *format_name(hr_dtype_t dtype) {
   for (size_t i = 0; i < TYPE_COUNT; i++)
     if (types[i].dtype == dtype) return types[i].name;
   return NULL;
@@ -296,7 +296,7 @@ hr_status_t safetensors_find(const safetensors_t *file, const char *name, bool *
 
 hr_status_t safetensors_add_entry(hr_strbuf_t *header, const char *name, hr_dtype_t dtype, int rank,
                                   const int64_t *dims, uint64_t *offset_bytes) {
-  const char *type = safetensors_dtype(dtype);
+  const char *type = format_name(dtype);
   uint64_t bytes = hr_dtype_bytes(dtype);
   if (!type)
     return hr_error(HR_USAGE, "%s is %s, which safetensors files cannot hold: write an .npz", name,

@@ -27,8 +27,6 @@ hr_str_t safetensors_name(const safetensors_t *file, size_t index);
 hr_status_t safetensors_find(const safetensors_t *file, const char *name, bool *out_found,
                              npy_t *out_npy);
 
-/* The format's name of a type, such as "BF16"; NULL: it has none. */
-const char *safetensors_dtype(hr_dtype_t dtype);
 /* Appends one entry to a header, with a comma before it unless it is the first. Adds the array's
  * size to *offset_bytes. Errors: USAGE for a type that the format lacks. */
 hr_status_t safetensors_add_entry(hr_strbuf_t *header, const char *name, hr_dtype_t dtype, int rank,

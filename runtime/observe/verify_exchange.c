@@ -27,8 +27,11 @@ static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr,
   return comm_signature_of(instr, site->meaning, signature);
 }
 
-hr_status_t exec_find_signature(exec_verify_t *verify, const hlo_instr_t *instr,
-                                const comm_signature_t **out_signature) {
+/* The signature of an instruction, made once and valid as long as the layer. For a message it
+ * has only the shape, as the two ends are two instructions; for a collective all properties that
+ * members must agree on. Errors: NO_MEMORY. */
+static hr_status_t find_signature(exec_verify_t *verify, const hlo_instr_t *instr,
+                                  const comm_signature_t **out_signature) {
   instr_signature_t *entry =
       hr_map_get(&verify->signatures, (hr_str_t){(const char *)&instr, sizeof instr});
   if (!entry) {
@@ -117,7 +120,7 @@ hr_status_t exec_exchange_group(exec_verify_t *verify, const hlo_instr_t *instr,
   const comm_signature_t *signature;
   tp_group_t *of_headers;
   exec_need_t *need = &exchange->wait.needs[0];
-  HR_TRY(exec_find_signature(verify, instr, &signature));
+  HR_TRY(find_signature(verify, instr, &signature));
   exchange->mine[0] = *signature;
   exchange->mine[0].count = count;
   exchange->ranks = group->ranks;
@@ -175,7 +178,7 @@ hr_status_t exec_exchange_ends(exec_verify_t *verify, const hlo_instr_t *instr,
                                const exec_message_end_t *ends, int count, int64_t size_bytes,
                                exec_exchange_t *exchange) {
   const comm_signature_t *signature;
-  HR_TRY(exec_find_signature(verify, instr, &signature));
+  HR_TRY(find_signature(verify, instr, &signature));
   exchange->mine[0] = *signature;
   exchange->mine[1] = *signature;
   exchange->mine[0].count = size_bytes;

@@ -51,11 +51,6 @@ typedef struct exec_message_end {
   uint32_t channel;
 } exec_message_end_t;
 
-/* The signature of an instruction, made once and valid as long as the layer. For a message it
- * has only the shape, as the two ends are two instructions; for a collective all properties that
- * members must agree on. Errors: NO_MEMORY. */
-hr_status_t exec_find_signature(exec_verify_t *verify, const hlo_instr_t *instr,
-                                const comm_signature_t **out_signature);
 /* Takes a record from the free list, or creates one, with room for `count` signatures of others.
  * The list of signatures is kept for the next use. Errors: NO_MEMORY. */
 hr_status_t exec_exchange_get(exec_verify_t *verify, int count, exec_exchange_t **out_exchange);

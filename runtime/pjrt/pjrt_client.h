@@ -81,8 +81,7 @@ hr_status_t pjrt_client_new(const pjrt_client_create_args_t *args, int process_i
                             int process_count, pjrt_client_t **out_client);
 void pjrt_client_free(pjrt_client_t *client); /* nothing is executed any more */
 
-/* The topology, kept as long as what is compiled for it; NULL for one that lives with a client. */
-pjrt_topology_t *pjrt_topology_retain(pjrt_topology_t *topology);
+/* The topology lives as long as what is compiled for it; NULL for one that lives with a client. */
 void pjrt_topology_release(pjrt_topology_t *topology); /* accepts NULL */
 
 /* The device with the id. Errors: USAGE. */

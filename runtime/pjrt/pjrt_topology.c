@@ -36,7 +36,7 @@ hr_status_t pjrt_client_topology(pjrt_pointer_args_t *args) {
 
 /* --- life --- */
 
-pjrt_topology_t *pjrt_topology_retain(pjrt_topology_t *topology) {
+static pjrt_topology_t *retain(pjrt_topology_t *topology) {
   if (!atomic_load(&topology->references)) return NULL;
   atomic_fetch_add_explicit(&topology->references, 1, memory_order_relaxed);
   return topology;
@@ -220,6 +220,6 @@ hr_status_t pjrt_topology_compile(pjrt_topology_compile_args_t *args) {
   HR_TRY(pjrt_executable_compile(
       topology->client, (hr_str_t){args->program->code, args->program->code_size},
       (hr_str_t){args->options, args->options_size}, false, &args->executable));
-  args->executable->topology = pjrt_topology_retain(topology);
+  args->executable->topology = retain(topology);
   return NULL;
 }

@@ -63,9 +63,6 @@ struct cli_checkpoint {
 bool cli_checkpoint_is_damage(hr_status_t status);
 bool cli_checkpoint_is_aside(const char *name); /* torn- or replaced- */
 typedef char cli_name_t[256];                   /* name of an entry of the folder */
-/* Renames an entry of the folder to `prefix` and its name, plus a number if that name is taken. */
-hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
-                                     const char *prefix, cli_name_t out_aside);
 /* Puts an entry aside with the prefix torn- and prints a message. Releases `why`; NULL: the
  * reason was reported before. */
 void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why);

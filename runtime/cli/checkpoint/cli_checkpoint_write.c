@@ -128,8 +128,9 @@ bool cli_checkpoint_is_damage(hr_status_t status) {
   return code == HR_INVALID || code == HR_UNAVAILABLE;
 }
 
-hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
-                                     const char *prefix, cli_name_t out_aside) {
+/* Renames an entry of the folder to `prefix` and its name, plus a number if that name is taken. */
+static hr_status_t put_aside(const cli_checkpoint_t *checkpoint, const char *name,
+                             const char *prefix, cli_name_t out_aside) {
   snprintf(out_aside, sizeof(cli_name_t), "%s%.200s", prefix, name);
   if (cli_folder_has(&checkpoint->folder, out_aside))
     snprintf(out_aside, sizeof(cli_name_t), "%s%.200s-%016" PRIx64, prefix, name, checkpoint->run);
@@ -142,7 +143,7 @@ void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *nam
   cli_name_t aside;
   if (why) fprintf(stderr, "warning: %s/%s is not used: %s\n", path, name, hr_status_message(why));
   hr_status_release(why);
-  hr_status_t st = cli_checkpoint_put_aside(checkpoint, name, CLI_TORN, aside);
+  hr_status_t st = put_aside(checkpoint, name, CLI_TORN, aside);
   if (st)
     fprintf(stderr, "warning: %s\n", hr_status_message(st));
   else
@@ -241,7 +242,7 @@ static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t
   HR_TRY(HR_VEC_RESERVE(&checkpoint->retained, checkpoint->retained.count + 1));
   cli_step_name(name, checkpoint->step);
   if (cli_folder_has(&checkpoint->folder, name))
-    HR_TRY(cli_checkpoint_put_aside(checkpoint, name, CLI_REPLACED, aside));
+    HR_TRY(put_aside(checkpoint, name, CLI_REPLACED, aside));
   HR_TRY(cli_folder_rename(&checkpoint->folder, writing, name));
   checkpoint->retained.data[checkpoint->retained.count++] =
       (cli_retained_t){checkpoint->step, true};

@@ -228,7 +228,7 @@ void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *ser
 }
 
 /* Prints values with enough digits for a round trip. */
-void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
+static void print_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series) {
   hr_strbuf_add_str(text, "step,\"");
   for (const char *at = name; *at; at++) {
     if (*at == '"') hr_strbuf_add_char(text, '"');
@@ -253,7 +253,7 @@ hr_status_t cli_plot_write(const char *path, const char *name, const cli_series_
   if (cli_ends_with(path, ".png")) return cli_plot_png(path, name, series);
   hr_strbuf_init(&text);
   if (cli_ends_with(path, ".csv"))
-    cli_plot_csv(&text, name, series);
+    print_csv(&text, name, series);
   else
     cli_plot_print(&text, name, series);
   hr_status_t st = hr_strbuf_finish(&text);

@@ -9,9 +9,6 @@
  * of steps. A smoothed curve is drawn over the pale curve of values. */
 void cli_plot_print(hr_strbuf_t *text, const char *name, const cli_series_t *series);
 
-/* Prints lines "STEP,VALUE" below a heading; of long series a line for each run of steps. */
-void cli_plot_csv(hr_strbuf_t *text, const char *name, const cli_series_t *series);
-
 /* Checks that --curve has an ending of one of these formats. Errors: USAGE. */
 hr_status_t cli_plot_check(const hr_options_t *options);
 /* Draws in the form of the path's ending. Errors: UNAVAILABLE; NO_MEMORY. */

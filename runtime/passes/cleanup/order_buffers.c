@@ -18,7 +18,8 @@ typedef struct finder {
   uint32_t *last_user;     /* by buffer: 1 + the id of the last user found */
 } finder_t;
 
-bool order_is_view(const hlo_instr_t *instr) {
+/* Is the result a view of existing bytes? */
+static bool is_view(const hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
@@ -33,7 +34,7 @@ bool order_is_view(const hlo_instr_t *instr) {
 }
 
 static bool is_free(const hlo_instr_t *instr) {
-  return instr->op == HLO_PARAMETER || instr->op == HLO_CONSTANT || order_is_view(instr);
+  return instr->op == HLO_PARAMETER || instr->op == HLO_CONSTANT || is_view(instr);
 }
 
 static int64_t leaf_bytes(const hlo_shape_t *shape) {
@@ -73,7 +74,7 @@ static hr_status_t make_leaves(finder_t *finder, const hlo_instr_t *instr) {
 }
 
 static hr_status_t find_leaves(finder_t *finder, const hlo_instr_t *instr) {
-  if (!order_is_view(instr)) return make_leaves(finder, instr);
+  if (!is_view(instr)) return make_leaves(finder, instr);
   if (instr->op == HLO_TUPLE) return join_leaves(finder, instr);
   const hlo_instr_t *operand = instr->operands[0];
   int64_t element = instr->op == HLO_GET_TUPLE_ELEMENT ? hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
@@ -113,7 +114,7 @@ static void visit_reads(finder_t *finder, read_fn visit) {
   uint32_t buffers = finder->to->made[computation->instrs.count];
   memset(finder->last_user, 0, buffers * sizeof *finder->last_user);
   for (size_t i = 0; i < computation->instrs.count; i++)
-    if (!order_is_view(computation->instrs.data[i]))
+    if (!is_view(computation->instrs.data[i]))
       visit_operands(finder, computation->instrs.data[i], visit);
 }
 

@@ -20,8 +20,6 @@ typedef struct order_buffers {
   uint32_t *read_first, *read; /* by instruction id: buffers that it reads */
 } order_buffers_t;
 
-/* Is the result a view of existing bytes? */
-bool order_is_view(const hlo_instr_t *instr);
 /* Lists live in the arena. Errors: NO_MEMORY. */
 hr_status_t order_buffers_find(hr_arena_t *arena, const hlo_computation_t *computation,
                                order_buffers_t *out_buffers);

@@ -182,9 +182,6 @@ mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, cons
                            const export_attrs_t *attrs);
 
 /* --- differences of meaning (export_differences.c) --- */
-/* Preds as bytes of 0 and 1. */
-mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
-                                    const hlo_shape_t *preds);
 /* An array in chunks, one per member of a collective, each as large as `part`. */
 typedef struct export_chunks {
   const hlo_shape_t *whole, *part;

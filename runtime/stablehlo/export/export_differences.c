@@ -34,7 +34,7 @@ void export_convert(export_frame_t *frame, const hlo_instr_t *instr, const expor
 }
 
 /* Converts preds to u8 with values 0 and 1. */
-mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
+static mlir_value_t *bytes_of_preds(export_frame_t *frame, mlir_value_t *x,
                                     const hlo_shape_t *preds) {
   return export_as(frame, "stablehlo.convert", x, preds, HR_U8);
 }
@@ -53,7 +53,7 @@ void export_bitcast_convert(export_frame_t *frame, const hlo_instr_t *instr,
   }
   mlir_value_t *x = export_operand(frame, instr, 0);
   if (from->dtype == HR_PRED) {
-    x = export_bytes_of_preds(frame, x, from);
+    x = bytes_of_preds(frame, x, from);
     if (to->dtype != HR_U8) x = export_as(frame, row->name, x, to, to->dtype);
   } else {
     if (from->dtype != HR_U8) x = export_as(frame, row->name, x, to, HR_U8);

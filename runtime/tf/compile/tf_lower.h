@@ -229,8 +229,6 @@ expr_t tf_dynamic_update(hlo_builder_t *b, expr_t x, expr_t update, expr_t const
 expr_t tf_gather_rows(hlo_builder_t *b, expr_t x, expr_t indices, int axis, int batch_dims);
 /* The complex conjugate; a real array itself. */
 expr_t tf_conjugate(hlo_builder_t *b, expr_t x);
-/* The start value of segments without elements: as tf_identity_value, but finite for floats. */
-expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype);
 /* Normalises a possibly negative axis. Errors: INVALID. */
 hr_status_t tf_axis(tf_op_t *op, int64_t axis, int rank, int *out_axis);
 

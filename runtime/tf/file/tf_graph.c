@@ -44,7 +44,7 @@ static hr_status_t enter_node(tf_body_t *body, int index) {
 }
 
 /* NULL of the map becomes -1. */
-int tf_body_find(const tf_body_t *body, hr_str_t name) {
+static int find_node(const tf_body_t *body, hr_str_t name) {
   return (int)(uintptr_t)hr_map_get(&body->by_name, name) - 1;
 }
 
@@ -76,7 +76,7 @@ hr_status_t tf_body_resolve(const tf_body_t *body, hr_str_t text, tf_input_t *ou
   if (colon &&
       parse_index(str_slice(name, (size_t)(colon - name.data) + 1, name.size), &out_input->index))
     name.size = (size_t)(colon - name.data);
-  out_input->node = tf_body_find(body, name);
+  out_input->node = find_node(body, name);
   if (out_input->node >= 0) return NULL;
   return hr_error(HR_INVALID, "there is no node %.*s", HR_STR_ARGS(name));
 }
@@ -102,7 +102,7 @@ static hr_status_t resolve_in_function(const tf_graph_t *graph, const tf_body_t 
   size_t arg_end = second ? (size_t)(second - text.data) : text.size;
   int index = 0;
   hr_str_t name = str_slice(text, 0, at);
-  out_input->node = tf_body_find(body, name);
+  out_input->node = find_node(body, name);
   if (out_input->node < 0) return hr_error(HR_INVALID, "there is no node %.*s", HR_STR_ARGS(name));
   if (!second && parse_index(str_slice(text, at + 1, text.size), &out_input->index)) return NULL;
   if (second && !parse_index(str_slice(text, arg_end + 1, text.size), &index))
@@ -215,7 +215,7 @@ static hr_status_t resolve_rets(const tf_graph_t *graph, const tf_function_proto
   for (int64_t k = 0; k < in->control_ret.count; k++) {
     tf_pair_proto_t pair;
     HR_TRY(TF_DECODE(graph->arena, pair, proto_piece(&in->control_ret.items[k]), &pair));
-    int node = tf_body_find(body, pair.value);
+    int node = find_node(body, pair.value);
     if (node >= 0) body->control_rets[body->control_ret_count++] = node;
   }
   return NULL;

@@ -69,7 +69,6 @@ void tf_graph_deinit(tf_graph_t *graph);
 const tf_body_t *tf_graph_function(const tf_graph_t *graph, hr_str_t name);
 /* The function that the library names as the gradient of another; NULL: none. */
 const tf_body_t *tf_graph_gradient(const tf_graph_t *graph, hr_str_t name);
-int tf_body_find(const tf_body_t *body, hr_str_t name); /* -1: none */
 /* "name", "name:k" or "^name" of a graph; index -1 for control. Errors: INVALID. */
 hr_status_t tf_body_resolve(const tf_body_t *body, hr_str_t text, tf_input_t *out_input);
 

@@ -168,7 +168,9 @@ hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out) {
   return hlo_builder_finish(b);
 }
 
-hr_status_t tf_stream_open(tf_op_t *op, int more, tf_stream_t *out) {
+/* Opens a stream from inputs shape, seed (V1) or shape, key, counter, algorithm (V2). `more`:
+ * number of inputs after these. */
+static hr_status_t open_stream(tf_op_t *op, int more, tf_stream_t *out) {
   *out = (tf_stream_t){.threefry = false};
   HR_TRY(tf_stream_sizes(op, 0, out));
   return op->input_count - more >= 4 ? tf_stream_key(op, 1, out) : tf_stream_seed(op, 1, out);
@@ -304,7 +306,7 @@ hr_status_t tf_lower_stateless_random(tf_op_t *op) {
   hr_dtype_t dtype;
   expr_t x = NULL;
   tf_random_kind_t kind = (tf_random_kind_t)op->row->variant;
-  HR_TRY(tf_stream_open(op, kind == TF_RANDOM_INT ? 2 : 0, &stream));
+  HR_TRY(open_stream(op, kind == TF_RANDOM_INT ? 2 : 0, &stream));
   HR_TRY(tf_attr_dtype(op->arena, op->node, "dtype", &dtype));
   if (dtype == HR_TUPLE) dtype = kind == TF_RANDOM_FULL_INT ? HR_U64 : HR_F32;
   if (kind == TF_RANDOM_UNIFORM) x = tf_stream_uniform(op, &stream, dtype, stream.count);

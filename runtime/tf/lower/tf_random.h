@@ -23,9 +23,6 @@ expr_t tf_stream_shaped(hlo_builder_t *b, const tf_stream_t *stream, expr_t x);
  * seed of input k. */
 hr_status_t tf_stream_key(tf_op_t *op, int k, tf_stream_t *out);
 hr_status_t tf_stream_seed(tf_op_t *op, int k, tf_stream_t *out);
-/* Opens a stream from inputs shape, seed (V1) or shape, key, counter, algorithm (V2). `more`:
- * number of inputs after these. */
-hr_status_t tf_stream_open(tf_op_t *op, int more, tf_stream_t *out);
 /* The first words of the stream, u32[count] and u64[count]. */
 expr_t tf_stream_words(tf_op_t *op, const tf_stream_t *stream, int64_t count);
 expr_t tf_stream_wide(tf_op_t *op, const tf_stream_t *stream, int64_t count);

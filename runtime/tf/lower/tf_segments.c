@@ -1,7 +1,8 @@
 /* Sums, products and extremes of the rows of each segment. */
 #include "tf/compile/tf_lower.h"
 
-expr_t tf_segment_start(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
+/* The start value of segments without elements: as tf_identity_value, but finite for floats. */
+static expr_t start_value(hlo_builder_t *b, hlo_opcode_t scalar_op, hr_dtype_t dtype) {
   bool is_extreme = scalar_op == HLO_MAXIMUM || scalar_op == HLO_MINIMUM;
   if (!is_extreme || !hr_dtype_is_float(dtype)) return tf_identity_value(b, scalar_op, dtype);
   double largest = hr_float_decode(dtype, hr_float_largest(dtype));
@@ -38,7 +39,7 @@ hr_status_t tf_lower_unsorted_segment(tf_op_t *op) {
   HR_TRY(tf_sizes_in(op, 2, &sizes));
   if (!x) return hlo_builder_finish(op->b);
   if (sizes.rank != 1 || sizes.dims[0] < 0) return tf_error(op, "no number of segments");
-  expr_t start = tf_segment_start(op->b, combine, x->shape->dtype);
+  expr_t start = start_value(op->b, combine, x->shape->dtype);
   HR_TRY(combine_rows(op, combine, x, tf_in(op, 1), start, sizes, &result));
   return tf_out(op, 0, result);
 }
@@ -93,7 +94,7 @@ hr_status_t tf_lower_segment(tf_op_t *op) {
     return tf_error(op, "%ld segment ids do not fit the data", (long)ids->shape->dims[0]);
   if (is_mean) combine = HLO_ADD;
   tf_sizes_t sizes = tf_sizes_static(1, &count);
-  expr_t start = tf_segment_start(b, combine, x->shape->dtype);
+  expr_t start = start_value(b, combine, x->shape->dtype);
   HR_TRY(combine_rows(op, combine, x, ids, start, sizes, &result));
   if (combine == HLO_MULTIPLY || (combine == HLO_ADD && !is_mean)) return tf_out(op, 0, result);
   HR_TRY(segment_lengths(op, ids, sizes, result, &lengths));
