@@ -84,6 +84,18 @@ typedef struct lapack_call {
   const hlo_shape_t **results; /* get column-major layouts */
 } lapack_call_t;
 
+/* A call with one operand. */
+static lapack_call_t call_of(const char *routine, const char *config, const expr_t *x,
+                             int result_count, const hlo_shape_t **results) {
+  return (lapack_call_t){.routine = routine,
+                         .config = config,
+                         .rank = (*x)->shape->rank,
+                         .operand_count = 1,
+                         .operands = x,
+                         .result_count = result_count,
+                         .results = results};
+}
+
 static hr_status_t call_lapack(tf_op_t *op, const lapack_call_t *call, expr_t *out) {
   const hlo_shape_t *tuple;
   hlo_shapes_t *layouts;
@@ -134,13 +146,7 @@ hr_status_t tf_lower_self_adjoint_eig(tf_op_t *op) {
                                   with_batch(op->b, x, HR_S32, 0, 0, 0)};
   const char *config =
       lower ? "{mode = 86 : ui8, uplo = 76 : ui8}" : "{mode = 86 : ui8, uplo = 85 : ui8}";
-  const lapack_call_t call = {.routine = complex_type ? "heevd" : "syevd",
-                              .config = config,
-                              .rank = rank,
-                              .operand_count = 1,
-                              .operands = &x,
-                              .result_count = 3,
-                              .results = results};
+  lapack_call_t call = call_of(complex_type ? "heevd" : "syevd", config, &x, 3, results);
   HR_TRY(call_lapack(op, &call, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), dtype));
   int64_t none = 0;
@@ -164,13 +170,8 @@ hr_status_t tf_lower_svd(tf_op_t *op) {
                                   with_batch(op->b, x, type, 2, m, full ? m : k),
                                   with_batch(op->b, x, type, 2, full ? n : k, n),
                                   with_batch(op->b, x, HR_S32, 0, 0, 0)};
-  const lapack_call_t call = {.routine = "gesdd",
-                              .config = full ? "{mode = 65 : ui8}" : "{mode = 83 : ui8}",
-                              .rank = rank,
-                              .operand_count = 1,
-                              .operands = &x,
-                              .result_count = 5,
-                              .results = results};
+  lapack_call_t call =
+      call_of("gesdd", full ? "{mode = 65 : ui8}" : "{mode = 83 : ui8}", &x, 5, results);
   HR_TRY(call_lapack(op, &call, &all));
   HR_TRY(give(op, 0, hlo_build_element(op->b, all, 1), real_type(dtype)));
   if (!vectors) {
@@ -223,13 +224,7 @@ static hr_status_t factor(tf_op_t *op, expr_t *out_lu, expr_t *out_pivots, hr_dt
   if (n != x->shape->dims[rank - 2]) return tf_error(op, "the matrices are not square");
   const hlo_shape_t *results[] = {x->shape, with_batch(b, x, HR_S32, 1, n, 0),
                                   with_batch(b, x, HR_S32, 0, 0, 0)};
-  const lapack_call_t call = {.routine = "getrf",
-                              .config = "{}",
-                              .rank = rank,
-                              .operand_count = 1,
-                              .operands = &x,
-                              .result_count = 3,
-                              .results = results};
+  lapack_call_t call = call_of("getrf", "{}", &x, 3, results);
   HR_TRY(call_lapack(op, &call, &all));
   *out_lu = hlo_build_element(b, all, 0);
   *out_pivots = hlo_build_element(b, all, 1);
