@@ -230,6 +230,9 @@ if grep -q warning "$work/out"; then fail "the same program is no other one" "$w
 expect_exit "another program" 0 "${go[@]}" 45 --resume other.hlo
 expect_text "another program" "warning: the checkpoint of step 40 is of program train (digest"
 expect_text "another program" "this one is other ("
+expect_exit "a program of other sizes" 2 "$hlorun" --steps 45 --carry 0:0 --random-inputs --checkpoint kept --resume \
+  "$source_dir/examples/hello.hlo"
+expect_text "a program of other sizes" "rank0.npz: it is of another program, or of another --carry"
 # Metadata is none of the program; the values of a large constant are.
 large() { # LAST ELEMENT, LINE
   cat <<EOF

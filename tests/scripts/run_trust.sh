@@ -167,6 +167,8 @@ printf '%s\n' "HloModule large" \
   "  ROOT c = f32[1,1] slice(z), slice={[0:1], [0:1]}" "}" >large.hlo
 expect_exit "more memory than --max-memory" 3 "$hlorun" --threads 1 --max-memory 256M large.hlo
 expect_text "more memory than --max-memory" "this process has 0.2 GiB"
+expect_exit "no memory for a thread" 5 "$hlorun" --threads 1 --max-memory 1M --input '0=f32[3]{1,2,3}' twice.hlo
+expect_text "no memory for a thread" "no room for a thread: ulimit -d, -v or -u, or --max-memory"
 expect_exit "as much as --max-memory" 0 "$hlorun" --threads 1 --max-memory 1G --input '0=f32[3]{1,2,3}' twice.hlo
 for size in 0 -1 x 3X 1e30; do
   expect_exit "--max-memory $size" 2 "$hlorun" --max-memory="$size" --input '0=f32[3]{1,2,3}' twice.hlo

@@ -41,7 +41,10 @@ static tp_loop_t *the_loop;
 static int user_count;
 
 static hr_status_t uv_failure(int error, const char *what) {
-  return hr_error(HR_UNAVAILABLE, "%s: %s", what, uv_strerror(error));
+  hr_status_t st = hr_error(HR_UNAVAILABLE, "%s: %s", what, uv_strerror(error));
+  if (error != UV_EAGAIN && error != UV_ENOMEM) return st;
+  return hr_status_note(
+      st, "a limit leaves no room for a thread: ulimit -d, -v or -u, or --max-memory");
 }
 
 /* --- the thread --- */

@@ -230,7 +230,7 @@ static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const npz_t *n
   HR_TRY(find_array(npz, path, name, &npy));
   hr_status_t st = cli_value_from_npy(name, &npy, &slot, &value);
   npy_deinit(&npy);
-  HR_TRY(st);
+  HR_TRY(hr_status_note(st, "in %s: it is of another program, or of another --carry", path));
   hlo_value_release(values[param]);
   values[param] = value;
   return NULL;
