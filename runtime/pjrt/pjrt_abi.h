@@ -22,12 +22,9 @@ enum { PJRT_MAJOR = 0, PJRT_MINOR = 102 };
  * types.
  */
 typedef struct pjrt_extension {
-  /* size of the whole extension, its functions included */
-  size_t struct_size;
-  /* a PJRT_EXTENSION number */
-  int type;
-  /* next in the list; NULL at its end */
-  struct pjrt_extension *next;
+  size_t struct_size;          /* size of the whole extension, its functions included */
+  int type;                    /* a PJRT_EXTENSION number */
+  struct pjrt_extension *next; /* next in the list; NULL at its end */
 } pjrt_extension_t;
 
 /* Types of the extensions that this plugin has; the numbers are the interface's. */

@@ -14,10 +14,8 @@ enum {
 
 /* How long the framework does not change its host array; the numbers are the interface's. */
 typedef enum pjrt_semantics {
-  /* until the call returns: the plugin copies at once */
-  PJRT_IMMUTABLE_DURING_CALL,
-  /* until the event `done_with_host_buffer` is set */
-  PJRT_IMMUTABLE_UNTIL_DONE,
+  PJRT_IMMUTABLE_DURING_CALL, /* until the call returns: the plugin copies at once */
+  PJRT_IMMUTABLE_UNTIL_DONE,  /* until the event `done_with_host_buffer` is set */
   /* as long as the buffer lives: the plugin may use the array itself; JAX's usual choice */
   PJRT_IMMUTABLE_ZERO_COPY,
   /* the same, and the plugin may write into it */
@@ -63,9 +61,8 @@ typedef struct pjrt_from_host_args {
   size_t num_byte_strides;
   pjrt_semantics_t semantics;
   pjrt_device_t *device;
-  pjrt_memory_t *memory; /* NULL: the device's default memory */
-  /* wanted layout on the device; NULL: row-major */
-  pjrt_layout_t *device_layout;
+  pjrt_memory_t *memory;               /* NULL: the device's default memory */
+  pjrt_layout_t *device_layout;        /* wanted layout on the device; NULL: row-major */
   pjrt_event_t *done_with_host_buffer; /* out */
   pjrt_buffer_t *buffer;               /* out */
 } pjrt_from_host_args_t;
@@ -112,8 +109,7 @@ typedef struct pjrt_view_args {
   /* called once, after the last use of the memory; may be NULL */
   void (*on_delete)(void *data, void *context);
   void *context;
-  /* stream of the device that has written the memory; not read */
-  intptr_t stream;
+  intptr_t stream;       /* stream of the device that has written the memory; not read */
   pjrt_buffer_t *buffer; /* out */
   pjrt_memory_t *memory;
 } pjrt_view_args_t;

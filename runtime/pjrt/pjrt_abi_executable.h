@@ -66,8 +66,7 @@ typedef struct pjrt_compiled_memory_args {
   pjrt_executable_t *executable;
   int64_t generated_code, arguments, results, aliases, temporaries; /* out */
   int64_t host_generated_code, host_arguments, host_results, host_aliases, host_temporaries;
-  /* the most at one time, without and with the code */
-  int64_t peak, total;
+  int64_t peak, total; /* the most at one time, without and with the code */
 } pjrt_compiled_memory_args_t;
 
 /* Arguments of Executable_OutputDimensions. */
@@ -122,8 +121,7 @@ typedef struct pjrt_execute_options {
   const pjrt_send_callback_t *const *send_callbacks;
   const pjrt_recv_callback_t *const *recv_callbacks;
   size_t num_send_ops, num_recv_ops;
-  /* number of the launch, by which Device_PoisonExecution names it */
-  int launch_id;
+  int launch_id;              /* number of the launch, by which Device_PoisonExecution names it */
   const int64_t *kept_inputs; /* arguments that may not be donated */
   size_t num_kept_inputs;
   pjrt_context_t *context;
@@ -189,8 +187,7 @@ typedef struct pjrt_ffi_handler_args {
   void *handler;
   const char *platform;
   size_t platform_size;
-  /* bits of XLA_FFI_Handler_Traits; not read */
-  unsigned traits;
+  unsigned traits; /* bits of XLA_FFI_Handler_Traits; not read */
 } pjrt_ffi_handler_args_t;
 
 /* --- custom partitioners: these structs have no struct_size but the last --- */

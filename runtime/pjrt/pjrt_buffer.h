@@ -17,10 +17,9 @@
 
 struct pjrt_buffer {
   atomic_int references;
-  atomic_uint state;    /* PJRT_DELETED, and the number of holds */
-  atomic_int externals; /* holds of views outside of the framework: NumPy arrays */
-  /* its memory, chosen by the framework; determines its device */
-  pjrt_memory_t *memory;
+  atomic_uint state;            /* PJRT_DELETED, and the number of holds */
+  atomic_int externals;         /* holds of views outside of the framework: NumPy arrays */
+  pjrt_memory_t *memory;        /* its memory, chosen by the framework; determines its device */
   _Atomic(hlo_value_t *) value; /* NULL: not yet computed, failed, or deleted */
   pjrt_event_t *ready;          /* NULL: created with a value */
   const pjrt_order_t *order;    /* memory order of the value; NULL: row-major */

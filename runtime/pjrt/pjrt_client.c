@@ -12,10 +12,10 @@
 #include "base/processors.h"
 #include "hlorun.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_options.h"
 #include "pjrt/pjrt_world.h"
 #include "transport/core/transport.h"
 
-#define MAX_DEVICES 1024
 #define MAX_DEVICES_OF_MANY 16 /* devices of each process, if several: lanes of hlorun.h */
 #define MAX_THREADS 1024       /* most threads of a device */
 #define END_MS 2000            /* how long executions may still run when the client ends */
@@ -61,7 +61,7 @@ static hr_status_t find_option(const pjrt_client_create_args_t *args, const char
 /* All processes have the same number of devices. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int64_t devices;
-  int64_t most = client->process_count > 1 ? MAX_DEVICES_OF_MANY : MAX_DEVICES;
+  int64_t most = client->process_count > 1 ? MAX_DEVICES_OF_MANY : PJRT_MAX_DEVICES;
   HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, most, &devices));
   client->local_count = (int)devices;
   client->device_count = client->local_count * client->process_count;

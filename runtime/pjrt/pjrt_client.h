@@ -17,19 +17,15 @@ typedef struct pjrt_world pjrt_world_t;
 /* A kind of memory of one device. */
 struct pjrt_memory {
   pjrt_device_t *device;
-  /* unique among all memories */
-  int id;
-  /* a PJRT_MEMORY number */
-  int kind;
-  /* its text in Python */
-  char text[64];
+  int id;        /* unique among all memories */
+  int kind;      /* a PJRT_MEMORY number */
+  char text[64]; /* its text in Python */
 };
 
 struct pjrt_device {
   pjrt_client_t *client;
-  int id; /* position among all devices; rank in the world of all */
-  /* position among the devices of its process */
-  int local_id;
+  int id;       /* position among all devices; rank in the world of all */
+  int local_id; /* position among the devices of its process */
   /* process that it belongs to */
   int process;
   bool is_local;
@@ -66,8 +62,7 @@ struct pjrt_client {
   /* client of all processes of the launcher; device worlds are parts of its world; NULL: a single
    * process */
   struct hlorun_client *whole;
-  /* lock for worlds and for programs of partitions */
-  pthread_mutex_t mutex;
+  pthread_mutex_t mutex;        /* lock for worlds and for programs of partitions */
   pjrt_world_t *worlds;         /* guarded by `mutex` */
   pthread_mutex_t launch_mutex; /* held while one launch is put into the streams of its devices, so
                                    that all streams have the same order */

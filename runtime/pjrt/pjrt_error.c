@@ -14,8 +14,7 @@
 /* An error and its text are one block. */
 struct pjrt_error {
   pjrt_code_t code;
-  /* bytes of the message, without the NUL */
-  size_t size;
+  size_t size;         /* bytes of the message, without the NUL */
   const char *message; /* ends in NUL */
 };
 

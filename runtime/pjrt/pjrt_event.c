@@ -17,8 +17,7 @@ typedef struct callback {
 
 struct pjrt_event {
   atomic_int references;
-  /* false to true, once; stored with release order, under `mutex` */
-  atomic_bool is_set;
+  atomic_bool is_set;    /* false to true, once; stored with release order, under `mutex` */
   pjrt_error_t *error;   /* written before is_set */
   callback_t *callbacks; /* guarded by `mutex` */
 };

@@ -29,17 +29,14 @@ typedef struct run {
   pjrt_executable_t *executable;
   int local; /* position of the device in the world */
   int launch_id;
-  pjrt_error_t *poison; /* fails the run in place of its execution; guarded by the stream */
-  /* user data of the caller; may be NULL */
-  pjrt_context_t *context;
-  pjrt_host_ends_t *host; /* for transfers with the host; NULL: none */
-  /* the "ready" of all results; NULL for a run in the calling thread */
-  pjrt_event_t *done;
+  pjrt_error_t *poison;    /* fails the run in place of its execution; guarded by the stream */
+  pjrt_context_t *context; /* user data of the caller; may be NULL */
+  pjrt_host_ends_t *host;  /* for transfers with the host; NULL: none */
+  pjrt_event_t *done;      /* the "ready" of all results; NULL for a run in the calling thread */
   pjrt_buffer_t **args;    /* held */
   pjrt_buffer_t **results; /* one reference of each is the run's; NULL: made when it is over */
   hlo_value_t **values;    /* values of the arguments, then of the results */
-  /* per argument: the program may overwrite the value */
-  bool *donate;
+  bool *donate;            /* per argument: the program may overwrite the value */
 } run_t;
 
 /* Signature of custom_ffi_context_t.find.

@@ -5,7 +5,6 @@
 #include "pjrt/pjrt_overrides.h"
 
 /* The bound of the client, which also keeps products of the grid within an int. */
-#define MAX_DEVICES 1024
 
 /* Entry [replica][partition] stands in list `partition`, at `replica`.
  * The proto has a list per partition, with its replicas; in hlorun's list the partition runs
@@ -37,10 +36,10 @@ static hr_status_t read_assignment(hr_arena_t *arena, const proto_device_assignm
 static hr_status_t read_grid(const proto_build_options_t *build, pjrt_options_t *options) {
   int64_t replicas = build->num_replicas ? build->num_replicas : 1;
   int64_t partitions = build->num_partitions ? build->num_partitions : 1;
-  if (replicas < 1 || partitions < 1 || replicas > MAX_DEVICES || partitions > MAX_DEVICES ||
-      replicas * partitions > MAX_DEVICES)
+  if (replicas < 1 || partitions < 1 || replicas > PJRT_MAX_DEVICES ||
+      partitions > PJRT_MAX_DEVICES || replicas * partitions > PJRT_MAX_DEVICES)
     return hr_error(HR_INVALID, "a grid of %lld x %lld devices, want at most %d",
-                    (long long)replicas, (long long)partitions, MAX_DEVICES);
+                    (long long)replicas, (long long)partitions, PJRT_MAX_DEVICES);
   options->num_replicas = (int)replicas;
   options->num_partitions = (int)partitions;
   options->device_count = (int)(replicas * partitions);

@@ -5,6 +5,8 @@
 #include "base/arena.h"
 #include "base/text.h"
 
+#define PJRT_MAX_DEVICES 1024 /* devices of one process, and of a program */
+
 typedef struct pjrt_options {
   int num_replicas, num_partitions;
   int device_count; /* their product */

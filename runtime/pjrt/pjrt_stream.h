@@ -17,15 +17,12 @@ struct pjrt_job {
 };
 
 typedef struct pjrt_stream {
-  /* guards all members but `pending` */
-  pthread_mutex_t mutex;
-  /* signals a new job, or `stops` */
-  pthread_cond_t changed;
+  pthread_mutex_t mutex;  /* guards all members but `pending` */
+  pthread_cond_t changed; /* signals a new job, or `stops` */
   /* signals that nothing waits or runs */
   pthread_cond_t idle;
   pthread_t thread;
-  /* the thread was started; it ends when the queue is empty */
-  bool has_thread, stops;
+  bool has_thread, stops;    /* the thread was started; it ends when the queue is empty */
   pjrt_job_t *first, **last; /* jobs that wait */
   atomic_int pending;        /* jobs that wait or run */
 } pjrt_stream_t;

@@ -255,9 +255,8 @@ hr_status_t pjrt_buffer_view(pjrt_view_args_t *args) {
 typedef struct copy_job {
   pjrt_job_t job; /* first member */
   pjrt_buffer_t *from;
-  /* fired when the copy is made; the job has a reference */
-  pjrt_event_t *done;
-  pjrt_buffer_t *to; /* another buffer; NULL: the host */
+  pjrt_event_t *done; /* fired when the copy is made; the job has a reference */
+  pjrt_buffer_t *to;  /* another buffer; NULL: the host */
   pjrt_strided_t array;
   void *dst;
   const void *src;    /* bytes for the buffer; NULL: they go to `dst` */

@@ -7,17 +7,14 @@
 #include "pjrt/pjrt_client.h"
 
 struct pjrt_world {
-  /* next world of the client; guarded by the client's mutex */
-  pjrt_world_t *next;
+  pjrt_world_t *next;    /* next world of the client; guarded by the client's mutex */
   atomic_bool is_broken; /* an execution failed, and its peers were cancelled: it cannot go on */
   /* error of the device that failed first, which the others give as theirs; NULL: none */
   _Atomic(pjrt_error_t *) cause;
-  bool is_traced; /* its clients note their steps, for profiles */
-  int count;      /* devices, those of other processes included */
-  /* ids of all the devices, by rank */
-  int *ids;
-  /* devices that are of this process */
-  int local_count;
+  bool is_traced;          /* its clients note their steps, for profiles */
+  int count;               /* devices, those of other processes included */
+  int *ids;                /* ids of all the devices, by rank */
+  int local_count;         /* devices that are of this process */
   pjrt_device_t **devices; /* those of this process, by rank */
   /* clients of the devices of this process; if it has none, of all devices, to compile for them */
   int client_count;

@@ -15,8 +15,6 @@
 #include "base/arith.h"
 
 #define BLOCK REFLECTORS_BLOCK
-#define PRODUCT_SERIAL 65536 /* elements that one worker reads before others pay */
-#define UPDATE_ROWS 64       /* rows per task of the trailing update */
 
 typedef struct bidiagonal_run {
   const split_matrix_kind_t *kind;
@@ -129,7 +127,7 @@ static void compute_y(const bidiagonal_run_t *run, int64_t i, split_matrix_t v, 
           pieces = (split_matrix_ceil(run->n) - split_matrix_floor(i + 1)) / SPLIT_MATRIX_UNIT;
   product_run_t product = {run, v, y, i};
   split_matrix_clear(run->kind, y, 1, split_matrix_ceil(run->n));
-  hr_workers_split(run->workers, pieces, 1 + PRODUCT_SERIAL / SPLIT_MATRIX_UNIT / (run->m - i),
+  hr_workers_split(run->workers, pieces, 1 + REFLECTORS_SERIAL / SPLIT_MATRIX_UNIT / (run->m - i),
                    multiply_columns, &product);
   split_vector_t column = {v, i, run->m}, to = {y, i + 1, run->n};
   subtract_panel_product(run, run->y, run->v, reduced_count, column, to);
@@ -143,8 +141,8 @@ static void compute_x(const bidiagonal_run_t *run, int64_t i, split_matrix_t u, 
   int64_t reduced_count = i - run->first;
   product_run_t product = {run, u, x, i};
   split_matrix_clear(run->kind, x, 1, split_matrix_ceil(run->m));
-  hr_workers_split(run->workers, run->m - i - 1, 1 + PRODUCT_SERIAL / (run->n - i), multiply_rows,
-                   &product);
+  hr_workers_split(run->workers, run->m - i - 1, 1 + REFLECTORS_SERIAL / (run->n - i),
+                   multiply_rows, &product);
   split_vector_t row = {u, i + 1, run->n}, to = {x, i + 1, run->m};
   subtract_panel_product(run, run->v, run->y, reduced_count + 1, row, to);
   subtract_panel_product(run, run->x, run->u, reduced_count, row, to);
@@ -173,14 +171,15 @@ static void reduce_row(const bidiagonal_run_t *run, int64_t i, split_matrix_t su
     compute_x(run, i, u, tau, split_matrix_at(run->kind, run->x, i - run->first, 0));
 }
 
-/* Trailing update after a block, UPDATE_ROWS rows per task. */
+/* Trailing update after a block, REFLECTORS_UPDATE_ROWS rows per task. */
 static void update_trailing_rows(void *context, int64_t begin, int64_t end, int worker) {
   const bidiagonal_run_t *run = context;
   const split_matrix_kind_t *kind = run->kind;
   int64_t from = run->first + run->count, columns = run->n - from;
   char *space = run->space + (size_t)worker * reflectors_space_bytes(kind);
   for (int64_t i = begin; i < end; i++) {
-    int64_t row = from + i * UPDATE_ROWS, rows = hr_min(UPDATE_ROWS, run->m - row);
+    int64_t row = from + i * REFLECTORS_UPDATE_ROWS,
+            rows = hr_min(REFLECTORS_UPDATE_ROWS, run->m - row);
     split_matrix_update_t update = {
         .rows = rows,
         .columns = columns,
@@ -228,7 +227,7 @@ void bidiagonal_reduce(hr_workers_t *workers, const reflectors_t *left, const re
     }
     int64_t rows = run.m - run.first - run.count, columns = run.n - run.first - run.count;
     if (columns > 0)
-      hr_workers_for(workers, hr_div_ceil(rows, UPDATE_ROWS), 1 + 2000 / columns,
+      hr_workers_for(workers, hr_div_ceil(rows, REFLECTORS_UPDATE_ROWS), 1 + 2000 / columns,
                      update_trailing_rows, &run);
   }
 }

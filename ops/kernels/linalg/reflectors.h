@@ -8,6 +8,9 @@
 #include "ops/kernels/linalg/split_matrix.h"
 
 #define REFLECTORS_BLOCK 32
+/* Of reductions to tridiagonal and bidiagonal form. */
+#define REFLECTORS_SERIAL 65536   /* elements that one worker reads before others pay */
+#define REFLECTORS_UPDATE_ROWS 64 /* rows per task of the trailing update */
 
 /* Q = H[0] H[1] ... H[count - 1]. Vector i is zero before its pivot, which is i + offset. */
 typedef struct reflectors {

@@ -11,8 +11,6 @@
 #include "base/arith.h"
 
 #define BLOCK REFLECTORS_BLOCK
-#define PRODUCT_SERIAL 65536 /* elements that one worker reads before others pay */
-#define UPDATE_ROWS 64       /* rows per task of the trailing update */
 
 typedef struct tridiagonal_run {
   const split_matrix_kind_t *kind;
@@ -99,7 +97,7 @@ static void current_product(const tridiagonal_run_t *run, int64_t i, split_matri
   int64_t reduced_count = i - run->first, left = run->n - i - 1;
   product_run_t product = {run, v, y, i + 1};
   split_matrix_clear(kind, y, 1, split_matrix_ceil(run->n));
-  hr_workers_split(run->workers, left, 1 + PRODUCT_SERIAL / left, multiply_rows, &product);
+  hr_workers_split(run->workers, left, 1 + REFLECTORS_SERIAL / left, multiply_rows, &product);
   split_vector_t vector = {v, i + 1, run->n}, to = {y, i + 1, run->n};
   split_gemv_t(kind, SPLIT_MATRIX_CONJ_ROWS, reduced_count, run->w, vector, run->factors);
   split_gemv(kind, SPLIT_MATRIX_NO_CONJ, reduced_count, vs, run->factors, -1, to);
@@ -122,14 +120,15 @@ static void compute_w(const tridiagonal_run_t *run, int64_t i, double complex ta
   split_gemv(kind, SPLIT_MATRIX_NO_CONJ, 1, v, run->factors, 1, (split_vector_t){w, i + 1, run->n});
 }
 
-/* Trailing update after a block, UPDATE_ROWS rows per task. */
+/* Trailing update after a block, REFLECTORS_UPDATE_ROWS rows per task. */
 static void update_trailing_rows(void *context, int64_t begin, int64_t end, int worker) {
   const tridiagonal_run_t *run = context;
   const split_matrix_kind_t *kind = run->kind;
   int64_t from = run->first + run->count;
   char *space = run->space + (size_t)worker * reflectors_space_bytes(kind);
   for (int64_t i = begin; i < end; i++) {
-    int64_t row = from + i * UPDATE_ROWS, rows = hr_min(UPDATE_ROWS, run->n - row);
+    int64_t row = from + i * REFLECTORS_UPDATE_ROWS,
+            rows = hr_min(REFLECTORS_UPDATE_ROWS, run->n - row);
     split_matrix_t v = split_matrix_at(kind, run->r->vectors, run->first, 0);
     split_matrix_update_t update = {
         .rows = rows,
@@ -179,8 +178,8 @@ void tridiagonal_reduce(hr_workers_t *workers, const reflectors_t *r, split_matr
     run.count = hr_min(BLOCK, n - 1 - run.first);
     for (int64_t i = run.first; i < run.first + run.count; i++) reduce_column(&run, i, d, e);
     int64_t left = n - run.first - run.count;
-    hr_workers_for(workers, hr_div_ceil(left, UPDATE_ROWS), 1 + 2000 / left, update_trailing_rows,
-                   &run);
+    hr_workers_for(workers, hr_div_ceil(left, REFLECTORS_UPDATE_ROWS), 1 + 2000 / left,
+                   update_trailing_rows, &run);
   }
   split_matrix_set(kind, d, 0, n - 1, creal(split_matrix_get(kind, a, n - 1, n - 1)));
 }

@@ -25,7 +25,6 @@
 #include "cli/launch/cli_restart.h"
 #include "transport/core/transport.h"
 
-#define EXIT_NOT_STARTED 5
 #define LOOK_MS 200  /* milliseconds between polls for a failed process */
 #define END_MS 3500  /* grace period for mpirun after a failure */
 #define LAST_MS 1000 /* grace period after SIGTERM */
@@ -206,7 +205,7 @@ static _Noreturn void become(char *const *words, const sigset_t *mask) {
   sigprocmask(SIG_SETMASK, mask, NULL);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start %s: %s\n", words[0], strerror(errno));
-  _exit(EXIT_NOT_STARTED);
+  _exit(CLI_LAUNCH_NOT_STARTED);
 }
 
 /* Status from mpirun's exit status if no process reported a failure. `lost`: rank that ended

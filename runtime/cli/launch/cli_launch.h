@@ -6,6 +6,8 @@
 
 #include "base/options.h"
 
+#define CLI_LAUNCH_NOT_STARTED 5 /* exit code of a child that could not start its program */
+
 /* Number of processes to start: from -n, --hosts, or the program; 0 if this process runs alone or a
  * launcher has started it. Errors: USAGE if the launcher started another number, or for a wrong
  * list of hosts. */

@@ -21,7 +21,6 @@
 #include "cli/launch/cli_launch_output.h"
 #include "transport/shm/local_launch.h"
 
-#define EXIT_NOT_STARTED 5
 #define MOST_PROCESSES 4096 /* processes on one machine: each maps the memory of all */
 #define LOOK_MS 50
 #define END_MS 2000  /* grace period for the others after a failure */
@@ -89,7 +88,7 @@ static void notify_all(const launch_t *launch, int signal_number) {
 static _Noreturn void become(const launch_t *launch, char *const *words, int rank, int fd,
                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(EXIT_NOT_STARTED);
+  if (getppid() != parent) _exit(CLI_LAUNCH_NOT_STARTED);
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
   int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
@@ -100,7 +99,7 @@ static _Noreturn void become(const launch_t *launch, char *const *words, int ran
   if (errno == ENOENT)
     execv("/proc/self/exe", words); /* the program's file was replaced or removed */
   fprintf(stderr, "error: cannot start this program again: %s\n", strerror(errno));
-  _exit(EXIT_NOT_STARTED);
+  _exit(CLI_LAUNCH_NOT_STARTED);
 }
 
 /* Processes that were started before a failure are killed by the caller. */

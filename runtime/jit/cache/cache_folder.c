@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-#define NAME_BYTES 48         /* size of the longest file name: 32 digits and an ending */
 #define LEFTOVER_SECONDS 3600 /* age from which a temporary file or a lock has no owner */
 
 bool cache_is_private(const struct stat *info) {
@@ -78,7 +77,7 @@ int cache_folder_open(const char *given, char **out_path) {
 }
 
 typedef struct cache_file {
-  char name[NAME_BYTES];
+  char name[CACHE_NAME_BYTES];
   struct timespec used;
   uint64_t bytes;
 } cache_file_t;
@@ -100,7 +99,7 @@ static int is_older(const void *a, const void *b) {
 static hr_status_t list_file(cache_list_t *list, int folder, const char *name) {
   const char *ending = strrchr(name, '.');
   struct stat info;
-  if (!ending || strlen(name) >= NAME_BYTES || ending - name != 32 ||
+  if (!ending || strlen(name) >= CACHE_NAME_BYTES || ending - name != 32 ||
       fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW))
     return NULL;
   if (strcmp(ending, ".o") != 0) {

@@ -7,6 +7,8 @@
 
 #include "base/status.h"
 
+#define CACHE_NAME_BYTES 48 /* size of the longest file name: 32 digits and an ending */
+
 /* Opens the folder named by `given` (NULL: by the environment variables); creates it and its
  * parents if missing. *out_path is allocated by malloc, the caller frees it. Returns -1 if there is
  * no usable folder: "none" was given, or it cannot be trusted or opened, which is logged. */

@@ -27,7 +27,6 @@
 /* Longer than any compilation. A stopped process may hold a lock for ever. */
 #define WAIT_MS 5000
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
-#define NAME_BYTES 48
 /* Uses within this time count as one, which saves updates of the file's time. */
 #define TOUCH_SECONDS 600
 
@@ -47,15 +46,15 @@ struct jit_cache {
   uint32_t wait_ms;
   int lock;       /* descriptor of the lock's file while missing objects are compiled; -1: none */
   bool owns_lock; /* the lock on that file is held, or the file system has no locks */
-  char lock_name[NAME_BYTES];
+  char lock_name[CACHE_NAME_BYTES];
   bool is_to_trim;
   jit_cache_counts_t counts;
 };
 
-static void name_entry(jit_key_t key, const char *ending, char name[NAME_BYTES]) {
+static void name_entry(jit_key_t key, const char *ending, char name[CACHE_NAME_BYTES]) {
   char digest[HR_DIGEST_TEXT];
   jit_key_name(key, digest);
-  snprintf(name, NAME_BYTES, "%s%s", digest, ending);
+  snprintf(name, CACHE_NAME_BYTES, "%s%s", digest, ending);
 }
 
 hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache) {
@@ -175,7 +174,7 @@ static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit
 }
 
 static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_object) {
-  char name[NAME_BYTES];
+  char name[CACHE_NAME_BYTES];
   name_entry(key, ".o", name);
   int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   hr_status_t st = file < 0 ? NULL : look_into(cache, file, name, key, out_object);
@@ -189,7 +188,7 @@ static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_
 
 /* Names the lock by all missing keys. A process holds no other lock, so there is no deadlock. */
 static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects,
-                      char name[NAME_BYTES]) {
+                      char name[CACHE_NAME_BYTES]) {
   hr_digest_state_t state;
   char digest[HR_DIGEST_TEXT];
   hr_digest_start(&state);
@@ -199,7 +198,7 @@ static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *obje
     hr_digest_add(&state, &one, sizeof one);
   }
   hr_digest_text(hr_digest_end(&state), digest);
-  snprintf(name, NAME_BYTES, "%s.lock", digest);
+  snprintf(name, CACHE_NAME_BYTES, "%s.lock", digest);
 }
 
 static void sleep_ms(uint32_t ms) {
@@ -327,7 +326,7 @@ static bool draws_trimming(const jit_cache_t *cache, const char *name, size_t si
 }
 
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes) {
-  char name[NAME_BYTES], temporary[NAME_BYTES], ending[16];
+  char name[CACHE_NAME_BYTES], temporary[CACHE_NAME_BYTES], ending[16];
   if (!cache || size_bytes > OBJECT_BYTES_MAX || size_bytes > cache->limit_bytes) return;
   snprintf(ending, sizeof ending, ".%x", (unsigned)getpid());
   name_entry(key, ".o", name);

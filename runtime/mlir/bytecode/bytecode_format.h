@@ -13,7 +13,8 @@
 
 #include "mlir/mlir.h"
 
-#define BYTECODE_VERSION 6 /* newest known version */
+#define BYTECODE_VERSION 6    /* newest known version */
+#define BYTECODE_ATTRS_MAX 32 /* attributes of one operation */
 
 /* Numbers of the sections. Tables have one section for offsets and one for the data. */
 typedef enum bytecode_section {

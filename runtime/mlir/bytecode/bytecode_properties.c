@@ -7,14 +7,12 @@
 #include "mlir/bytecode/bytecode_reader.h"
 #include "mlir/mlir_ops.h"
 
-#define ATTRS_MAX 32 /* attributes of one operation */
-
 /* --- VHLO: all attributes are present --- */
 
 /* VHLO writes every attribute of the row. */
 static hr_status_t decode_vhlo(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                const vhlo_row_t *row, bytecode_attrs_t *attrs) {
-  const mlir_attr_t *given[ATTRS_MAX];
+  const mlir_attr_t *given[BYTECODE_ATTRS_MAX];
   for (int i = 0; i < row->attr_count; i++) HR_TRY(bytecode_take_attr(reader, cursor, &given[i]));
   return vhlo_upgrade_attrs(reader->module, reader->arena, row, given, &attrs->count,
                             &attrs->attrs);
@@ -103,7 +101,7 @@ static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *c
 /* Attributes in the order of the row, then the segments. */
 static hr_status_t decode_row(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                               const bytecode_op_row_t *row, bytecode_attrs_t *attrs) {
-  mlir_named_attr_t fields[ATTRS_MAX];
+  mlir_named_attr_t fields[BYTECODE_ATTRS_MAX];
   const char *list = row->attrs;
   hr_str_t name;
   bool optional;
@@ -165,7 +163,7 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
   bytecode_blob_t *blob = &reader->blobs[index];
   if (blob->decoded.of != name) {
     bytecode_cursor_t bytes = blob->bytes;
-    HR_TRY(bytecode_charge(reader, ATTRS_MAX / 2));
+    HR_TRY(bytecode_charge(reader, BYTECODE_ATTRS_MAX / 2));
     blob->decoded = (bytecode_attrs_t){.of = NULL};
     HR_TRY(decode_blob(reader, &bytes, name, &blob->decoded));
     if (bytecode_left(&bytes))
@@ -183,7 +181,7 @@ hr_status_t bytecode_take_properties(bytecode_reader_t *reader, bytecode_cursor_
 /* Entries named by the row are inherent, all others discardable. */
 static hr_status_t add_vhlo_dict(bytecode_reader_t *reader, const vhlo_row_t *row,
                                  const mlir_attr_t *dict, mlir_op_t *op) {
-  const mlir_attr_t *given[ATTRS_MAX];
+  const mlir_attr_t *given[BYTECODE_ATTRS_MAX];
   mlir_named_attr_t *extras;
   HR_TRY(HR_NEW_ARRAY(reader->arena, dict->count, &extras));
   for (int i = 0; i < row->attr_count; i++) given[i] = mlir_attr_field(dict, row->attrs[i].name);
@@ -213,7 +211,7 @@ hr_status_t bytecode_add_dict(bytecode_reader_t *reader, const bytecode_cursor_t
   if (dict->kind != MLIR_ATTR_DICT)
     return bytecode_error(reader, cursor, "want a dictionary of attributes");
   if (name->vhlo && reader->version < 5) {
-    HR_TRY(bytecode_charge(reader, (uint64_t)dict->count + ATTRS_MAX / 2));
+    HR_TRY(bytecode_charge(reader, (uint64_t)dict->count + BYTECODE_ATTRS_MAX / 2));
     return add_vhlo_dict(reader, name->vhlo, dict, op);
   }
   if (name->vhlo || !has_plain_names(dict)) {

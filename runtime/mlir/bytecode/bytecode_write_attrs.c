@@ -8,7 +8,6 @@
 #include "mlir/text/mlir_parser.h"
 #include "mlir/text/mlir_print.h"
 
-#define MAX_DEPTH 1000
 #define LARGE_ELEMENTS (1 << 20) /* bytes; elements from this size on are not copied */
 
 /* Count, then the number of each attribute. */
@@ -452,8 +451,9 @@ hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *a
                                  uint32_t *out_number) {
   hr_strbuf_t text;
   if (bytecode_find_number(&writer->attrs, attr, in_vhlo, out_number)) return NULL;
-  if (++writer->depth > MAX_DEPTH)
-    return hr_error(HR_UNSUPPORTED, "an attribute nested more than %d levels deep", MAX_DEPTH);
+  if (++writer->depth > BYTECODE_WRITE_MAX_DEPTH)
+    return hr_error(HR_UNSUPPORTED, "an attribute nested more than %d levels deep",
+                    BYTECODE_WRITE_MAX_DEPTH);
   hr_strbuf_init(&text);
   hr_status_t st = encode_attr(writer, attr, in_vhlo, &text, out_number);
   if (!st) st = bytecode_cache_number(writer, &writer->attrs, attr, in_vhlo, *out_number);

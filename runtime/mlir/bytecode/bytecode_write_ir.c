@@ -9,9 +9,6 @@
 #include "mlir/mlir_sdy.h"
 #include "mlir/text/mlir_print.h"
 
-#define ATTRS_MAX 32
-#define MAX_DEPTH 1000
-
 /* The encoded form of an op, with attributes divided into property blob and dictionary. */
 typedef struct op_form {
   const vhlo_row_t *vhlo;       /* NULL: not an op of VHLO */
@@ -91,8 +88,9 @@ static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* All attributes of the row, defaults included. */
 static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_t *op,
-                                       const vhlo_row_t *row, uint32_t numbers[ATTRS_MAX]) {
-  const mlir_attr_t *given[ATTRS_MAX];
+                                       const vhlo_row_t *row,
+                                       uint32_t numbers[BYTECODE_ATTRS_MAX]) {
+  const mlir_attr_t *given[BYTECODE_ATTRS_MAX];
   HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, row, op, given));
   for (int i = 0; i < row->attr_count; i++)
     HR_TRY(row->attrs[i].how == VHLO_API
@@ -169,7 +167,7 @@ static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *b
 static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   hr_strbuf_t blob;
   hr_status_t st = NULL;
-  uint32_t numbers[ATTRS_MAX];
+  uint32_t numbers[BYTECODE_ATTRS_MAX];
   hr_strbuf_init(&blob);
   if (form->vhlo) {
     st = put_vhlo_properties(writer, op, form->vhlo, numbers);
@@ -187,7 +185,7 @@ static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, o
 static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *op,
                                    op_form_t *form) {
   mlir_named_attr_t *fields;
-  const mlir_attr_t *given[ATTRS_MAX], *dict;
+  const mlir_attr_t *given[BYTECODE_ATTRS_MAX], *dict;
   int count = form->vhlo->attr_count;
   HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, given));
   HR_TRY(HR_NEW_ARRAY(&writer->arena, count + op->extra_count, &fields));
@@ -378,8 +376,9 @@ static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *tex
 static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op,
                                  size_t next, bool in_vhlo) {
   bool isolated = mlir_op_is_isolated(op->name);
-  if (++writer->depth > MAX_DEPTH)
-    return hr_error(HR_UNSUPPORTED, "regions nested more than %d levels deep", MAX_DEPTH);
+  if (++writer->depth > BYTECODE_WRITE_MAX_DEPTH)
+    return hr_error(HR_UNSUPPORTED, "regions nested more than %d levels deep",
+                    BYTECODE_WRITE_MAX_DEPTH);
   bytecode_put_var(text, (uint64_t)op->region_count << 1 | isolated);
   hr_status_t st;
   if (!isolated || writer->version < 2) {

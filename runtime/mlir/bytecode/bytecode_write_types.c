@@ -5,8 +5,6 @@
 #include "mlir/bytecode/bytecode_writer.h"
 #include "mlir/text/mlir_print.h"
 
-#define MAX_DEPTH 1000
-
 /* Writes the type's number in the file; a new one is encoded and numbered first. */
 hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type,
                               bool in_vhlo) {
@@ -318,8 +316,9 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
                                  uint32_t *out_number) {
   hr_strbuf_t text;
   if (bytecode_find_number(&writer->types, type, in_vhlo, out_number)) return NULL;
-  if (++writer->depth > MAX_DEPTH)
-    return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep", MAX_DEPTH);
+  if (++writer->depth > BYTECODE_WRITE_MAX_DEPTH)
+    return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep",
+                    BYTECODE_WRITE_MAX_DEPTH);
   hr_strbuf_init(&text);
   hr_status_t st = encode_type(writer, type, in_vhlo, &text, out_number);
   if (!st) st = bytecode_cache_number(writer, &writer->types, type, in_vhlo, *out_number);

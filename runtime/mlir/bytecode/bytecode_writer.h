@@ -9,6 +9,8 @@
 #include "mlir/bytecode/bytecode_format.h"
 #include "mlir/vhlo/vhlo.h"
 
+#define BYTECODE_WRITE_MAX_DEPTH 1000 /* nesting of attributes, types and regions */
+
 /* An encoded attribute, type, or blob of properties. */
 typedef struct bytecode_written {
   uint32_t dialect; /* number of the dialect that encodes it */

@@ -15,12 +15,8 @@
 #include "tf/file/crc32c.h"
 #include "tf/file/tf_graph.h"
 
-/* The footer holds the handle of the metaindex block, that of the index block, zeros up to 40
- * bytes, and the magic number as 8 little-endian bytes. Source: table_format.md of LevelDB. */
-#define FOOTER_BYTES 48
 #define TRAILER_BYTES 5 /* type and check sum after a block */
-#define TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
-#define KEY_MAX 4096 /* bytes of a name */
+#define KEY_MAX 4096    /* bytes of a name */
 #define SHARDS_MAX 100000
 
 /* A block as open_block finds it. The restarts at its end are offsets of entries with shared =
@@ -136,10 +132,11 @@ static hr_status_t read_table(tensor_bundle_t *bundle) {
   uint64_t offset, size, magic;
   block_t index;
   entry_t entry = {.key_size = 0};
-  if (total < FOOTER_BYTES) return damaged(bundle, "the file is too short for a table");
+  if (total < TENSOR_BUNDLE_FOOTER_BYTES)
+    return damaged(bundle, "the file is too short for a table");
   memcpy(&magic, data + total - sizeof magic, sizeof magic);
-  if (magic != TABLE_MAGIC) return damaged(bundle, "the file does not end as a table does");
-  const char *at = data + total - FOOTER_BYTES;
+  if (magic != TENSOR_BUNDLE_MAGIC) return damaged(bundle, "the file does not end as a table does");
+  const char *at = data + total - TENSOR_BUNDLE_FOOTER_BYTES;
   const char *end = data + total - sizeof magic;
   if (!take_handle(&at, end, &offset, &size) || !take_handle(&at, end, &offset, &size))
     return damaged(bundle, "the footer is damaged");

@@ -11,6 +11,12 @@
 #include "base/map.h"
 #include "ir/value.h"
 
+/* The footer of the index holds the handle of the metaindex block, that of the index block, zeros
+ * up to 40 bytes, and the magic number as 8 little-endian bytes. Source: table_format.md of
+ * LevelDB. */
+#define TENSOR_BUNDLE_FOOTER_BYTES 48
+#define TENSOR_BUNDLE_MAGIC UINT64_C(0xdb4775248b80fb57)
+
 typedef struct tensor_bundle {
   hr_arena_t *arena;
   const char *prefix; /* path without suffix, for messages and names of files */

@@ -14,9 +14,6 @@
 #include "tf/file/tensor_bundle.h"
 #include "tf/file/tf_graph.h"
 
-#define TABLE_MAGIC UINT64_C(0xdb4775248b80fb57)
-#define FOOTER_BYTES 48
-
 /* One tensor of the new bundle. */
 typedef struct written_entry {
   hr_str_t name;
@@ -157,8 +154,9 @@ static hr_status_t put_table(const bundle_writer_t *w, hr_strbuf_t *out) {
   put_varint(out, filters);
   put_varint(out, index_at);
   put_varint(out, index);
-  while (out->size < footer + FOOTER_BYTES - sizeof(uint64_t)) hr_strbuf_add_char(out, 0);
-  uint64_t magic = TABLE_MAGIC;
+  while (out->size < footer + TENSOR_BUNDLE_FOOTER_BYTES - sizeof(uint64_t))
+    hr_strbuf_add_char(out, 0);
+  uint64_t magic = TENSOR_BUNDLE_MAGIC;
   put_bytes(out, &magic, sizeof magic);
   return hr_strbuf_finish(out);
 }
