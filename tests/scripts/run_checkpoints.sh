@@ -350,6 +350,8 @@ mv kept moved && mkdir kept
 sleep 0.3
 if [ -z "$(ls kept)" ] && kill -0 "$pid" 2>/dev/null; then pass; else fail "a folder that is moved is still used" out; fi
 kill -TERM "$pid" && wait "$pid"
+if [ "$(grep -c "warning: kept was renamed or replaced: .* $PWD/moved, go on from there" out)" = 1 ]; then pass; else
+  fail "a folder that is moved: said once" out; fi
 rm -rf moved
 
 # What cannot be is refused.

@@ -104,9 +104,15 @@ code=0
 wait $pid || code=$?
 if [ $code -eq 0 ] && cmp -s wanted.txt last.txt; then pass; else fail "killed while results are written: $code" out; fi
 
-# With --overwrite the training that is replaced is never gone on with.
+# With --overwrite the training that is replaced is never gone on with, even if it began while the clock was years ahead.
 rm -rf kept
 expect_exit "an old training" 0 "$hlorun" --steps 400 "${carry[@]}" --checkpoint kept --every 200 train.hlo
+for manifest in kept/step-*/manifest; do
+  sed -i 's/^began .*/began 4000000000000000000/' "$manifest" &&
+    python3 -c 'import hashlib, sys; text = open(sys.argv[1], "rb").read(); text = text[:text.rindex(b"blake2b ")]
+open(sys.argv[1], "wb").write(text + b"blake2b %s\n" % hashlib.blake2b(text, digest_size=16).hexdigest().encode())' \
+      "$manifest"
+done
 code=0
 "$hlorun" --steps 100000000 "${carry[@]}" --checkpoint kept --every 100000000 --overwrite --max-restarts 1 train.hlo \
   >out 2>&1 </dev/null &
@@ -120,6 +126,19 @@ for k in 1 2; do
 done
 wait $pid || code=$?
 if [ $code -eq 5 ] && ! grep -q "going on after" out; then pass; else fail "--overwrite and restarts: exit code $code" out; fi
+
+# A folder that is renamed: a new run would begin anew, and does not start.
+rm -rf kept
+code=0
+"$hlorun" --steps 100000000 "${carry[@]}" --checkpoint kept --every 200 --max-restarts 3 train.hlo >out 2>&1 </dev/null &
+pid=$!
+eventually test -d kept/step-000000000200
+mv kept moved
+kill -KILL "$(pgrep -P $pid | head -n 1)"
+wait $pid || code=$?
+if [ $code -eq 5 ] && [ ! -e kept ] && grep -q "kept was renamed.* are in $PWD/moved: .* not started again" out; then pass; else
+  fail "restarts after the folder was renamed: $code" out; fi
+rm -rf kept moved
 
 # What cannot pass is not tried again; what cannot be restarted is refused.
 expect_exit "an invalid program" 3 "$hlorun" --steps 4 "${carry[@]}" --checkpoint new --max-restarts 3 /dev/null

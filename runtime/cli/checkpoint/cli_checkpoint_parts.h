@@ -47,6 +47,7 @@ struct cli_checkpoint {
   /* Contents of the folder, on rank 0. Used by the worker thread during a write. */
   uint64_t began;                  /* cli_manifest_t.began */
   bool replaces;                   /* --overwrite, and no new checkpoint is whole yet */
+  bool is_moved;                   /* true once the user was told that the folder was renamed */
   HR_VEC(cli_retained_t) retained; /* checkpoints of this training, oldest first */
   /* --checkpoint-format tensor-bundle */
   hr_arena_t names_arena;

@@ -232,6 +232,18 @@ static hr_status_t remove_replaced(cli_checkpoint_t *checkpoint, hr_arena_t *are
 
 /* --- the whole write --- */
 
+/* Checkpoints follow a folder that is renamed, as what takes its name may be another's; but who
+ * goes on by the old name would begin anew, and is told once. */
+static void warn_if_moved(cli_checkpoint_t *checkpoint) {
+  char place[PATH_MAX];
+  if (checkpoint->is_moved || cli_folder_is_in_place(&checkpoint->folder)) return;
+  checkpoint->is_moved = true;
+  cli_folder_place(&checkpoint->folder, place);
+  fprintf(stderr,
+          "warning: %s was renamed or replaced: checkpoints are written to %s, go on from there\n",
+          checkpoint->folder.path, place);
+}
+
 /* Makes the folder visible under its final name. An older checkpoint of that step is put aside
  * first, as a rename cannot replace a folder. */
 static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
@@ -261,6 +273,7 @@ static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *fol
   for (int r = 0; r < ranks; r++) HR_TRY(await_sum(checkpoint, folder, r, &manifest.sums[r]));
   HR_TRY(cli_manifest_write(folder, &manifest));
   HR_TRY(put_in_place(checkpoint, folder, writing));
+  warn_if_moved(checkpoint);
   if (checkpoint->replaces) HR_TRY(remove_replaced(checkpoint, arena));
   remove_old(checkpoint);
   return NULL;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +59,23 @@ hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name,
   if (mkdirat(parent->fd, name, 0777) && errno != EEXIST)
     return failed(parent, name, "cannot be made");
   return cli_folder_enter(parent, name, out_folder);
+}
+
+bool cli_folder_is_in_place(const cli_folder_t *folder) {
+  struct stat named, open;
+  if (fstat(folder->fd, &open)) return true;
+  if (stat(folder->path, &named)) return errno != ENOENT && errno != ENOTDIR;
+  return named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+void cli_folder_place(const cli_folder_t *folder, char out_path[PATH_MAX]) {
+  char link[40];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", folder->fd);
+  ssize_t size = readlink(link, out_path, PATH_MAX - 1);
+  if (size < 0)
+    snprintf(out_path, PATH_MAX, "somewhere else");
+  else
+    out_path[size] = 0;
 }
 
 void cli_folder_close(cli_folder_t *folder) {

@@ -24,6 +24,11 @@ hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name,
                              cli_folder_t *out_folder);
 /* Opens the folder `name` of another one, and creates it if it is missing. */
 hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder);
+/* False if the path of the folder no longer leads to it: it was renamed, removed or replaced. A
+ * failure to find out, as of a file system that does not answer, counts as true. */
+bool cli_folder_is_in_place(const cli_folder_t *folder);
+/* Where the folder is now, by the kernel's list of open files; "somewhere else" if that fails. */
+void cli_folder_place(const cli_folder_t *folder, char out_path[PATH_MAX]);
 void cli_folder_close(cli_folder_t *folder);
 /* Flushes the folder's directory entries to the disk. */
 hr_status_t cli_folder_flush(const cli_folder_t *folder);

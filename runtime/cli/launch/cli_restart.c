@@ -1,6 +1,7 @@
 /* The loop around a run: start, wait, and start again with --resume. A run with --overwrite keeps
- * that option until it has written a checkpoint of its own, recognised by the time in its
- * manifest: the replaced training must not be continued. Restarts are reported on standard error,
+ * that option until it has written a checkpoint of its own, which began later than all that were
+ * there before, by the manifests: the replaced training must not be continued. A folder that was
+ * renamed meanwhile ends the run, which would otherwise begin anew. Restarts are reported on standard error,
  * in the log of the run. A run shorter than SHORT_S is followed by a pause, which doubles each
  * time. A signal to this process ends all. This applies only to processes that this process
  * started; launchers such as Slurm have their own restarts. */
@@ -55,29 +56,34 @@ hr_status_t cli_restart_is_wanted(const hr_options_t *options, bool *out_wanted)
 
 /* --- arguments of the next run --- */
 
-/* *out_found: the folder has a checkpoint of a training that began at `since_ns` or later. */
-static hr_status_t find_own_checkpoint(const char *path, uint64_t since_ns, hr_arena_t *arena,
-                                       bool *out_found) {
-  cli_folder_t folder, step_folder;
+/* When the training of a checkpoint began; 0 if its manifest cannot be read. */
+static uint64_t began_of(const cli_folder_t *folder, const char *name, uint64_t step,
+                         hr_arena_t *arena) {
+  cli_folder_t step_folder;
+  cli_manifest_t manifest = {0};
+  hr_status_t torn = cli_folder_enter(folder, name, &step_folder);
+  if (!torn) {
+    torn = cli_manifest_read(arena, &step_folder, step, &manifest);
+    cli_folder_close(&step_folder);
+  }
+  uint64_t began = torn ? 0 : manifest.began;
+  hr_status_release(torn);
+  return began;
+}
+
+/* The beginning of the newest training in the folder; 0 without a checkpoint. */
+static hr_status_t find_newest_began(const cli_folder_t *folder, hr_arena_t *arena,
+                                     uint64_t *out_began) {
   const char **names;
   int count;
-  *out_found = false;
-  HR_TRY(cli_folder_open(path, &folder));
-  hr_status_t st = cli_folder_list(&folder, arena, &names, &count);
-  for (int i = 0; i < count && !st && !*out_found; i++) {
-    cli_manifest_t manifest;
-    uint64_t step;
-    if (!cli_step_parse(names[i], &step)) continue;
-    hr_status_t torn = cli_folder_enter(&folder, names[i], &step_folder);
-    if (!torn) {
-      torn = cli_manifest_read(arena, &step_folder, step, &manifest);
-      cli_folder_close(&step_folder);
-    }
-    *out_found = !torn && manifest.began >= since_ns;
-    hr_status_release(torn);
+  uint64_t step;
+  *out_began = 0;
+  HR_TRY(cli_folder_list(folder, arena, &names, &count));
+  for (int i = 0; i < count; i++) {
+    uint64_t began = cli_step_parse(names[i], &step) ? began_of(folder, names[i], step, arena) : 0;
+    if (began > *out_began) *out_began = began;
   }
-  cli_folder_close(&folder);
-  return st;
+  return NULL;
 }
 
 /* The words of the first run, with --resume and --num-replicas inserted after the command's name.
@@ -108,8 +114,9 @@ static hr_status_t words_of_run(hr_arena_t *arena, const cli_arguments_t *argume
 typedef struct restarts {
   const cli_arguments_t *arguments;
   cli_elastic_t *elastic; /* NULL: the grid does not change */
+  cli_folder_t folder;     /* folder of --checkpoint */
+  uint64_t replaced_began; /* newest beginning of a training that --overwrite replaces */
   int processes;
-  uint64_t began_ns;   /* start of the first run, by the realtime clock */
   uint64_t most, done; /* most restarts, and restarts so far */
   bool resumes;        /* true from the second run on */
   double pause_s;      /* length of the next pause after a short run */
@@ -122,9 +129,11 @@ static hr_status_t start(const restarts_t *r, const cli_elastic_share_t *share, 
   int argc = arguments->all_argc;
   char **argv = (char **)arguments->all_argv, number[24];
   bool resumes = r->resumes;
-  if (resumes && hr_option_is_given(options, HR_OPTION_OVERWRITE))
-    HR_TRY(find_own_checkpoint(hr_option_text(options, HR_OPTION_CHECKPOINT), r->began_ns, arena,
-                               &resumes));
+  if (resumes && hr_option_is_given(options, HR_OPTION_OVERWRITE)) {
+    uint64_t began;
+    HR_TRY(find_newest_began(&r->folder, arena, &began));
+    resumes = began > r->replaced_began;
+  }
   hr_status_t st = NULL;
   if (resumes || share->replicas)
     st = words_of_run(arena, arguments, resumes, share->replicas, &argc, &argv);
@@ -180,6 +189,24 @@ static bool may_pass(hr_status_t st) {
          !cli_limits_is_over() && (code == EXIT_PEER || code == EXIT_STALL);
 }
 
+/* Errors: UNAVAILABLE if the next run would not find the checkpoints of the last one. */
+static hr_status_t check_place(const restarts_t *r) {
+  char place[PATH_MAX];
+  if (cli_folder_is_in_place(&r->folder)) return NULL;
+  cli_folder_place(&r->folder, place);
+  return hr_error(HR_UNAVAILABLE,
+                  "%s was renamed, removed or replaced; checkpoints are in %s: the run is not "
+                  "started again, as it would begin anew",
+                  r->folder.path, place);
+}
+
+/* The failure of a run after which none follows; also says that of the run itself. */
+static hr_status_t end_with(hr_status_t last, hr_status_t st) {
+  if (last && !cli_is_reported(last)) last = cli_report_now(last);
+  hr_status_release(last);
+  return st;
+}
+
 /* Runs until success, a failure that a restart cannot cure, a lack of hosts, or the largest number
  * of restarts. A run that was ended to use more hosts does not count. */
 static hr_status_t run_again_and_again(restarts_t *r) {
@@ -189,11 +216,14 @@ static hr_status_t run_again_and_again(restarts_t *r) {
     hr_status_t st = run_once(r, &has_hosts);
     bool grew = r->elastic && cli_elastic_end(r->elastic);
     r->resumes = true;
-    if (st && grew && !cli_launch_interrupted()) {
+    bool goes_on = st && grew && !cli_launch_interrupted();
+    if (!goes_on && (!has_hosts || !may_pass(st) || r->done == r->most)) return st;
+    hr_status_t moved = check_place(r);
+    if (moved) return end_with(st, moved);
+    if (goes_on) {
       hr_status_release(st);
       continue;
     }
-    if (!has_hosts || !may_pass(st) || r->done == r->most) return st;
     r->done++;
     double ran_s = hr_clock_s() - from_s;
     report_restart(r, st, ran_s);
@@ -202,16 +232,25 @@ static hr_status_t run_again_and_again(restarts_t *r) {
   }
 }
 
+static hr_status_t run_with(restarts_t *r, hr_arena_t *arena) {
+  const hr_options_t *options = &r->arguments->options;
+  HR_TRY(cli_elastic_create(arena, options, &r->elastic));
+  HR_TRY(cli_folder_open(hr_option_text(options, HR_OPTION_CHECKPOINT), &r->folder));
+  if (hr_option_is_given(options, HR_OPTION_OVERWRITE))
+    HR_TRY(find_newest_began(&r->folder, arena, &r->replaced_began));
+  return run_again_and_again(r);
+}
+
 hr_status_t cli_restart_run(const cli_arguments_t *arguments, int processes) {
   restarts_t r = {.arguments = arguments,
+                  .folder = {.fd = -1},
                   .processes = processes,
-                  .began_ns = hr_clock_realtime_ns(),
                   .most = hr_option_int(&arguments->options, HR_OPTION_MAX_RESTARTS, 0),
                   .pause_s = FIRST_PAUSE_S};
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = cli_elastic_create(&arena, &arguments->options, &r.elastic);
-  if (!st) st = run_again_and_again(&r);
+  hr_status_t st = run_with(&r, &arena);
+  cli_folder_close(&r.folder);
   hr_arena_deinit(&arena);
   return st;
 }
