@@ -21,6 +21,7 @@
 #include "base/mem_limit.h"
 #include "base/text.h"
 #include "cli/launch/cli_exit_code.h"
+#include "cli/launch/cli_log_dir.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
@@ -86,11 +87,11 @@ bool cli_limits_is_over(void) {
 }
 
 static void end_now(void *context) {
-  static const char text[] = "error: the time of --max-time is over\n";
+  static char text[] = "error: the time of --max-time is over\n";
   (void)context;
   cli_exit_code_report(EXIT_TIME);
   bool speaks = tp_launcher_world_size() <= 1 || tp_launcher_rank() == 0;
-  if (speaks && write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(EXIT_TIME);
+  if (speaks) cli_log_dir_write(&(struct iovec){text, sizeof text - 1}, 1);
   _exit(EXIT_TIME);
 }
 

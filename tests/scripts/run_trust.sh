@@ -69,14 +69,16 @@ with open("rows.npy", "wb") as file:
   printf '%s\n' "HloModule rows" "ENTRY main {" "  x = f32[1,3] parameter(0)" "  s = f32[] parameter(1)" \
     "  c = f32[] constant(1)" "  ROOT y = f32[] add(s, c)" "}" >rows.hlo
   code=0
-  HLORUN_LOG=cli:info timeout -k 5 100 "$hlorun" --epochs 100 --feed 0=rows.npy --input 1=0 --carry 0:1 rows.hlo \
-    >out 2>&1 </dev/null &
+  rm -rf logs
+  HLORUN_LOG=cli:info timeout -k 5 100 "$hlorun" --epochs 100 --feed 0=rows.npy --input 1=0 --carry 0:1 --log-dir logs \
+    rows.hlo >out 2>&1 </dev/null &
   pid=$!
-  eventually has_lines out 1 "cli info: loaded"
+  eventually has_lines logs/rank0.log 1 "cli info: loaded"
   sleep 0.3
   truncate -s 1000 rows.npy
   wait $pid || code=$?
-  if [ $code -eq 5 ] && grep -q "error: rows.npy was cut off while it was read" out; then
+  if [ $code -eq 5 ] && grep -q "error: rows.npy was cut off while it was read" out &&
+    grep -q "error: rows.npy was cut off while it was read" logs/rank0.log; then
     pass
   else
     echo "exit code $code, want 5" >>out
@@ -149,7 +151,7 @@ for start in 'HloModule x' 'module {' ranks ''; do
   printf %s "$start" >holes
   truncate -s 1T holes 2>/dev/null || { skip "files of holes"; break; }
   expect_exit "a program of holes is checked" 3 timeout 20 "$hlorun" check holes
-  for ranks in 1 2; do expect_exit "a program of holes" 3 timeout 20 "$hlorun" -n $ranks holes; done
+  for ranks in "" "-n 1" "-n 2"; do expect_exit "a program of holes" 3 timeout 20 "$hlorun" $ranks holes; done
   expect_exit "a schedule of holes" 3 timeout 20 "$hlorun" schedule to-hlo holes
 done
 printf x >holes
@@ -176,10 +178,11 @@ done
 write_sum busy 4096 0.1
 for ranks in 1 3; do
   code=0 began=$(date +%s)
-  timeout -k 5 60 "$hlorun" -n $ranks --max-time 2 --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
-    </dev/null || code=$?
+  timeout -k 5 60 "$hlorun" -n $ranks --max-time 2 --log-dir logs --steps 100000000 --carry 0:0 --random-inputs busy.hlo \
+    >out 2>&1 </dev/null || code=$?
   if [ $code -eq 6 ] && [ $(($(date +%s) - began)) -lt 20 ]; then pass; else fail "--max-time, $ranks ranks: $code" out; fi
-  if [ "$(grep -c "the time of --max-time is over" out)" -eq 1 ]; then pass; else fail "--max-time is said once" out; fi
+  if [ "$(grep -c "the time of --max-time is over" out)" -eq 1 ] &&
+    grep -q "the time of --max-time is over" logs/rank0.log; then pass; else fail "--max-time is said once" out; fi
 done
 code=0
 timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --steps 100000000 --carry 0:0 --random-inputs \

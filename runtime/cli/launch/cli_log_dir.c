@@ -12,8 +12,15 @@
 #include "cli/launch/cli_restart.h"
 
 static FILE *terminal;
+static int terminal_fd = -1; /* descriptor of `terminal` */
 
 FILE *cli_log_dir_terminal(void) { return terminal ? terminal : stderr; }
+
+void cli_log_dir_write(const struct iovec *parts, int count) {
+  ssize_t written = writev(STDERR_FILENO, parts, count);
+  if (terminal_fd >= 0) written = writev(terminal_fd, parts, count);
+  (void)written; /* nothing is left to tell it to */
+}
 
 /* Moves the old descriptor to a number above the standard ones. */
 static hr_status_t replace(const char *path) {
@@ -24,6 +31,7 @@ static hr_status_t replace(const char *path) {
   st = hr_status_note(st, "of --log-dir");
   if (file >= 0) close(file);
   if (!st) terminal = fdopen(kept, "w");
+  if (terminal) terminal_fd = kept;
   if (!terminal && kept >= 0) close(kept);
   return st;
 }

@@ -37,8 +37,8 @@ static bool read_header(hr_str_t line, cli_grid_t *out_grid) {
   return !is_hlo || !memmem(line.data, line.size, "xla.sdy.meshes", 14);
 }
 
-/* Comments and blank lines may precede the header. A file of zeros, maybe huge and sparse, is not
- * text. */
+/* Comments and blank lines may precede the header. Text ends at a zero byte: the rest of a file, or
+ * all of it, may be huge and sparse. */
 bool cli_grid_of_text(hr_str_t text, cli_grid_t *out_grid, const char **out_end) {
   const char *at = text.data, *end = at + strnlen(at, text.size);
   *out_grid = (cli_grid_t){1, 1};
@@ -89,6 +89,7 @@ cli_grid_t cli_grid_of_file(const char *path) {
     return grid;
   }
   hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  text.size = strnlen(text.data, text.size);
   bool found = cli_grid_of_text(text, &grid, &header);
   if (found && grid.replicas == 1 && grid.partitions == 1) found = !has_devices(text);
   hr_buffer_release(bytes);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mapped_files.h"
 #include "cli/launch/cli_exit_code.h"
+#include "cli/launch/cli_log_dir.h"
 #include "transport/core/event_loop.h"
 #include "transport/core/transport.h"
 
@@ -50,7 +51,7 @@ static void end_now(void *context) {
     snprintf(who, sizeof who, "rank %d was ", hlorun_client_rank(watcher.client));
   int size = snprintf(text, sizeof text, "error: %sinterrupted by SIG%s\n", who,
                       sigabbrev_np(cli_signals_caught()));
-  if (write(STDERR_FILENO, text, (size_t)size) < 0) _exit(EXIT_INTERRUPTED);
+  cli_log_dir_write(&(struct iovec){text, (size_t)size}, 1);
   cli_signals_end_by(cli_signals_caught());
   _exit(cli_signals_exit_code(EXIT_INTERRUPTED));
 }
@@ -65,7 +66,7 @@ static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
   }
   struct iovec parts[] = {
       {"error: ", 7}, {(char *)path, strlen(path)}, {" was cut off while it was read\n", 31}};
-  if (writev(STDERR_FILENO, parts, 3) < 0) _exit(EXIT_FILE);
+  cli_log_dir_write(parts, 3);
   cli_exit_code_report(EXIT_FILE);
   _exit(EXIT_FILE);
 }
