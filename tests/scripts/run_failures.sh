@@ -12,6 +12,7 @@ export TMPDIR
 
 write_sum busy 4096 0.1
 write_sum other 4095 0.1
+write_sum small 231 0.1
 
 # Processes of a session that are not over.
 living() {
@@ -433,6 +434,17 @@ if "${mounted[@]}" size=8k true 2>/dev/null; then
         --random-inputs --cache disk/code busy.hlo
     done
   done
+  # Whichever process finds no room for its file of the last checkpoint: the others do not wait for it.
+  rooms=0
+  for room in $(seq 12 4 44); do
+    code=0
+    timeout 60 "${mounted[@]}" "size=${room}k" "$hlorun" -n 2 --random-inputs --carry 0:0 --steps 3 --checkpoint disk/kept \
+      --every 1 small.hlo >out 2>&1 </dev/null || code=$?
+    if [ $code -eq 0 ] || { [ $code -eq 5 ] && grep -q "No space left" out; }; then pass; else
+      fail "checkpoints in $room KiB: $code" out; fi
+    [ $code -eq 0 ] || rooms=$((rooms + 1))
+  done
+  if [ $rooms -ge 2 ]; then pass; else fail "checkpoints on disks that are full: $rooms"; fi
   expect_exit "no /proc" 0 env HLORUN_MODULE_DIR="$build_dir/.libs" unshare -m \
     sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh "$hlorun" -n 3 --random-inputs busy.hlo
   # Little room to share over mpirun: the kernel keeps what is shared, and where that cannot be reached (through /proc)

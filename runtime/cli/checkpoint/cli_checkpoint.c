@@ -15,18 +15,20 @@
 
 #include "base/mem.h"
 #include "cli/checkpoint/cli_checkpoint_parts.h"
+#include "cli/cli_agree.h"
 
 #define EVERY 100 /* default of --every, in steps */
 #define KEEP 2    /* default of --keep, in checkpoints */
 /* attempts 0.1 s apart, as processes of a killed run may take a moment to end */
 #define LOCK_TRIES 100
 
-/* On a worker thread. */
+/* On a worker thread. Rank 0 learns at once that another one has failed, and may end before that
+ * one asks for the status: it is reported here. */
 static void write_behind(void *context) {
   cli_checkpoint_t *checkpoint = context;
-  checkpoint->status =
-      hr_status_note(cli_checkpoint_write(checkpoint),
-                     "while writing the checkpoint of step %" PRIu64, checkpoint->step);
+  hr_status_t st = cli_checkpoint_write(checkpoint);
+  st = hr_status_note(st, "while writing the checkpoint of step %" PRIu64, checkpoint->step);
+  checkpoint->status = checkpoint->rank ? cli_report_now(st) : st;
 }
 
 /* --- steps --- */

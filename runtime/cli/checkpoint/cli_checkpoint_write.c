@@ -103,14 +103,17 @@ static bool read_sum(const cli_folder_t *folder, const char *name, cli_sum_t *su
 }
 
 /* Waits until a rank has written its file and the sum beside it; on shared file systems that may
- * take a while to appear. */
+ * take a while to appear. A rank that fails renames the folder (give_up). */
 static hr_status_t await_sum(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
-                             int rank, cli_sum_t *sum) {
+                             const char *writing, int rank, cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
   sum_file(name, rank);
   for (int tries = 0; !read_sum(folder, name, sum); tries++) {
     if (atomic_load(&checkpoint->stop))
       return hr_error(HR_CANCELLED, "the checkpoint was given up");
+    if (!cli_folder_has(&checkpoint->folder, writing))
+      return hr_error(HR_UNAVAILABLE,
+                      "the folder %s is gone: another process could not write to it", folder->path);
     if (tries > PATIENCE_S * 500)
       return hr_error(HR_UNAVAILABLE,
                       "%s/%s does not appear: do all processes see the folder of --checkpoint?",
@@ -270,7 +273,8 @@ static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *fol
                              .num_partitions = checkpoint->num_partitions};
   int ranks = manifest.num_replicas * manifest.num_partitions;
   HR_TRY(HR_NEW_ARRAY(arena, ranks, &manifest.sums));
-  for (int r = 0; r < ranks; r++) HR_TRY(await_sum(checkpoint, folder, r, &manifest.sums[r]));
+  for (int r = 0; r < ranks; r++)
+    HR_TRY(await_sum(checkpoint, folder, writing, r, &manifest.sums[r]));
   HR_TRY(cli_manifest_write(folder, &manifest));
   HR_TRY(put_in_place(checkpoint, folder, writing));
   warn_if_moved(checkpoint);
@@ -292,6 +296,14 @@ static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t 
   return st;
 }
 
+/* Tells rank 0 that this rank's file will not come. A rename needs no room on a full disk; what
+ * others write goes to the renamed folder, which the next run removes. */
+static void give_up(const cli_checkpoint_t *checkpoint, const char *writing) {
+  cli_name_t gone;
+  snprintf(gone, sizeof gone, "gone-%.200s", writing);
+  hr_status_release(cli_folder_rename(&checkpoint->folder, writing, gone));
+}
+
 static hr_status_t write_all(cli_checkpoint_t *checkpoint) {
   cli_name_t writing;
   cli_folder_t folder;
@@ -300,6 +312,7 @@ static hr_status_t write_all(cli_checkpoint_t *checkpoint) {
   HR_TRY(cli_folder_make(&checkpoint->folder, writing, &folder));
   hr_status_t st = write_parts(checkpoint, &folder, writing);
   cli_folder_close(&folder);
+  if (st && checkpoint->rank) give_up(checkpoint, writing);
   return st;
 }
 
