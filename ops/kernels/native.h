@@ -109,6 +109,8 @@ typedef struct op_native_step {
       nondeterministic_results; /* bitmask of results that are not unique (signs of eigenvectors,
                                  * undefined parts): HLORUN_CHECK leaves them out */
   double flops, bytes;          /* work and memory traffic of one run, for traces; 0: unknown */
+  double copied_bytes;          /* memory traffic, in addition, of the copies that in-place ops make
+                                 * unless a result shares the buffer of an operand */
   op_native_parts_t parts;
   const op_native_prepack_t *prepack; /* NULL: operands are read unpacked */
 } op_native_step_t;

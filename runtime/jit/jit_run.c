@@ -150,6 +150,43 @@ double jit_shape_bytes(const hlo_shape_t *shape) {
   return bytes;
 }
 
+/* Does `user` read only a part of its first operand? */
+static bool reads_part(const hlo_instr_t *user) {
+  return user->op == HLO_SLICE || user->op == HLO_DYNAMIC_SLICE || user->op == HLO_GATHER;
+}
+
+/* Adds what an instruction reads of parameters to `bytes`, by their numbers. */
+static void count_reads(const hlo_instr_t *instr, double *bytes) {
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *from = instr->operands[k];
+    if (from->op != HLO_PARAMETER || (k == 0 && op_codegens[instr->op] == CODEGEN_UPDATE)) continue;
+    const hlo_shape_t *read = k == 0 && reads_part(instr) ? instr->shape : from->shape;
+    bytes[hlo_parameter_number(from)] += jit_shape_bytes(read);
+  }
+}
+
+/* Memory traffic of a fusion. Of arrays that only slices and gathers read, what they read counts;
+ * of those that are updated, the updates. The copies of the latter are extra. */
+static hr_status_t count_bytes(hr_arena_t *arena, const hlo_instr_t *instr,
+                               const fusion_form_t *form, const hlo_computation_t *body,
+                               const jit_plan_t *plan, op_native_step_t *out) {
+  double *bytes;
+  HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count + 1, &bytes));
+  for (size_t i = 0; i < body->instrs.count; i++) count_reads(body->instrs.data[i], bytes);
+  for (int k = 0; k < instr->operand_count; k++) {
+    double whole = jit_shape_bytes(instr->operands[k]->shape);
+    out->bytes += bytes[k] < whole ? bytes[k] : whole;
+  }
+  for (int r = 0; r < form->root_count; r++) {
+    const hlo_instr_t *root = form->roots[r];
+    bool is_update = op_codegens[root->op] == CODEGEN_UPDATE;
+    out->bytes += jit_shape_bytes((is_update ? root->operands[1] : root)->shape);
+  }
+  for (int c = 0; c < plan->copy_count; c++)
+    out->copied_bytes += 2.0 * (double)plan->copies[c].bytes;
+  return NULL;
+}
+
 static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr,
                              const hlo_computation_t *body, const op_native_grid_t *producer_grid,
                              op_native_step_t *out) {
@@ -176,11 +213,8 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
                             .scratch_bytes = scratch_bytes,
                             .reuse = reuse,
                             .reuse_words = words,
-                            .bytes = jit_shape_bytes(instr->shape),
                             .parts.consumer = &jit_consumer};
-  for (int k = 0; k < instr->operand_count; k++)
-    out->bytes += jit_shape_bytes(instr->operands[k]->shape);
-  return NULL;
+  return count_bytes(target->arena, instr, &form, body, plan, out);
 }
 
 static hr_status_t instr_body(hr_arena_t *arena, const hlo_instr_t *instr,

@@ -84,7 +84,23 @@ static const char *native_bottleneck(const hlo_instr_t *instr) {
   }
 }
 
-static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
+static bool is_same_place(const flat_plan_t *flat, flat_ref_t a, flat_ref_t b) {
+  return a.buffer >= 0 && b.buffer >= 0 && a.offset_bytes == b.offset_bytes &&
+         flat_root(flat->buffers, a.buffer) == flat_root(flat->buffers, b.buffer);
+}
+
+/* Does a result share the buffer of an operand that it may overwrite? */
+static bool shares_operand(const flat_plan_t *flat, const flat_step_t *step) {
+  for (int leaf = 0; leaf < step->out_count; leaf++)
+    for (int k = 0; k < step->in_count; k++)
+      if (native_reuses(step->reuse, step->reuse_words, leaf, k) &&
+          is_same_place(flat, step->in[k], step->out[leaf]))
+        return true;
+  return false;
+}
+
+static void describe_native(const flat_plan_t *flat, const flat_step_t *step,
+                            hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
   span->kind = jit_is_generated(step->native.kernel) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
   span->kernel = step->native.kernel->name;
@@ -95,6 +111,8 @@ static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
                                                     : native_bottleneck(instr);
   span->flops = step->native.flops;
   span->bytes = step->native.bytes;
+  if (step->native.copied_bytes > 0 && !shares_operand(flat, step))
+    span->bytes += step->native.copied_bytes;
 }
 
 static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
@@ -106,10 +124,10 @@ static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
   span->same = instr_hash(instr, HR_TRACE_REFERENCE);
 }
 
-static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
+static void describe_kind(const flat_plan_t *flat, const flat_step_t *step, hr_trace_span_t *span) {
   switch (step->kind) {
     case FLAT_NATIVE:
-      describe_native(step, span);
+      describe_native(flat, step, span);
       break;
     case FLAT_REFERENCE:
       describe_reference(step, span);
@@ -135,7 +153,7 @@ hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat,
   HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
     const flat_step_t *step = &flat->steps[s];
-    describe_kind(step, &spans[s]);
+    describe_kind(flat, step, &spans[s]);
     if (step->source) HR_TRY(describe(trace, step->source->op.instr, &spans[s]));
     if (step->native.first) HR_TRY(name_both(trace, step, &spans[s]));
   }

@@ -65,7 +65,7 @@ typedef struct flat_native_step {
   op_native_parts_t tiles;           /* how the step can be fused; see op_native_step_t */
   const op_native_prepack_t
       *prepack;        /* packed form of an operand worth hoisting out of loops; NULL: none */
-  double flops, bytes; /* cost: operations; bytes of memory traffic */
+  double flops, bytes, copied_bytes; /* cost; see op_native_step_t */
 } flat_native_step_t;
 
 /* A reference kernel, which works on values. A transfer is two such steps: its start and its end.

@@ -136,6 +136,7 @@ static hr_status_t try_prepare(flat_builder_t *builder, const op_native_t *nativ
   step->native.kernel = native;
   step->native.flops = prepared.flops;
   step->native.bytes = prepared.bytes;
+  step->native.copied_bytes = prepared.copied_bytes;
   return flat_step_prepared(builder, &prepared, step);
 }
 

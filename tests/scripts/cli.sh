@@ -151,6 +151,27 @@ expect_text "a quoted shape" "quote the value"
 expect_exit "--explain=json" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain=json twice.hlo
 python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["executions"] == 1' "$work/out" 2>/dev/null && pass ||
   fail "--explain=json: standard output is no JSON" "$work/out"
+# Memory traffic of an update: of what is updated and, where the array is still wanted as it was, of its copy. Of an
+# array that is sliced, what is read.
+traffic() {
+  write_program traffic "  x = f32[1000000] parameter(0)
+  at = s32[] parameter(1)
+  small = f32[2] parameter(2)
+  $2"
+  expect_exit "traffic of $1" 0 "$hlorun" --random-inputs --explain=json traffic.hlo
+  python3 -c 'import json, sys
+kernels = json.load(open(sys.argv[1]))["kernels"]
+bytes = sum(kernel["bytes"] for kernel in kernels)
+assert float(sys.argv[2]) <= bytes < 100 + float(sys.argv[2]), bytes' "$work/out" "$3" 2>"$work/err" && pass ||
+    fail "traffic of $1" "$work/err"
+}
+traffic "an update of a copy" 'ROOT y = f32[1000000] dynamic-update-slice(x, small, at)' 8000016
+traffic "a computed update of a copy" 's = f32[2] add(small, small)
+  ROOT y = f32[1000000] dynamic-update-slice(x, s, at)' 8000016
+traffic "an update in place" 'z = f32[1000000] negate(x)
+  ROOT y = f32[1000000] dynamic-update-slice(z, small, at)' 8000016
+traffic "a slice" 's = f32[2] dynamic-slice(x, at), dynamic_slice_sizes={2}
+  ROOT y = f32[2] add(s, small)' 24
 expect_exit "--explain --limit" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --explain --limit twice.hlo
 expect_text "--explain --limit" "of what bandwidth and arithmetic allow"
 expect_exit "--limit alone" 2 "$hlorun" --input '0=f32[3]{1,2,3}' --limit twice.hlo

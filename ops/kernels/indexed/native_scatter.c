@@ -396,8 +396,9 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
-    out->bytes +=
-        3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
+    double bytes = (double)plan->body.bytes[k];
+    out->bytes += 3.0 * (double)(plan->window_elements * plan->offsets.count) * bytes;
+    out->copied_bytes += 2.0 * (double)plan->counts[k] * bytes;
   }
   plan_row_loops(step, plan);
   out->scratch_bytes = scatter_copies_plan(plan);

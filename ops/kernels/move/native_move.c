@@ -191,7 +191,8 @@ typedef struct native_block_plan {
   hr_dtype_t dtypes[MAX_STARTS];
   int64_t limits[MAX_STARTS];  /* largest start index per dimension; starts are clamped to it */
   int64_t strides[MAX_STARTS]; /* strides of the sliced array, bytes */
-  int64_t array_bytes;         /* size of the updated array */
+  int64_t array_bytes; /* size of the array */
+  int64_t block_bytes; /* size of what is read or written of it */
 } native_block_plan_t;
 
 /* Reads a start index of any integer type; u64 values beyond int64_t saturate. */
@@ -242,7 +243,9 @@ static hr_status_t plan_block(const op_native_target_t *target, const op_step_t 
   plan->is_vector = step->instr->operand_count == plan->first_start + 1 &&
                     step->in_shapes[plan->first_start]->rank == 1;
   HR_TRY(hlo_shape_count(array, &plan->array_bytes));
+  HR_TRY(hlo_shape_count(block, &plan->block_bytes));
   plan->array_bytes *= bytes;
+  plan->block_bytes *= bytes;
   loop_dense_strides(array->rank, array->dims, bytes, plan->strides);
   loop_dense_strides(block->rank, block->dims, bytes, dense);
   for (int d = 0; d < array->rank; d++) {
@@ -261,6 +264,7 @@ static hr_status_t prepare_dynamic_slice(const op_native_target_t *target, const
   native_block_plan_t *plan = NULL;
   HR_TRY(plan_block(target, step, false, &plan));
   out->plan = plan;
+  if (plan) out->bytes = 2.0 * (double)plan->block_bytes;
   return NULL;
 }
 
@@ -281,6 +285,9 @@ static hr_status_t prepare_dynamic_update_slice(const op_native_target_t *target
   HR_TRY(plan_block(target, step, true, &plan));
   out->plan = plan;
   out->reuse = in_place;
+  if (!plan) return NULL;
+  out->bytes = 2.0 * (double)plan->block_bytes;
+  out->copied_bytes = 2.0 * (double)plan->array_bytes;
   return NULL;
 }
 
