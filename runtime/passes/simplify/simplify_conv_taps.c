@@ -1,9 +1,11 @@
-/* Convolutions of one channel with a small window (stencils, filters of images and signals):
+/* Convolutions of one channel, or of f64 with one filter per channel, with a small window
+ * (stencils, filters of images and signals):
  *
  *   conv(x, w)   ->   w[0] * pad(x)[0:n] + w[1] * pad(x)[1:n + 1] + ...
  *
- * Kernels of convolutions gain from many channels; with one channel the sum of slices is as fast,
- * and fuses with its neighbours. Sums are added in the order of the window. */
+ * Kernels of convolutions gain from many channels that meet; else the sum of slices is as fast, and
+ * fuses with its neighbours. For f32 there is a kernel of one filter per channel. Sums are added in
+ * the order of the window. */
 #include "passes/simplify/simplify_dots.h"
 
 enum {
@@ -26,14 +28,18 @@ static bool keeps_order(const hlo_dim_labels_t *labels) {
   return true;
 }
 
-static bool has_one_channel(const hlo_instr_t *conv, const hlo_dim_labels_t *labels) {
+/* Has each channel one filter, whose result is a channel at the same place? */
+static bool keeps_channels(const hlo_instr_t *conv, const hlo_dim_labels_t *labels) {
   const int64_t *kernel = conv->operands[1]->shape->dims;
-  return kernel[labels->rhs_input_feature] == 1 && kernel[labels->rhs_output_feature] == 1 &&
-         conv->operands[0]->shape->dims[labels->lhs_feature] == 1 &&
-         hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) <= 1;
+  int64_t channels = conv->operands[0]->shape->dims[labels->lhs_feature];
+  if (kernel[labels->rhs_input_feature] != 1 || kernel[labels->rhs_output_feature] != channels ||
+      hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
+    return false;
+  return channels == 1 ||
+         (conv->shape->dtype == HR_F64 && labels->lhs_feature == labels->out_feature);
 }
 
-static bool has_small_window(const hlo_window_t *window) {
+static bool has_small_window(const hlo_window_t *window, bool has_kernel) {
   int64_t taps = 1;
   bool pads = false, strides = false;
   for (int s = 0; s < window->rank; s++) {
@@ -45,7 +51,7 @@ static bool has_small_window(const hlo_window_t *window) {
     taps *= w->size;
     if (taps > TAPS_MAX) return false;
   }
-  return taps > 1 && (taps <= PADDED_TAPS || !pads || strides);
+  return taps > 1 && (taps <= PADDED_TAPS || !pads || strides || !has_kernel);
 }
 
 static bool is_stencil(const hlo_instr_t *conv) {
@@ -56,8 +62,9 @@ static bool is_stencil(const hlo_instr_t *conv) {
   if (shape->dtype != HR_F32 && shape->dtype != HR_F64) return false;
   for (int k = 0; k < 2; k++)
     if (conv->operands[k]->shape->dtype != shape->dtype) return false;
-  return has_small_window(window) && has_one_channel(conv, labels) && keeps_order(labels) &&
-         hlo_shape_elements(shape) >= RESULTS_MIN &&
+  bool has_kernel = conv->operands[0]->shape->dims[labels->lhs_feature] == 1;
+  return has_small_window(window, has_kernel) && keeps_channels(conv, labels) &&
+         keeps_order(labels) && hlo_shape_elements(shape) >= RESULTS_MIN &&
          shape->dims[labels->out_spatial[window->rank - 1]] >= ROW_MIN;
 }
 
@@ -85,7 +92,7 @@ static hlo_instr_t *build_term(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
   hlo_slice_dim_t part[HLO_MAX_RANK], element[HLO_MAX_RANK];
   for (int d = 0; d < x->shape->rank; d++) {
     part[d] = (hlo_slice_dim_t){0, x->shape->dims[d], 1};
-    element[d] = (hlo_slice_dim_t){0, 1, 1};
+    element[d] = (hlo_slice_dim_t){0, conv->operands[1]->shape->dims[d], 1};
   }
   for (int s = window->rank; s-- > 0; tap /= window->dims[s].size) {
     const hlo_window_dim_t *w = &window->dims[s];
@@ -98,10 +105,13 @@ static hlo_instr_t *build_term(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
   }
   hlo_instr_t *slice = pass_build_slice(rewrite, x, part);
   hlo_instr_t *weight = pass_build_slice(rewrite, conv->operands[1], element);
-  hlo_instr_t *scalar =
-      hlo_build_reshape(&rewrite->builder, weight, pass_shape(rewrite, x->shape->dtype, 0, NULL));
-  if (!slice || !scalar) return NULL;
-  hlo_instr_t *factor = pass_build_fill(rewrite, scalar, slice->shape);
+  const int64_t channels = x->shape->dims[labels->lhs_feature], feature = labels->lhs_feature;
+  const int rank = channels > 1;
+  hlo_instr_t *filter = hlo_build_reshape(&rewrite->builder, weight,
+                                          pass_shape(rewrite, x->shape->dtype, rank, &channels));
+  if (!slice || !filter) return NULL;
+  hlo_instr_t *factor =
+      hlo_build_broadcast(&rewrite->builder, filter, slice->shape, (hr_ints_t){&feature, rank});
   return hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, slice, factor);
 }
 
