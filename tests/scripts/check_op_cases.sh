@@ -8,7 +8,7 @@ cd "$source_dir" || exit 99
 passed=0 failed=0
 
 # The ops that programs use, one of a line: `NAME(` of HLO text after " = TYPE", and dialect.NAME of MLIR.
-used=$(find tests/cases tests/corpora examples -path tests/cases/invalid -prune -o \( -name '*.hlo' -o -name '*.mlir' \) -print0 |
+used=$(find tests/cases tests/denormals tests/corpora examples -path tests/cases/invalid -prune -o \( -name '*.hlo' -o -name '*.mlir' \) -print0 |
   xargs -0 grep -hoE '[]})] [a-z][a-z0-9-]*\(|\b(stablehlo|chlo|mhlo)\.[a-z0-9_]+' |
   sed -E 's/^[]})] //; s/\($//; s/^(stablehlo|chlo|mhlo)\./mlir:/' | sort -u)
 

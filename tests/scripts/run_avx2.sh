@@ -10,7 +10,7 @@ suites="x64 x64_division x64_lanes jit_math jit_ops jit_random jit_reduce"
 timeout -k 5 300 "$build_dir/tests/unit_tests" $suites >"$work/out" 2>&1 </dev/null
 add_counts "$work/out" || fail "unit suites with vectors of 32 bytes" "$work/out"
 
-HLORUN_LOG=jit:debug timeout -k 5 300 "$hlorun" test --denormals keep --engine compiled "$source_dir/tests/cases" >"$work/out" 2>&1 </dev/null
+HLORUN_LOG=jit:debug timeout -k 5 300 "$hlorun" test --engine compiled "$source_dir/tests/cases" >"$work/out" 2>&1 </dev/null
 add_counts "$work/out" || fail "hlorun test tests/cases with vectors of 32 bytes" "$work/out"
 if ! grep -q avx2 /proc/cpuinfo; then skip "kernels left to LLVM: there is no AVX2"; finish; fi
 grep 'left to LLVM' "$work/out" >"$work/left"

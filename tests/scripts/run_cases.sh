@@ -1,14 +1,24 @@
 #!/usr/bin/env bash
-# tests/cases: programs with their arrays beside them, or with check ops inside, run by `hlorun test`.
+# tests/cases: programs with their arrays beside them, or with check ops inside, run by `hlorun test`; tests/denormals:
+# those whose results depend on what arithmetic makes of denormal numbers, which are kept.
 set -u
 . "$(dirname "$0")/common.sh"
 
-for engine in reference compiled; do
-  timeout -k 5 300 "$hlorun" test --denormals keep --engine "$engine" "$source_dir/tests/cases" >"$work/out" 2>&1 </dev/null
-  add_counts "$work/out" || fail "hlorun test --engine $engine tests/cases" "$work/out"
+# run_folder NAME ARGUMENT...
+run_folder() {
+  timeout -k 5 300 "$hlorun" test "${@:2}" >"$work/out" 2>&1 </dev/null
+  add_counts "$work/out" || fail "hlorun test, $1" "$work/out"
   [ "$failed" -eq 0 ] || cat "$work/out"
-done
+}
+
+run_both() {
+  run_folder "cases, $1" "${@:2}" "$source_dir/tests/cases"
+  run_folder "denormal numbers, $1" "${@:2}" --denormals keep "$source_dir/tests/denormals"
+}
+
+run_both reference --engine reference
+run_both compiled --engine compiled
 # The compiled engine, every step beside its reference kernel.
-HLORUN_CHECK=1 timeout -k 5 300 "$hlorun" test --denormals keep --engine compiled "$source_dir/tests/cases" >"$work/out" 2>&1 </dev/null
-add_counts "$work/out" || fail "HLORUN_CHECK=1 hlorun test tests/cases" "$work/out"
+export HLORUN_CHECK=1
+run_both checked --engine compiled
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Both engines on wild inputs: NaN, infinities, zeros of both signs, denormal and huge numbers, ends
-# of integers, indices out of range. Programs are those of tests/corpora/ops and tests/cases; what need
+# of integers, indices out of range. Programs are those of tests/corpora/ops, tests/cases and tests/denormals; what need
 # not agree is in tests/corpora/wild.list with its reason. WILD_SEEDS lists the seeds.
 set -u
 . "$(dirname "$0")/common.sh"
@@ -11,7 +11,7 @@ patterns() { awk -v kind="$1" '$1 == kind { print $2 }' "$list"; }
 
 patterns skip >"$work/skip"
 patterns differs >"$work/differs"
-find "$source_dir/tests/cases" -maxdepth 1 -name '*.npz' | sort | sed 's/\.npz$//' |
+find "$source_dir"/tests/{cases,denormals} -maxdepth 1 -name '*.npz' | sort | sed 's/\.npz$//' |
   while read -r case; do ls "$case".hlo "$case".mlir 2>/dev/null; done | grep -Evf "$work/skip" >"$work/cases"
 
 for seed in ${WILD_SEEDS:-1 2}; do
