@@ -64,7 +64,7 @@ typedef struct flat_native_step {
   uint64_t nondeterministic_results; /* result leaves; see op_native_step_t */
   op_native_parts_t tiles;           /* how the step can be fused; see op_native_step_t */
   const op_native_prepack_t
-      *prepack;        /* packed form of an operand worth hoisting out of loops; NULL: none */
+      *prepack; /* packed form of an operand worth hoisting out of loops; NULL: none */
   double flops, bytes, copied_bytes; /* cost; see op_native_step_t */
 } flat_native_step_t;
 

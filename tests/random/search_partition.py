@@ -48,7 +48,7 @@ class Search:
     def run(self, seed, *more):
         """What is wrong, or None."""
         inputs = f"--{'wild' if self.options.wild else 'random'}-inputs={seed}"
-        command = [self.options.hlorun, "run", "--quiet", inputs, *more]
+        command = [self.options.hlorun, "run", "--quiet", "--denormals", "keep", inputs, *more]
         try:
             done = subprocess.run(command, timeout=self.options.seconds, stdin=subprocess.DEVNULL, text=True,
                                   check=False,

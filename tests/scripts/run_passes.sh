@@ -7,7 +7,7 @@ set -u
 
 folders=("$@")
 if [ $# -eq 0 ]; then
-  folders=("$source_dir/examples" "$source_dir"/tests/{cases,denormals} "$source_dir"/tests/corpora/{ops,spmd})
+  folders=("$source_dir/examples" "$source_dir/tests/cases" "$source_dir"/tests/corpora/{ops,spmd})
   [ -z "${HLORUN_CORPORA:-}" ] || folders+=("$HLORUN_CORPORA/ops" "$HLORUN_CORPORA/spmd")
 fi
 unset HLORUN_CORPORA

@@ -260,6 +260,7 @@ static double at(bool is_double, const void *data, int i) {
 /* Symmetric matrices: full ones, diagonal ones, of rank 1, with equal eigenvalues, and in parts,
  * one of them perhaps with numbers whose squares vanish in f32, or in f64. */
 static double drawn(int kind, int n, int r, int c) {
+  static const int slopes[] = {[5] = 5, [6] = 40};
   double full = (r * 7 + c * 7 + r * c * 5) % 11 - 5;
   switch (kind) {
     case 0:
@@ -275,7 +276,7 @@ static double drawn(int kind, int n, int r, int c) {
       return full + (r == c ? 9 : 0);
     default:
       if (abs(r - c) > 1) return 0;
-      return ldexp(r + c + (r == c ? 1 : 3), 9 - (kind == 5 ? 5 : 40) * (r + c) / 2);
+      return ldexp(r + c + (r == c ? 1 : 3), 9 - slopes[kind] * (r + c) / 2);
   }
 }
 

@@ -27,7 +27,7 @@ typedef struct pairs_job {
   const char *a, *b; /* first elements of the rows and of the matrix */
   char *c;
   int64_t rows;
-  int64_t pairs; /* of terms */
+  int64_t pairs; /* number of pairs of terms */
   int32_t *a_space, *b_space;
 } pairs_job_t;
 
@@ -39,7 +39,7 @@ typedef struct dot_pairs {
   pairs_fn multiply;
   int64_t unit, parts; /* rows of a task, tasks of a matrix */
   int64_t grain;       /* tasks that a worker takes at once */
-  size_t space_bytes;  /* of a worker, for packed b and then a */
+  size_t space_bytes;  /* scratch per worker, for packed b and then a */
   size_t a_at;         /* offset of packed a */
 } dot_pairs_t;
 
@@ -101,7 +101,7 @@ TARGET INLINE void pack_b(const pairs_job_t *job) {
 TARGET static void pack_row_apart(hr_dtype_t type, const char *from, int64_t step, int64_t count,
                                   int16_t *to) {
   for (int64_t i = 0; i < count; i++) to[i] = (int16_t)element(type, from, i * step);
-  to[count] = 0; /* the other half of the last pair; or behind it, which is not read */
+  to[count] = 0; /* the other half of the last pair, or an element after it that is not read */
 }
 
 /* Dense terms of one row, as 16 bits, with zeros up to a whole vector. */

@@ -191,8 +191,8 @@ typedef struct native_block_plan {
   hr_dtype_t dtypes[MAX_STARTS];
   int64_t limits[MAX_STARTS];  /* largest start index per dimension; starts are clamped to it */
   int64_t strides[MAX_STARTS]; /* strides of the sliced array, bytes */
-  int64_t array_bytes; /* size of the array */
-  int64_t block_bytes; /* size of what is read or written of it */
+  int64_t array_bytes;         /* size of the array */
+  int64_t block_bytes;         /* size of what is read or written of it */
 } native_block_plan_t;
 
 /* Reads a start index of any integer type; u64 values beyond int64_t saturate. */

@@ -1,10 +1,10 @@
 /* The loop around a run: start, wait, and start again with --resume. A run with --overwrite keeps
  * that option until it has written a checkpoint of its own, which began later than all that were
  * there before, by the manifests: the replaced training must not be continued. A folder that was
- * renamed meanwhile ends the run, which would otherwise begin anew. Restarts are reported on standard error,
- * in the log of the run. A run shorter than SHORT_S is followed by a pause, which doubles each
- * time. A signal to this process ends all. This applies only to processes that this process
- * started; launchers such as Slurm have their own restarts. */
+ * renamed meanwhile ends the run, which would otherwise begin anew. Restarts are reported on
+ * standard error, in the log of the run. A run shorter than SHORT_S is followed by a pause, which
+ * doubles each time. A signal to this process ends all. This applies only to processes that this
+ * process started; launchers such as Slurm have their own restarts. */
 #include "cli/launch/cli_restart.h"
 
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static hr_status_t words_of_run(hr_arena_t *arena, const cli_arguments_t *argume
 
 typedef struct restarts {
   const cli_arguments_t *arguments;
-  cli_elastic_t *elastic; /* NULL: the grid does not change */
+  cli_elastic_t *elastic;  /* NULL: the grid does not change */
   cli_folder_t folder;     /* folder of --checkpoint */
   uint64_t replaced_began; /* newest beginning of a training that --overwrite replaces */
   int processes;

@@ -6,7 +6,7 @@
 #include "partition/lower/lower_ops.h"
 #include "passes/loops/loop_shape.h"
 
-#define UNKNOWN_TRIPS 10 /* of a loop whose condition decides */
+#define UNKNOWN_TRIPS 10 /* trip count assumed where the condition decides */
 
 typedef struct costs {
   double *own;   /* by computation id: cost of its own instructions in one execution */
