@@ -58,7 +58,7 @@ static bool plan_types(conv_direct_t *plan) {
   bool halves = t->lhs == HR_BF16 && t->rhs == HR_BF16 && (t->out == HR_BF16 || t->out == HR_F32);
   if (t->is_complex || ((bytes || halves) && cpu_has_amx())) return false;
   plan->types.k_group = 1;
-  if (halves && cpu_has_avx512_bf16()) plan->types.k_group = 2;
+  if (halves && cpu_has_fast_bf16()) plan->types.k_group = 2;
   if (bytes && cpu_has_avx512_vnni()) plan->types.k_group = 4;
   if (plan->gemm.k % plan->types.k_group != 0 || plan->form.depthwise) plan->types.k_group = 1;
   plan->types.sum_bytes = t->element_bytes;

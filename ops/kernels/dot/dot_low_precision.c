@@ -105,7 +105,7 @@ hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
   op_native_target_t one = *target;
   op_native_step_t step = {0};
   bool bytes = problem->types.real == HR_U32;
-  if (!is_supported(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) ||
+  if (!is_supported(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_fast_bf16()) ||
       cpu_has_amx())
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));

@@ -246,8 +246,8 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   return NULL;
 }
 
-/* False: oneDNN is not used. On processors that do not multiply bf16, its kernels convert in their
- * inner loops, which is slower than products of f32. */
+/* False: oneDNN is not used. On processors that do not multiply bf16 faster than f32, its kernels
+ * convert in their inner loops, which is slower than products of f32. */
 static bool types_of(const dot_problem_t *p, dot_onednn_types_t *out_types) {
   const matmul_types_t *t = &p->types;
   *out_types = (dot_onednn_types_t){onednn_type(t->lhs), onednn_type(t->rhs), dnnl_s32};
@@ -256,7 +256,7 @@ static bool types_of(const dot_problem_t *p, dot_onednn_types_t *out_types) {
            !dot_is_tiny(p, DOT_TINY_INTEGER_PRODUCTS);
   out_types->c = t->out == HR_BF16 ? dnnl_bf16 : dnnl_f32;
   return t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16 &&
-         (cpu_has_avx512_bf16() || cpu_has_amx());
+         (cpu_has_fast_bf16() || cpu_has_amx());
 }
 
 typedef struct dot_onednn_run {

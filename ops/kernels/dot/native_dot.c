@@ -233,7 +233,7 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *   thin            few rows times a large matrix of f32, bf16 or s8, limited by memory bandwidth
  *   small           small products, and thin ones that are limited by memory; packs nothing
  *   small complex   small and thin products of c64
- *   low precision   bf16 and int8 with AVX-512 BF16 or VNNI, as a direct convolution of one tap
+ *   low precision   bf16 and int8 with VNNI or fast AVX-512 BF16, as a convolution of one tap
  *   pairs           small products of integers of 8 and 16 bits
  *   oneDNN          bf16 and int8 with AMX, int8 without VNNI
  *   gemm            all floats and complex numbers

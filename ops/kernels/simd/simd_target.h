@@ -61,7 +61,7 @@ static inline simd_width_t simd_width(void) {
 /* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them
  * up, in less time than products of f32 take. Processors with AVX512-FP16 (Sapphire Rapids and
  * later) take two cycles for pairs of bf16, as they have AMX for them. */
-static inline int cpu_has_avx512_bf16(void) {
+static inline int cpu_has_fast_bf16(void) {
   return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512bf16") &&
          !__builtin_cpu_supports("avx512fp16");
 }
@@ -73,7 +73,7 @@ static inline int cpu_has_amx(void) { return __builtin_cpu_supports("amx-bf16");
 #else
 #define SIMD_HAS_WIDTHS 0
 static inline simd_width_t simd_width(void) { return SIMD_128; }
-static inline int cpu_has_avx512_bf16(void) { return 0; }
+static inline int cpu_has_fast_bf16(void) { return 0; }
 static inline int cpu_has_avx512_vnni(void) { return 0; }
 static inline int cpu_has_amx(void) { return 0; }
 #endif

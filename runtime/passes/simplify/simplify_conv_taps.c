@@ -10,7 +10,7 @@
 
 enum {
   TAPS_MAX = 32,      /* most elements of the window: each is a slice */
-  PADDED_TAPS = 16,   /* the same with padding, which slices have to mask */
+  PADDED_TAPS = 16,   /* the same with padding, which slices have to mask, and one channel */
   RESULTS_MIN = 1024, /* least results: fewer take less time than generating their code */
   ROW_MIN = 16        /* least results along the last spatial dimension */
 };
@@ -39,7 +39,8 @@ static bool keeps_channels(const hlo_instr_t *conv, const hlo_dim_labels_t *labe
          (conv->shape->dtype == HR_F64 && labels->lhs_feature == labels->out_feature);
 }
 
-static bool has_small_window(const hlo_window_t *window, bool has_kernel) {
+/* padded_max: most elements of a window with padding. */
+static bool has_small_window(const hlo_window_t *window, int64_t padded_max) {
   int64_t taps = 1;
   bool pads = false, strides = false;
   for (int s = 0; s < window->rank; s++) {
@@ -51,7 +52,7 @@ static bool has_small_window(const hlo_window_t *window, bool has_kernel) {
     taps *= w->size;
     if (taps > TAPS_MAX) return false;
   }
-  return taps > 1 && (taps <= PADDED_TAPS || !pads || strides || !has_kernel);
+  return taps > 1 && (taps <= padded_max || !pads || strides);
 }
 
 static bool is_stencil(const hlo_instr_t *conv) {
@@ -62,9 +63,10 @@ static bool is_stencil(const hlo_instr_t *conv) {
   if (shape->dtype != HR_F32 && shape->dtype != HR_F64) return false;
   for (int k = 0; k < 2; k++)
     if (conv->operands[k]->shape->dtype != shape->dtype) return false;
-  bool has_kernel = conv->operands[0]->shape->dims[labels->lhs_feature] == 1;
-  return has_small_window(window, has_kernel) && keeps_channels(conv, labels) &&
-         keeps_order(labels) && hlo_shape_elements(shape) >= RESULTS_MIN &&
+  int64_t channels = conv->operands[0]->shape->dims[labels->lhs_feature];
+  return has_small_window(window, channels == 1 ? PADDED_TAPS : TAPS_MAX) &&
+         keeps_channels(conv, labels) && keeps_order(labels) &&
+         hlo_shape_elements(shape) >= RESULTS_MIN &&
          shape->dims[labels->out_spatial[window->rank - 1]] >= ROW_MIN;
 }
 
