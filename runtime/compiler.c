@@ -263,6 +263,7 @@ static int64_t partitions_of(const hlo_module_t *module, const compiler_options_
 static hr_status_t partition(hlo_module_t *module, const compiler_options_t *options) {
   spmd_options_t spmd = options->spmd;
   spmd.device_count = options->part ? 0 : partitions_of(module, options);
+  spmd.replica_count = options->num_replicas;
   HR_TRY(hlo_lower_buffer_types(module));
   return spmd_run(module, &spmd);
 }

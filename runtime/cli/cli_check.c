@@ -9,6 +9,7 @@
 #include "cli/cli_sandbox.h"
 #include "cli/cli_agree.h"
 #include "cli/program/cli_bundle.h"
+#include "cli/program/cli_grid.h"
 #include "cli/cli_uses.h"
 #include "io/gzip.h"
 #include "ops/query/replica_groups.h"
@@ -42,20 +43,9 @@ static void add_count(hr_strbuf_t *text, size_t count, const char *what, const c
   hr_strbuf_printf(text, "%zu %s%s%s", count, what, count == 1 ? "" : "s", behind);
 }
 
-/* The partitioner's options. */
-static spmd_options_t partitioning_of(const hr_options_t *options) {
-  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
-  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
-  bool divides = replicas > 1 && world % replicas == 0;
-  return (spmd_options_t){.device_count = divides ? world / replicas : world,
-                          .mesh = hr_option_text(options, HR_OPTION_MESH),
-                          .sharding = hr_option_text(options, HR_OPTION_SHARDING),
-                          .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0)};
-}
-
 /* Adds the grid of the program. The verdict has the grid of the proof. */
 static void add_grid(hr_strbuf_t *text, const hr_options_t *options, const hlo_module_t *module) {
-  spmd_options_t spmd = partitioning_of(options);
+  spmd_options_t spmd = cli_grid_partitioning(options, 0);
   bool is_partitioned = module->num_partitions > 1 && spmd_is_partitioned(module);
   if (!is_partitioned && spmd_is_global(module, &spmd)) {
     hr_strbuf_add_str(text, "on global arrays\n");
@@ -374,7 +364,7 @@ static hr_status_t report(const check_result_t *result) {
 
 /* A global program is proved as what each process runs of it. */
 static hr_status_t partition(const hr_options_t *options, programs_t *programs) {
-  spmd_options_t spmd = partitioning_of(options);
+  spmd_options_t spmd = cli_grid_partitioning(options, 0);
   bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
   return several ? NULL : spmd_run(programs->data[0].module, &spmd);
 }

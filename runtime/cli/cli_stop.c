@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/program/cli_bundle.h"
+#include "cli/program/cli_grid.h"
 #include "cli/run/cli_carry.h"
 #include "cli/arrays/cli_extensions.h"
 #include "cli/cli_sandbox.h"
@@ -100,15 +101,12 @@ static hr_status_t partition(const hr_options_t *options, const char *stage, hr_
   const char *form = hr_option_text(options, HR_OPTION_EXPLAIN_SHARDING);
   cli_carry_t carry = {0};
   hr_status_t st = cli_carry_from_options(options, &carry);
-  spmd_options_t spmd = {.device_count = hr_option_int(options, HR_OPTION_PROCESSES, 0),
-                         .mesh = hr_option_text(options, HR_OPTION_MESH),
-                         .sharding = hr_option_text(options, HR_OPTION_SHARDING),
-                         .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0),
-                         .carried = (const int(*)[2])carry.data,
-                         .carried_count = (int)carry.count,
-                         .explain = explain,
-                         .explain_json = form && is_word(form, "json"),
-                         .stop_after_propagate = stage && is_word(stage, "propagate")};
+  spmd_options_t spmd = cli_grid_partitioning(options, 0);
+  spmd.carried = (const int(*)[2])carry.data;
+  spmd.carried_count = (int)carry.count;
+  spmd.explain = explain;
+  spmd.explain_json = form && is_word(form, "json");
+  spmd.stop_after_propagate = stage && is_word(stage, "propagate");
   if (!st) st = spmd_run(module, &spmd);
   HR_VEC_FREE(&carry);
   return st;

@@ -29,6 +29,7 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
     bool is_told = module->result_shardings || module->num_partitions == 1;
     return is_partitioned && !is_told ? spmd_infer_results(module) : NULL;
   }
+  if (options->replica_count) module->replica_count = options->replica_count;
   HR_TRY(spmd_outline_manual(module));
   HR_TRY(spmd_read_annotations(module, options, &program));
   HR_TRY(spmd_propagate(&program));

@@ -71,7 +71,8 @@ typedef struct spmd_program {
 } spmd_program_t;
 
 typedef struct spmd_options {
-  int64_t device_count; /* processes of the world */
+  int64_t device_count;  /* processes of a replica */
+  int64_t replica_count; /* 0: the module's */
   const char *mesh;     /* --mesh "data=4,model=2"; NULL: the program's */
   const char *sharding; /* --sharding "in0=data,model;out0=..."; NULL: the program's */
   /* Pairs of a result and the parameter that it becomes in the next step (--carry). They are tied

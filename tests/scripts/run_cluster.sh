@@ -52,7 +52,9 @@ if ! command -v ip >/dev/null; then skip "a cluster of network namespaces: there
 trap take_down EXIT
 if ! put_up >"$work/out" 2>&1; then
   skip "a cluster of network namespaces: this system does not allow it: $(tail -n 1 "$work/out")"
-  finish
+  expect_exit "elastic above the mesh" 2 "$hlorun" --elastic 3:3 --hosts a,b,c --max-restarts 1 --checkpoint mesh cut.mlir
+expect_text "elastic above the mesh" "--elastic 3:3: with 3 processes of --hosts the program runs on 2"
+finish
 fi
 
 cd "$work" || exit 99
@@ -276,8 +278,8 @@ elastic=(--hosts a,b,c --elastic 2:3 --max-restarts 3 --carry 0:0 --input '0=f32
 
 # start_elastic NAME: $run is its process; what it says goes to NAME.out.
 start_elastic() {
-  OMPI_MCA_plm_rsh_agent=$work/rsh_of_present "$on" a "$hlorun" "${elastic[@]}" --checkpoint "$1" --overwrite slow.hlo \
-    >"$1.out" 2>&1 &
+  OMPI_MCA_plm_rsh_agent=$work/rsh_of_present "$on" a "$hlorun" "${elastic[@]}" --checkpoint "$1" --overwrite \
+    "${2:-slow.hlo}" >"$1.out" 2>&1 &
   run=$!
 }
 has_step() {
@@ -308,12 +310,42 @@ ip netns pids "$NETNS_PREFIX-c" | xargs -r kill -KILL
 expect_says comes "waiting for hosts: found 1 processes, want at least 2 (not there: b: refused or unknown, c: refused or unknown)"
 rm away-b
 expect_says comes "2 processes on a:1,b:1 (not there: c: refused or unknown)"
-kill -TERM "$run" # perhaps before mpirun has started
 run_has_ended() { ! kill -0 "$run" 2>/dev/null; }
-if eventually run_has_ended; then pass; else fail "an elastic run is ended by SIGTERM" comes.out; fi
-kill -KILL "$run" 2>/dev/null
-wait "$run"
-rm -f away-*
+end_elastic() {
+  kill -TERM "$run" # perhaps before mpirun has started
+  if eventually run_has_ended; then pass; else fail "an elastic run is ended by SIGTERM" "$1.out"; fi
+  kill -KILL "$run" 2>/dev/null
+  wait "$run"
+  rm -f away-*
+}
+end_elastic comes
+
+# A global program on a mesh of two runs on two of three hosts, and on one.
+cat >cut.mlir <<'PROGRAM'
+module @cut {
+  sdy.mesh @mesh = <["d"=2]>
+  func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}]>}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %quarter = stablehlo.constant dense<0.25> : tensor<f32>
+    %mean = stablehlo.multiply %sum, %quarter : tensor<f32>
+    %y = stablehlo.broadcast_in_dim %mean, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}
+PROGRAM
+elastic=(--hosts a,b,c --elastic 1:3 --max-restarts 3 --carry 0:0 --input '0=f32[4]{1,2,3,4}' --steps 1000000000 --every 2000)
+start_elastic mesh cut.mlir
+expect_says mesh "2 processes on a:1,b:1"
+eventually has_step mesh
+touch away-b away-c
+ip netns pids "$NETNS_PREFIX-b" | xargs -r kill -KILL
+expect_says mesh "1 processes on a:1 (not there: b: refused or unknown, c: refused or unknown)"
+expect_says mesh "going on after step"
+rm away-c
+expect_says mesh "hosts are back"
+expect_says mesh "2 processes on a:1,c:1 (not there: b: refused or unknown)"
+end_elastic mesh
 # A host that cannot be reached when the run starts: that counts as a restart, and is said.
 cp rsh_of_present rsh_of_host
 export OMPI_MCA_plm_rsh_agent=$work/rsh_of_host
@@ -334,4 +366,6 @@ expect_exit "other results, said by another host" 1 env TMPDIR="$work/verdicts" 
 expect_exit "elastic without hosts" 2 "$hlorun" --elastic 2:3 --max-restarts 1 --checkpoint comes slow.hlo
 expect_exit "elastic without restarts" 2 "$hlorun" --elastic 2:3 --hosts a,b slow.hlo
 expect_exit "an elastic range" 2 "$hlorun" --elastic 3:2 --hosts a,b --max-restarts 1 --checkpoint comes slow.hlo
+expect_exit "elastic above the mesh" 2 "$hlorun" --elastic 3:3 --hosts a,b,c --max-restarts 1 --checkpoint mesh cut.mlir
+expect_text "elastic above the mesh" "--elastic 3:3: with 3 processes of --hosts the program runs on 2"
 finish

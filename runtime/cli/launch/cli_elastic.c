@@ -3,7 +3,8 @@
  * hands it on. Steps since the last checkpoint would be lost: the watch waits for a new one first.
  *
  * The number of replicas follows the number of processes; partitions stay as they are, for the
- * program was partitioned for them. */
+ * program was partitioned for them. A global program is partitioned at each start: it runs on the
+ * largest number of processes to which its mesh can be reduced. */
 #include "cli/launch/cli_elastic.h"
 
 #include <pthread.h>
@@ -30,6 +31,8 @@
 struct cli_elastic {
   int least, most; /* processes */
   int partitions;
+  const int *worlds; /* numbers of processes of a global program, descending */
+  int world_count;   /* 0: another program, which runs on all multiples of `partitions` */
   const char *checkpoints; /* folder */
   double timeout_s;        /* limit of a wait for hosts; 0: none */
   cli_hosts_t hosts;
@@ -69,6 +72,15 @@ static int partitions_of(const hr_options_t *options) {
   return options->operands.count ? cli_grid_of_file(options->operands.data[0]).partitions : 1;
 }
 
+/* The largest number of processes that run on `slots` slots; 0: none. */
+static int world_in(const cli_elastic_t *elastic, int slots) {
+  int most = slots < elastic->most ? slots : elastic->most;
+  if (!elastic->world_count) return most - most % elastic->partitions;
+  for (int i = 0; i < elastic->world_count; i++)
+    if (elastic->worlds[i] <= most) return elastic->worlds[i];
+  return 0;
+}
+
 hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
                                cli_elastic_t **out_elastic) {
   const char *range = hr_option_text(options, HR_OPTION_ELASTIC);
@@ -80,12 +92,16 @@ hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
   if (!parse_range(range, &elastic->least, &elastic->most))
     return hr_error(HR_USAGE, "--elastic: found '%s', want MIN:MAX processes, such as 4:16", range);
   HR_TRY(cli_hosts_parse(arena, hr_option_text(options, HR_OPTION_HOSTS), &elastic->hosts));
-  elastic->partitions = partitions_of(options);
+  HR_TRY(cli_grid_worlds(arena, options, &elastic->worlds, &elastic->world_count));
+  elastic->partitions = elastic->world_count ? 1 : partitions_of(options);
   elastic->checkpoints = hr_option_text(options, HR_OPTION_CHECKPOINT);
   elastic->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
   if (elastic->hosts.slots < elastic->least)
     return hr_error(HR_USAGE, "--elastic %s: --hosts have %d processes in all", range,
                     elastic->hosts.slots);
+  if (world_in(elastic, elastic->hosts.slots) < elastic->least)
+    return hr_error(HR_USAGE, "--elastic %s: with %d processes of --hosts the program runs on %d",
+                    range, elastic->hosts.slots, world_in(elastic, elastic->hosts.slots));
   *out_elastic = elastic;
   return NULL;
 }
@@ -123,18 +139,11 @@ static bool sleep_while_running(cli_elastic_t *elastic, long ms) {
   return !atomic_load(&elastic->ends);
 }
 
-/* Whether the hosts that can be reached now have more slots than the run uses. */
+/* Whether the program runs on more of the slots that can be reached now. */
 static bool could_grow(cli_elastic_t *elastic) {
-  hr_arena_t arena;
-  const char *text;
-  int slots = 0;
   bool has_shell;
   cli_hosts_probe(&elastic->hosts, true, &has_shell);
-  hr_arena_init(&arena);
-  hr_status_release(
-      cli_hosts_choose(&arena, &elastic->hosts, elastic->most, elastic->partitions, &text, &slots));
-  hr_arena_deinit(&arena);
-  return slots > elastic->running;
+  return world_in(elastic, cli_hosts_slots(&elastic->hosts)) > elastic->running;
 }
 
 /* Thread beside a run that has too few hosts: waits until there are more, then for the next
@@ -209,9 +218,9 @@ static hr_status_t wait_for_hosts(cli_elastic_t *elastic, hr_arena_t *arena,
   bool has_shell;
   for (int64_t told_ms = 0, start_ms = hr_clock_ms();;) {
     cli_hosts_probe(&elastic->hosts, false, &has_shell);
-    HR_TRY(cli_hosts_choose(arena, &elastic->hosts, elastic->most, elastic->partitions,
-                            &share->hosts, &share->processes));
-    if (share->processes >= elastic->least) return NULL;
+    share->processes = world_in(elastic, cli_hosts_slots(&elastic->hosts));
+    if (share->processes >= elastic->least)
+      return cli_hosts_choose(arena, &elastic->hosts, share->processes, &share->hosts);
     tell_waiting(elastic, share->processes, &told_ms);
     HR_TRY(check_wait(elastic, has_shell, start_ms));
     pause_ms(PERIOD_MS);
@@ -221,12 +230,12 @@ static hr_status_t wait_for_hosts(cli_elastic_t *elastic, hr_arena_t *arena,
 hr_status_t cli_elastic_begin(cli_elastic_t *elastic, hr_arena_t *arena,
                               cli_elastic_share_t *out_share) {
   HR_TRY(wait_for_hosts(elastic, arena, out_share));
-  HR_TRY(hr_arena_printf(arena, &out_share->replicas, "%d",
-                         out_share->processes / elastic->partitions));
+  int replicas = elastic->world_count ? 1 : out_share->processes / elastic->partitions;
+  HR_TRY(hr_arena_printf(arena, &out_share->replicas, "%d", replicas));
   elastic->running = out_share->processes;
   fprintf(stderr, "hlorun: %d processes on %s", out_share->processes, out_share->hosts);
   tell_missing(elastic);
-  bool could_be_more = elastic->running < elastic->most && elastic->running < elastic->hosts.slots;
+  bool could_be_more = world_in(elastic, elastic->hosts.slots) > elastic->running;
   elastic->has_thread = false;
   if (could_be_more) start_watch(elastic);
   return NULL;

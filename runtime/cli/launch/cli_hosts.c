@@ -155,19 +155,15 @@ void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell)
 
 /* --- selection --- */
 
-static int reachable_slots(const cli_hosts_t *hosts) {
+int cli_hosts_slots(const cli_hosts_t *hosts) {
   int slots = 0;
   for (int i = 0; i < hosts->count; i++)
     if (hosts->hosts[i].is_reachable) slots += hosts->hosts[i].slots;
   return slots;
 }
 
-hr_status_t cli_hosts_choose(hr_arena_t *arena, const cli_hosts_t *hosts, int most, int multiple,
-                             const char **out_text, int *out_slots) {
-  int slots = reachable_slots(hosts);
-  if (slots > most) slots = most;
-  slots -= slots % multiple;
-  *out_slots = slots;
+hr_status_t cli_hosts_choose(hr_arena_t *arena, const cli_hosts_t *hosts, int slots,
+                             const char **out_text) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (int i = 0; i < hosts->count && slots; i++) {

@@ -30,9 +30,12 @@ hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *ou
  * without one no other host can be reached. Thread: any; blocks. */
 void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell);
 
-/* The list of the reachable hosts, with `most` slots at most and a multiple of `multiple`;
- * *out_text is for mpirun's --host. Owner: `arena`. */
-hr_status_t cli_hosts_choose(hr_arena_t *arena, const cli_hosts_t *hosts, int most, int multiple,
-                             const char **out_text, int *out_slots);
+/* Processes that the reachable hosts take. */
+int cli_hosts_slots(const cli_hosts_t *hosts);
+
+/* The list of the reachable hosts with `slots` slots in all, no more than they have; *out_text is
+ * for mpirun's --host. Owner: `arena`. */
+hr_status_t cli_hosts_choose(hr_arena_t *arena, const cli_hosts_t *hosts, int slots,
+                             const char **out_text);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/buffer.h"
 #include "cli/program/cli_programs.h"
 #include "io/gzip.h"
-#include "partition/program.h"
 #include "read/read.h"
 
 /* The number after `name=` ("name = ") in the module's header line; 1 if absent. */
@@ -95,6 +94,60 @@ cli_grid_t cli_grid_of_file(const char *path) {
   hr_buffer_release(bytes);
   return found ? grid : read_whole_grid(path);
 }
+
+/* --- global programs --- */
+
+spmd_options_t cli_grid_partitioning(const hr_options_t *options, int64_t world) {
+  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
+  if (!world) world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  bool divides = replicas > 1 && world % replicas == 0;
+  return (spmd_options_t){.device_count = divides ? world / replicas : world,
+                          .replica_count = replicas,
+                          .mesh = hr_option_text(options, HR_OPTION_MESH),
+                          .sharding = hr_option_text(options, HR_OPTION_SHARDING),
+                          .gather_limit = hr_option_int(options, HR_OPTION_GATHER_LIMIT, 0)};
+}
+
+/* Reads the program anew and reduces its mesh to `world` processes, 0: not reduced. *out_devices is
+ * 0 if that fails, and for a program that is not global. */
+static hr_status_t reduce_mesh(const hr_options_t *options, int64_t world, int64_t *out_devices) {
+  hlo_module_t *module = NULL;
+  spmd_options_t spmd = cli_grid_partitioning(options, world);
+  spmd.device_count = world;
+  spmd.stop_after_propagate = true;
+  *out_devices = 0;
+  hr_status_t st = read_structure_file(options->operands.data[0], &module);
+  bool is_global = !st && !spmd_is_partitioned(module) && spmd_is_global(module, &spmd);
+  if (is_global) st = spmd_run(module, &spmd);
+  if (is_global && !st) *out_devices = module->num_partitions;
+  hlo_module_destroy(module);
+  return st;
+}
+
+/* On one process, annotations are ignored, but for those of manual computations. */
+static bool fits(const hr_options_t *options, int64_t world) {
+  int64_t devices;
+  hr_status_t st = reduce_mesh(options, world, &devices);
+  bool can = !st && (devices == world || world == 1);
+  hr_status_release(st);
+  return can;
+}
+
+hr_status_t cli_grid_worlds(hr_arena_t *arena, const hr_options_t *options, const int **out_worlds,
+                            int *out_count) {
+  int64_t devices = 0;
+  int *worlds;
+  *out_count = 0;
+  if (options->operands.count == 1) hr_status_release(reduce_mesh(options, 0, &devices));
+  if (devices > INT16_MAX) devices = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, devices + 1, &worlds));
+  for (int64_t world = devices; world > 0; world--)
+    if (devices % world == 0 && fits(options, world)) worlds[(*out_count)++] = (int)world;
+  *out_worlds = worlds;
+  return NULL;
+}
+
+/* --- the world of a command --- */
 
 /* Processes cannot read a pipe or standard input a second time. */
 static bool is_read_once(const char *path) {
