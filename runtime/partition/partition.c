@@ -18,6 +18,21 @@ static hr_status_t explain_report(const spmd_options_t *options, const spmd_prog
                                                                                   program);
 }
 
+/* Such a program runs on any number of processes. Its arrays are global, and none is cut. */
+static hr_status_t keep_whole(hlo_module_t *module, int64_t device_count) {
+  int count = hlo_shape_leaf_count(module->entry->root->shape);
+  const hlo_sharding_t **shardings;
+  hlo_sharding_t *whole;
+  HR_TRY(HR_NEW(&module->arena, &whole));
+  HR_TRY(HR_NEW_ARRAY(&module->arena, count + 1, &shardings));
+  whole->kind = HLO_TILE_KIND_REPLICATED;
+  for (int i = 0; i < count; i++) shardings[i] = whole;
+  module->result_shardings = shardings;
+  module->was_global = true;
+  if (device_count) module->num_partitions = device_count;
+  return NULL;
+}
+
 hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   spmd_program_t program;
   bool says = options->mesh || options->sharding;
@@ -25,6 +40,7 @@ hr_status_t spmd_run(hlo_module_t *module, const spmd_options_t *options) {
   HR_TRY(spmd_number_streams(module));
   if (says && is_partitioned) return spmd_describe_parts(module, options);
   if (!spmd_is_global(module, options)) {
+    if (spmd_is_whole(module)) return keep_whole(module, options->device_count);
     if (options->device_count == 1) module->num_partitions = 1;
     bool is_told = module->result_shardings || module->num_partitions == 1;
     return is_partitioned && !is_told ? spmd_infer_results(module) : NULL;

@@ -92,6 +92,10 @@ typedef struct spmd_options {
 /* True if the module has annotations that cut a value, or the options do. Cost: one pass. */
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options);
 
+/* True if the annotations of a program for several partitions cut nothing: each process computes all
+ * of it. Cost: one pass. */
+bool spmd_is_whole(const hlo_module_t *module);
+
 /* True if XLA has already partitioned the module: it has a schedule, or XLA's name of an entry. */
 bool spmd_is_partitioned(const hlo_module_t *module);
 /* Applies --mesh and --sharding to a program that XLA has partitioned: they tell how its parameters

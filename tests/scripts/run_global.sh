@@ -334,9 +334,10 @@ expect_text "--expect of a result that is none" 'there is no result 7, the progr
 expect_exit "--mesh of more devices than processes" 2 "$hlorun" -n 4 --mesh data=8 --sharding in0=data --random-inputs \
   "$work/plain.mlir"
 expect_text "--mesh of more devices than processes" "data=8 has 8 devices, which do not fit 4 processes"
+expect_exit "the plain program again" 0 "$hlorun" -n 1 --random-inputs --output "$work/alone.npz" "$work/plain.mlir"
 for sharding in 'in0=data' 'in0=-,data;in1=data'; do
   expect_exit "replicas of a mesh: $sharding" 0 "$hlorun" -n 4 --num-replicas 2 --mesh data=2 --sharding "$sharding" \
-    --random-inputs --expect "$work/one.npz" "$work/plain.mlir"
+    --random-inputs --expect "$work/alone.npz" "$work/plain.mlir"
   expect_exit "check of replicas of a mesh: $sharding" 0 "$hlorun" check -n 4 --num-replicas 2 --mesh data=2 \
     --sharding "$sharding" "$work/plain.mlir"
 done

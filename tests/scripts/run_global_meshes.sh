@@ -148,4 +148,21 @@ strings '{devices=[8,1]<=[8]}' '{devices=[2,2]<=[4]}'
 expect_text "grids of two sizes" 'meshes of 8 (8 x 1) and 4 (2 x 2) devices in one program'
 strings '{devices=[8,1]<=[8]}' '{{replicated}, {replicated}}'
 expect_text "two shardings" 'bad.mlir:2:3: error: a list of 2 shardings for one array'
+# Annotations that cut nothing: the program runs on any number of processes, and its results are whole.
+cat >"$work/whole.mlir" <<'PROGRAM'
+module @whole attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["d"=8]>
+  func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) -> tensor<4xf32> {
+    %0 = stablehlo.add %x, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+PROGRAM
+sed -e '/sdy.mesh/d' -e 's/{sdy.sharding.*\]>}/{mhlo.sharding = "{replicated}"}/' "$work/whole.mlir" >"$work/gspmd.mlir"
+for program in whole gspmd; do
+  for n in 1 3 8; do
+    expect_exit "$program on $n" 0 "$hlorun" -n "$n" --input '0=f32[4]{1,2,3,4}' "$work/$program.mlir"
+    if [ "$(cat "$work/out")" = "out0 = f32[4] {2, 4, 6, 8}" ]; then pass; else fail "$program on $n: one result" "$work/out"; fi
+  done
+done
 finish

@@ -55,6 +55,25 @@ PROGRAM
 sends "a diagonal by rows" "0 collectives" 'in0=d;out0=d'
 sends "a diagonal by columns" "0 collectives" 'in0=-,m;out0=m'
 
+# Matrices whose rows are cut are gathered, not moved to other processes and back, where the result is cut by batches alone.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @factors {
+  func.func @main(%x: tensor<16x8x8xf32>) -> tensor<16x8x8xf32> {
+    %scale = stablehlo.constant dense<0.001> : tensor<16x8x8xf32>
+    %0 = stablehlo.multiply %x, %scale : tensor<16x8x8xf32>
+    %1 = stablehlo.iota dim = 1 : tensor<16x8x8xf32>
+    %2 = stablehlo.iota dim = 2 : tensor<16x8x8xf32>
+    %3 = stablehlo.compare EQ, %1, %2 : (tensor<16x8x8xf32>, tensor<16x8x8xf32>) -> tensor<16x8x8xi1>
+    %4 = stablehlo.convert %3 : (tensor<16x8x8xi1>) -> tensor<16x8x8xf32>
+    %5 = stablehlo.add %0, %4 : tensor<16x8x8xf32>
+    %6 = stablehlo.cholesky %5, lower = true : tensor<16x8x8xf32>
+    %7 = stablehlo.negate %6 : tensor<16x8x8xf32>
+    return %7 : tensor<16x8x8xf32>
+  }
+}
+PROGRAM
+sends "batched factors" "1 collective, by which a process sends 512 bytes" 'in0=d,m;out0=d'
+
 # Two dimensions are reversed by one permute.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @reversed {

@@ -33,6 +33,10 @@ static bool hlo_cuts(const hlo_sharding_t *sharding) {
   return false;
 }
 
+static bool hlo_is_whole(const hlo_sharding_t *sharding) {
+  return sharding && !sharding->element_count && sharding->kind == HLO_TILE_KIND_REPLICATED;
+}
+
 /* True if Shardy's text of shardings names an axis. Also true for malformed text, which reading
  * then refuses. */
 static bool names_axis(hr_str_t text) {
@@ -55,6 +59,7 @@ static void look_at(const hlo_instr_t *instr, spmd_findings_t *found) {
   hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
   found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size);
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
+  found->hlo_whole |= instr->extra && hlo_is_whole(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;
 }
 
@@ -91,4 +96,11 @@ bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
     return found.sdy_cut ||
            text_has(spmd_module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");
   return found.hlo_cut && !found.collective;
+}
+
+bool spmd_is_whole(const hlo_module_t *module) {
+  spmd_findings_t found = spmd_look_at_all(module);
+  bool is_cut = found.manual || found.sdy_cut || found.hlo_cut || found.collective;
+  if (module->num_partitions < 2 || is_cut || spmd_is_partitioned(module)) return false;
+  return found.hlo_whole || spmd_is_sdy(module, &found);
 }

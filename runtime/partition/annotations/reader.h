@@ -7,7 +7,7 @@
 
 /* Annotations that a module has. */
 typedef struct spmd_findings {
-  bool manual, sdy_cut, hlo_cut, collective;
+  bool manual, sdy_cut, hlo_cut, hlo_whole, collective;
 } spmd_findings_t;
 
 typedef struct spmd_reader {

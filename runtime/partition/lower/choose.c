@@ -6,190 +6,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "partition/lower/choose.h"
 #include "partition/lower/comm_cost.h"
 #include "partition/lower/fetch_window.h"
-#include "partition/lower/lower_ops.h"
 
-#define MAX_ATOMS 24
-#define MAX_SOURCES 24
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
-#define MAX_CANDIDATES 6
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
 #define SHARED_SHARE 0.95    /* share of an operand's cost if a later product takes it, too */
-
-typedef struct source { /* a sharding that some tensor has or should get */
-  double bytes;
-  spmd_axes_t *axes; /* by factor */
-} source_t;
-
-typedef struct chooser {
-  spmd_lower_t *lower;
-  const hlo_instr_t *instr;
-  const spmd_rule_t *rule;
-  spmd_op_t op;
-  int source_count, atom_count;
-  source_t sources[MAX_SOURCES];
-  spmd_axis_t atoms[MAX_ATOMS];
-  int candidate_count[MAX_ATOMS];
-  int candidates[MAX_ATOMS][MAX_CANDIDATES]; /* factors */
-  int assigned[MAX_ATOMS];                   /* factor of the current trial; -1: none */
-  hr_arena_mark_t mark;
-} chooser_t;
 
 typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
   const spmd_sharding_t *tensors[SPMD_CHOOSE_TENSORS];
   spmd_axes_t reduced;
   double moved, cost; /* microseconds, without and with the work */
+  bool cuts_other;    /* an axis of a dimension that must be whole cuts another one */
 } trial_t;
 
-static bool can_cut(const chooser_t *chooser, int f) {
-  spmd_factor_kind_t kind = chooser->rule->factors[f].kind;
-  if (!spmd_can_cut_factor(chooser->instr, chooser->rule, f)) return false;
-  if (kind == SPMD_PASS_THROUGH) return true;
-  return kind != SPMD_NEED_REPLICATION && chooser->op.can_cut &&
-         chooser->op.can_cut(chooser->instr, chooser->rule, f);
-}
-
-static double bytes_of(const hlo_shape_t *shape) {
-  return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype);
-}
-
-/* Sources are kept with the largest array first. */
-static hr_status_t add_source(chooser_t *chooser, int tensor, const hlo_shape_t *shape,
-                              const spmd_sharding_t *sharding) {
-  source_t source = {.bytes = bytes_of(shape)};
-  int at = chooser->source_count;
-  if (at == MAX_SOURCES || !sharding) return NULL;
-  HR_TRY(HR_NEW_ARRAY(chooser->lower->arena, chooser->rule->factor_count, &source.axes));
-  spmd_project(chooser->lower, chooser->rule, tensor, sharding, source.axes);
-  while (at > 0 && chooser->sources[at - 1].bytes < source.bytes) {
-    chooser->sources[at] = chooser->sources[at - 1];
-    at--;
-  }
-  chooser->sources[at] = source;
-  chooser->source_count++;
-  return NULL;
-}
-
-/* The existing forms of an operand come first: among equal assignments, it is not moved. */
-static hr_status_t add_operand(chooser_t *chooser, int k) {
-  const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
-  bool found = false;
-  if (value->recipe || !value->shape->rank || !hlo_shape_is_array(value->shape)) return NULL;
-  for (const spmd_form_t *form = value->forms; form; form = form->next) {
-    found |= spmd_sharding_same_layout(form->sharding, value->preferred);
-    HR_TRY(add_source(chooser, k, value->shape, form->sharding));
-  }
-  return found ? NULL : add_source(chooser, k, value->shape, value->preferred);
-}
-
-/* Result r in the propagated sharding and in the wanted one. */
-static hr_status_t add_result(chooser_t *chooser, int r) {
-  const hlo_shape_t *shape = hlo_shape_leaf(chooser->instr->shape, r);
-  const spmd_sharding_t *preferred = spmd_preferred(chooser->lower, chooser->instr, r);
-  const spmd_sharding_t *wanted = spmd_wanted_result(chooser->lower, chooser->instr, r);
-  int tensor = chooser->rule->operand_count + r;
-  HR_TRY(add_source(chooser, tensor, shape, preferred));
-  if (!preferred || !wanted || spmd_sharding_same_layout(preferred, wanted)) return NULL;
-  return add_source(chooser, tensor, shape, wanted);
-}
-
-static hr_status_t find_sources(chooser_t *chooser) {
-  const spmd_rule_t *rule = chooser->rule;
-  for (int k = 0; k < rule->operand_count; k++) HR_TRY(add_operand(chooser, k));
-  for (int r = 0; r < rule->result_count; r++) HR_TRY(add_result(chooser, r));
-  return NULL;
-}
-
-/* Splits an atom at `at`, a product of parts within it. */
-static void split_atom(chooser_t *chooser, int a, int64_t at) {
-  spmd_axis_t *atom = &chooser->atoms[a];
-  int64_t end = atom->pre * atom->size;
-  if (at <= atom->pre || at >= end || at % atom->pre || end % at) return;
-  if (chooser->atom_count == MAX_ATOMS) return;
-  chooser->atoms[chooser->atom_count++] = (spmd_axis_t){atom->axis, at, end / at};
-  atom->size = at / atom->pre;
-}
-
-/* Enters an axis reference and splits what overlaps it. */
-static void add_axis(chooser_t *chooser, spmd_axis_t axis) {
-  int64_t at = axis.pre, end = axis.pre * axis.size;
-  for (int a = 0; a < chooser->atom_count; a++)
-    if (chooser->atoms[a].axis == axis.axis) {
-      split_atom(chooser, a, axis.pre);
-      split_atom(chooser, a, end);
-    }
-  while (at < end) { /* the range that no atom covers yet */
-    int64_t next = end;
-    bool covered = false;
-    for (int a = 0; a < chooser->atom_count && !covered; a++) {
-      const spmd_axis_t *atom = &chooser->atoms[a];
-      if (atom->axis != axis.axis) continue;
-      covered = atom->pre <= at && at < atom->pre * atom->size;
-      if (covered)
-        next = atom->pre * atom->size;
-      else if (atom->pre > at && atom->pre < next)
-        next = atom->pre;
-    }
-    if (!covered && chooser->atom_count < MAX_ATOMS && next % at == 0)
-      chooser->atoms[chooser->atom_count++] = (spmd_axis_t){axis.axis, at, next / at};
-    at = next;
-  }
-}
-
-static bool holds(spmd_axes_t axes, spmd_axis_t atom) {
-  for (int i = 0; i < axes.count; i++)
-    if (spmd_axis_overlaps(axes.items[i], atom)) return true;
-  return false;
-}
-
-static void add_candidate(chooser_t *chooser, int a, int f) {
-  for (int i = 0; i < chooser->candidate_count[a]; i++)
-    if (chooser->candidates[a][i] == f) return;
-  if (chooser->candidate_count[a] < MAX_CANDIDATES)
-    chooser->candidates[a][chooser->candidate_count[a]++] = f;
-}
-
-/* True if all operands and results that are not scalars have the factor: cutting it divides the
- * work. */
-static bool cuts_all(const chooser_t *chooser, int f) {
-  const spmd_rule_t *rule = chooser->rule;
-  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
-    bool found = rule->tensors[t].rank == 0;
-    for (int d = 0; d < rule->tensors[t].rank; d++)
-      found |= rule->tensors[t].dims[d].count == 1 && rule->tensors[t].dims[d].factors[0] == f;
-    if (!found) return false;
-  }
-  return true;
-}
-
-static void find_candidates(chooser_t *chooser, int a) {
-  bool whole = false;
-  for (int s = 0; s < chooser->source_count; s++)
-    for (int f = 0; f < chooser->rule->factor_count; f++) {
-      if (!holds(chooser->sources[s].axes[f], chooser->atoms[a])) continue;
-      if (can_cut(chooser, f))
-        add_candidate(chooser, a, f);
-      else
-        whole = true;
-    }
-  for (int f = 0; whole && f < chooser->rule->factor_count; f++)
-    if (chooser->rule->factors[f].kind == SPMD_PASS_THROUGH &&
-        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 && cuts_all(chooser, f))
-      add_candidate(chooser, a, f);
-}
-
-static void find_atoms(chooser_t *chooser) {
-  for (int s = 0; s < chooser->source_count; s++)
-    for (int f = 0; f < chooser->rule->factor_count; f++)
-      for (int i = 0; i < chooser->sources[s].axes[f].count; i++)
-        add_axis(chooser, chooser->sources[s].axes[f].items[i]);
-  for (int a = 0; a < chooser->atom_count; a++) find_candidates(chooser, a);
-}
-
-static bool append_atom(chooser_t *chooser, spmd_axes_t *axes, int a) {
+static bool append_atom(spmd_chooser_t *chooser, spmd_axes_t *axes, int a) {
   hr_arena_t *arena = chooser->lower->arena;
   return !spmd_emit_failed(&chooser->lower->emit,
                            spmd_axes_append(arena, *axes, chooser->atoms[a], axes));
@@ -217,8 +51,8 @@ static bool is_added(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second) {
 typedef bool (*order_fn)(spmd_axes_t axes, spmd_axis_t first, spmd_axis_t second);
 
 /* Exchanges atoms of which the first belongs after the second in this list of axes. */
-static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belongs_after, int count,
-                     int *order) {
+static void order_as(const spmd_chooser_t *chooser, spmd_axes_t axes, order_fn belongs_after,
+                     int count, int *order) {
   for (int i = 0; i < count; i++)
     for (int k = i + 1; k < count; k++) {
       int first = order[i], second = order[k];
@@ -230,14 +64,14 @@ static void order_as(const chooser_t *chooser, spmd_axes_t axes, order_fn belong
 
 /* Orders the atoms of factor f as the arrays have them; the largest array comes last and decides.
  */
-static void order_atoms(const chooser_t *chooser, int f, order_fn belongs_after, int count,
+static void order_atoms(const spmd_chooser_t *chooser, int f, order_fn belongs_after, int count,
                         int *order) {
   for (int s = chooser->source_count - 1; s >= 0; s--)
     order_as(chooser, chooser->sources[s].axes[f], belongs_after, count, order);
 }
 
 /* The axes of factor f in the current trial, in the order in which the largest array has them. */
-static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
+static bool axes_of_factor(spmd_chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   int order[MAX_ATOMS], count = 0;
   for (int a = 0; a < chooser->atom_count; a++)
     if (chooser->assigned[a] == f) order[count++] = a;
@@ -249,7 +83,7 @@ static bool axes_of_factor(chooser_t *chooser, int f, spmd_axes_t *out_axes) {
   return true;
 }
 
-static double local_work(const chooser_t *chooser, const trial_t *trial) {
+static double local_work(const spmd_chooser_t *chooser, const trial_t *trial) {
   double work = 1;
   bool moves = false;
   for (int f = 0; f < chooser->rule->factor_count; f++) {
@@ -259,14 +93,14 @@ static double local_work(const chooser_t *chooser, const trial_t *trial) {
   return chooser->instr->op == HLO_SORT ? work * spmd_sort_work(chooser->instr, moves) : work;
 }
 
-static double own_bytes(const chooser_t *chooser, const trial_t *trial, int r) {
+static double own_bytes(const spmd_chooser_t *chooser, const trial_t *trial, int r) {
   return spmd_local_bytes(trial->tensors[chooser->rule->operand_count + r],
                           hlo_shape_leaf(chooser->instr->shape, r));
 }
 
 /* Cost of the elements that result r fetches from other parts because of a cut permutation factor:
  * that of spmd_emit_window for a known operation, else half of the result. */
-static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, int f) {
+static double fetch_cost(const spmd_chooser_t *chooser, const trial_t *trial, int r, int f) {
   const hlo_instr_t *instr = chooser->instr;
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   int d = spmd_dim_of_factor(chooser->rule, r, f),
@@ -292,7 +126,7 @@ static double fetch_cost(const chooser_t *chooser, const trial_t *trial, int r, 
 }
 
 /* True if result r has a user. */
-static bool is_wanted(const chooser_t *chooser, int r) {
+static bool is_wanted(const spmd_chooser_t *chooser, int r) {
   return chooser->rule->result_count == 1 || r >= 64 ||
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
 }
@@ -300,7 +134,7 @@ static bool is_wanted(const chooser_t *chooser, int r) {
 /* Cost of a result: halos of cut permutation factors, and resharding to the wanted sharding. The
  * next user may take an elementwise result without resharding, so this counts a little less than
  * resharding an operand. */
-static double result_cost(const chooser_t *chooser, const trial_t *trial, int r) {
+static double result_cost(const spmd_chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   double cost = 0, share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
   if (!is_wanted(chooser, r)) return 0;
@@ -313,7 +147,7 @@ static double result_cost(const chooser_t *chooser, const trial_t *trial, int r)
 }
 
 /* The share of a result that is merged: of a sort, the elements that are read. */
-static double merged_share(const chooser_t *chooser) {
+static double merged_share(const spmd_chooser_t *chooser) {
   const hlo_instr_t *instr = chooser->instr;
   if (instr->op != HLO_SORT) return 1;
   int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0];
@@ -321,7 +155,7 @@ static double merged_share(const chooser_t *chooser) {
 }
 
 /* Cost of reducing partial results at once: all of them are gathered together. */
-static double merge_cost(const chooser_t *chooser, const trial_t *trial) {
+static double merge_cost(const spmd_chooser_t *chooser, const trial_t *trial) {
   double own = 0;
   if (spmd_leaves_partial(chooser->instr)) return 0;
   for (int r = 0; r < chooser->rule->result_count; r++) own += own_bytes(chooser, trial, r);
@@ -329,7 +163,7 @@ static double merge_cost(const chooser_t *chooser, const trial_t *trial) {
   return spmd_step_us(SPMD_ALL_GATHER, own, (double)spmd_axes_parts(trial->reduced));
 }
 
-static bool find_tensors(chooser_t *chooser, trial_t *trial) {
+static bool find_tensors(spmd_chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
   bool partial = spmd_leaves_partial(chooser->instr);
   for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
@@ -342,7 +176,7 @@ static bool find_tensors(chooser_t *chooser, trial_t *trial) {
 }
 
 /* True if an earlier operand is the same array in the same sharding. */
-static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
+static bool is_repeated(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   int operand, other;
   const hlo_instr_t *reader =
       spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
@@ -355,13 +189,13 @@ static bool is_repeated(const chooser_t *chooser, const trial_t *trial, int k) {
 }
 
 /* True if a later product takes the operand of this one, too. */
-static bool is_shared(const chooser_t *chooser, const hlo_instr_t *operand) {
+static bool is_shared(const spmd_chooser_t *chooser, const hlo_instr_t *operand) {
   const hlo_instr_t *last = chooser->lower->users[operand->id];
   return chooser->instr->op == HLO_DOT && last && last != chooser->instr && last->op == HLO_DOT;
 }
 
 /* Cost of resharding operand k; a little less if a later product may take it as it is then. */
-static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k) {
+static double operand_cost(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   int operand;
   const hlo_instr_t *reader =
       spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
@@ -372,7 +206,7 @@ static double operand_cost(const chooser_t *chooser, const trial_t *trial, int k
 }
 
 /* True if operand k is gathered and otherwise stays as it is defined. */
-static bool is_gathered(const chooser_t *chooser, const trial_t *trial, int k) {
+static bool is_gathered(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
   const spmd_sharding_t *wanted = trial->tensors[k];
   if (value->recipe || !value->forms || value->forms->sharding->rank != wanted->rank) return false;
@@ -383,14 +217,14 @@ static bool is_gathered(const chooser_t *chooser, const trial_t *trial, int k) {
 }
 
 /* True if the result needs no resharding. */
-static bool gives_wanted(const chooser_t *chooser, const trial_t *trial) {
+static bool gives_wanted(const spmd_chooser_t *chooser, const trial_t *trial) {
   const spmd_sharding_t *wanted = spmd_wanted_result(chooser->lower, chooser->instr, 0);
   return wanted && spmd_sharding_same_layout(trial->tensors[chooser->rule->operand_count], wanted);
 }
 
 /* Cost of all operands. Several gathers for a concatenation that is wanted so become one
  * instruction, as do those of its pieces (lower_concatenate.c): only the first has latency. */
-static double operands_cost(const chooser_t *chooser, const trial_t *trial) {
+static double operands_cost(const spmd_chooser_t *chooser, const trial_t *trial) {
   double sum = 0, latency = spmd_step_us(SPMD_ALL_GATHER, 0, 2);
   bool any = false, shares = chooser->instr->op == HLO_CONCATENATE && gives_wanted(chooser, trial);
   for (int k = 0; k < chooser->rule->operand_count; k++) {
@@ -405,7 +239,7 @@ static double operands_cost(const chooser_t *chooser, const trial_t *trial) {
 }
 
 /* Computes the shardings and cost of the current assignment; false: dimensions cannot be cut so. */
-static bool try_assignment(chooser_t *chooser, trial_t *trial) {
+static bool try_assignment(spmd_chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
   hr_arena_t *arena = chooser->lower->arena;
   trial->reduced = (spmd_axes_t){0};
@@ -423,8 +257,15 @@ static bool try_assignment(chooser_t *chooser, trial_t *trial) {
   return true;
 }
 
+/* True if the assignment has a candidate that no source has. `digits` are indices of candidates. */
+static bool cuts_other(const spmd_chooser_t *chooser, const int *digits) {
+  for (int a = 0; a < chooser->atom_count; a++)
+    if (digits[a] >= chooser->own_count[a] && digits[a] < chooser->candidate_count[a]) return true;
+  return false;
+}
+
 /* The next assignment in counting order; false after the last. */
-static bool next_assignment(chooser_t *chooser, int *digits) {
+static bool next_assignment(spmd_chooser_t *chooser, int *digits) {
   for (int a = 0; a < chooser->atom_count; a++) {
     int count = chooser->candidate_count[a];
     digits[a] = digits[a] < count ? digits[a] + 1 : 0;
@@ -434,7 +275,7 @@ static bool next_assignment(chooser_t *chooser, int *digits) {
   return false;
 }
 
-static void limit_candidates(chooser_t *chooser) {
+static void limit_candidates(spmd_chooser_t *chooser) {
   double trials = 1;
   for (int a = 0; a < chooser->atom_count; a++) trials *= chooser->candidate_count[a] + 1;
   for (int limit = 2; trials > MAX_TRIALS && limit > 0; limit--) {
@@ -447,7 +288,7 @@ static void limit_candidates(chooser_t *chooser) {
 }
 
 /* Tries all assignments, the one of all first candidates first; keeps the cheapest. */
-static void search(chooser_t *chooser, trial_t *best) {
+static void search(spmd_chooser_t *chooser, trial_t *best) {
   int digits[MAX_ATOMS] = {0}, trials = 0;
   bool found = false;
   static _Thread_local trial_t trial;
@@ -457,13 +298,14 @@ static void search(chooser_t *chooser, trial_t *best) {
   do {
     bool possible = try_assignment(chooser, &trial);
     if (chooser->lower->emit.b.status) return;
+    trial.cuts_other = cuts_other(chooser, digits);
     if (possible && (!found || trial.cost < best->cost)) *best = trial;
     found |= possible;
     if (!trials && possible && trial.moved == 0) return;
   } while (next_assignment(chooser, digits) && ++trials < MAX_TRIALS);
 }
 
-static hr_status_t keep(chooser_t *chooser, const trial_t *best, spmd_choice_t *out_choice) {
+static hr_status_t keep(spmd_chooser_t *chooser, const trial_t *best, spmd_choice_t *out_choice) {
   const spmd_rule_t *rule = chooser->rule;
   hr_arena_t *arena = chooser->lower->arena;
   size_t tensors = (size_t)(rule->operand_count + rule->result_count);
@@ -475,19 +317,21 @@ static hr_status_t keep(chooser_t *chooser, const trial_t *best, spmd_choice_t *
                                 .axes = axes,
                                 .tensors = shardings,
                                 .reduced = best->reduced};
+  if (best->cuts_other) chooser->lower->shared->changes[SPMD_GATHER_WHOLE]++;
   return NULL;
 }
 
 /* Of two rules of equal cost, the first one is taken. */
 hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule,
                         spmd_choice_t *out_choice) {
-  static _Thread_local chooser_t chooser;
+  static _Thread_local spmd_chooser_t chooser;
   static _Thread_local trial_t best;
   double cost = INFINITY;
   for (; rule && cost > 0; rule = rule->alternative) {
-    chooser = (chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
-    HR_TRY(find_sources(&chooser));
-    find_atoms(&chooser);
+    chooser =
+        (spmd_chooser_t){.lower = lower, .instr = instr, .rule = rule, .op = spmd_op_of(instr)};
+    HR_TRY(spmd_find_sources(&chooser));
+    spmd_find_atoms(&chooser);
     search(&chooser, &best);
     if (lower->emit.b.status) return hlo_builder_finish(&lower->emit.b);
     if (best.cost < cost) HR_TRY(keep(&chooser, &best, out_choice));

@@ -221,17 +221,17 @@ static bool is_elsewhere(const spmd_local_t *value) {
   return false;
 }
 
-/* Reshards a result before its users choose axes, if it is due (spmd_reshard_time_t). */
+/* Reshards a result before its users choose axes, if it is due (spmd_strategy_t). */
 static void reshard_early(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_lower_module_t *shared = lower->shared;
   bool is_shared = lower->uses[instr->id] > 1;
   if (!hlo_shape_is_array(instr->shape) || may_be_looked_through(lower, instr) ||
       !is_elsewhere(lower->values[instr->id][0]))
     return;
-  shared->late[SPMD_RESHARD_AT_ONCE]++;
-  if (is_shared) shared->late[SPMD_RESHARD_IF_SHARED]++;
-  if (shared->reshard_time == SPMD_RESHARD_AT_ONCE ||
-      (shared->reshard_time == SPMD_RESHARD_IF_SHARED && is_shared))
+  shared->changes[SPMD_RESHARD_AT_ONCE]++;
+  if (is_shared) shared->changes[SPMD_RESHARD_IF_SHARED]++;
+  if (shared->strategy == SPMD_RESHARD_AT_ONCE ||
+      (shared->strategy == SPMD_RESHARD_IF_SHARED && is_shared))
     spmd_reshard_now(lower, instr);
 }
 

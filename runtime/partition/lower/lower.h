@@ -29,21 +29,22 @@ typedef struct spmd_local {
   spmd_form_t *forms;        /* the first is the defined one */
 } spmd_local_t;
 
-/* When a result that is computed in another sharding than the propagated one is resharded. */
-typedef enum spmd_reshard_time {
+/* Ways to lower a program: when a result that is computed in another sharding than the propagated
+ * one is resharded, and what happens to the axes of a dimension that an operation needs whole. */
+typedef enum spmd_strategy {
   SPMD_RESHARD_AT_USE,    /* when an operation needs it; its users may take it as it is */
   SPMD_RESHARD_IF_SHARED, /* at once if it has several users, each of which would move what it
                              makes of it */
   SPMD_RESHARD_AT_ONCE,
-  SPMD_RESHARD_TIMES
-} spmd_reshard_time_t;
+  SPMD_GATHER_WHOLE, /* at its use; axes of a dimension that must be whole cut no other one */
+  SPMD_STRATEGIES
+} spmd_strategy_t;
 
 typedef struct spmd_lower_module {
   spmd_program_t *program;
-  spmd_reshard_time_t reshard_time;
-  /* Number of results that stay in another sharding than the propagated one, and that each time
-   * would reshard early. */
-  int64_t late[SPMD_RESHARD_TIMES];
+  spmd_strategy_t strategy;
+  /* Number of operations that a strategy may lower otherwise than SPMD_RESHARD_AT_USE. */
+  int64_t changes[SPMD_STRATEGIES];
   spmd_emit_module_t emit;
   hlo_computation_t **called; /* callees lowered so far, by computation id */
   size_t called_count;

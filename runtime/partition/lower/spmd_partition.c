@@ -224,14 +224,14 @@ static hr_status_t read_global(spmd_program_t *program, global_t *out_global) {
   return entry_shardings(program, &out_global->params, &out_global->results);
 }
 
-static hr_status_t make_candidate(global_t *global, spmd_reshard_time_t time,
+static hr_status_t make_candidate(global_t *global, spmd_strategy_t strategy,
                                   candidate_t *out_candidate) {
   spmd_lower_module_t *shared = &global->shared;
   hlo_module_t *module = shared->emit.module;
   size_t first = module->computations.count;
   int64_t channel = shared->emit.next_channel;
   memset(shared->called, 0, shared->called_count * sizeof *shared->called);
-  shared->reshard_time = time;
+  shared->strategy = strategy;
   shared->emit.report = &out_candidate->notes;
   HR_TRY(spmd_lower_computation(shared, global->entry, global->params, global->results,
                                 &out_candidate->entry));
@@ -243,16 +243,16 @@ static hr_status_t make_candidate(global_t *global, spmd_reshard_time_t time,
                          &out_candidate->us);
 }
 
-/* Lowers the program with each time of resharding, and keeps the first of the cheapest. */
+/* Lowers the program by each strategy, and keeps the first of the cheapest. */
 static hr_status_t find_cheapest(global_t *global, candidate_t *best) {
-  int64_t late[SPMD_RESHARD_TIMES];
+  int64_t changes[SPMD_STRATEGIES];
   HR_TRY(make_candidate(global, SPMD_RESHARD_AT_USE, best));
   if (calls_host(global->shared.emit.module)) return NULL;
-  memcpy(late, global->shared.late, sizeof late);
-  for (int time = SPMD_RESHARD_IF_SHARED; time < SPMD_RESHARD_TIMES; time++) {
+  memcpy(changes, global->shared.changes, sizeof changes);
+  for (int s = SPMD_RESHARD_IF_SHARED; s < SPMD_STRATEGIES; s++) {
     candidate_t candidate = {0};
-    if (!best->notes.items.count || !late[time]) continue;
-    hr_status_t st = make_candidate(global, (spmd_reshard_time_t)time, &candidate);
+    if (!best->notes.items.count || !changes[s]) continue;
+    hr_status_t st = make_candidate(global, (spmd_strategy_t)s, &candidate);
     bool is_better = !st && candidate.us < WORTHWHILE * best->us;
     free_notes(is_better ? &best->notes : &candidate.notes);
     if (is_better) *best = candidate;
