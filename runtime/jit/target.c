@@ -106,8 +106,9 @@ static void narrow(jit_target_t *target, int vector_bytes) {
   target->has_f16_arithmetic &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
-  bool has_registers = target->has_masks || (target->vector_bytes == 32 && jit_target_wants_llvm());
-  target->interleave_count = has_registers ? 4 : 1;
+  target->interleave_count = 1;
+  if (target->vector_bytes == 32) target->interleave_count = jit_target_wants_llvm() ? 4 : 2;
+  if (target->has_masks) target->interleave_count = 4;
 }
 
 #else

@@ -10,7 +10,7 @@ typedef struct jit_target {
   int vector_count;     /* number of vector registers: 16 or 32 */
   int interleave_count; /* most vectors that are computed together, as a chain of dependent
                            instructions leaves the processor idle: 1, or 4 with 32 registers, or
-                           where LLVM orders them for 16 registers */
+                           where LLVM orders them for 16 registers, else 2 with AVX2 */
   bool has_fma;         /* a * b + c, rounded once, is one instruction */
   bool has_masks;       /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;

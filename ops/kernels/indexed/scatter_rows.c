@@ -64,20 +64,10 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
 
 DEFINE_EXTREMES(f32, float, uint32_t)
 DEFINE_EXTREMES(f64, double, uint64_t)
-/* Equal values and NaNs are rare, so that the branch is predicted. */
-#define LARGER (a > b ? a : b)
-#define SMALLER (a < b ? a : b)
-#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? LARGER : p##_maximum(a, b)
-#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? SMALLER : p##_minimum(a, b)
 #define DEFINE_FLOATS(p, T)                                                               \
   DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), p##_most(a, b), \
                  p##_least(a, b))
 
-/* 16-bit floats are combined as f32 and rounded once: f32 has more than twice their precision
- * plus two bits, so that the result equals the rounded exact one. */
-#define AS_F32(p, VALUE) p##_from_f32(VALUE(p##_to_f32(a), p##_to_f32(b)))
-#define SUM(a, b) ((a) + (b))
-#define PRODUCT(a, b) ((a) * (b))
 #define DEFINE_HALVES(p)                                                          \
   DEFINE_LIST(p##_add, uint16_t, AS_F32(p, SUM), AS_F32(p, SUM))                  \
   DEFINE_LIST(p##_multiply, uint16_t, AS_F32(p, PRODUCT), AS_F32(p, PRODUCT))     \
@@ -274,21 +264,6 @@ DEFINE_WIDE_HALVES(bf16)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-typedef struct scatter_loops {
-  scatter_list_fn list_loop;
-  scatter_rows_fn direct_loop[2 * SCATTER_ROWS_COMPONENTS]; /* indices of 32 bits, then of 64 */
-} scatter_loops_t;
-
-enum { NUMBER_OPS = 4, BIT_OPS = 3 };
-
-#define LIST_LOOP(NAME) \
-  { .list_loop = NAME##_listed }
-#define LOOPS_OF(NAME)                                                        \
-  {                                                                           \
-    NAME##_listed, { NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2 } \
-  }
-#define NUMBERS_OF(LOOPS, NAME) \
-  { LOOPS(NAME##_add), LOOPS(NAME##_multiply), LOOPS(NAME##_maximum), LOOPS(NAME##_minimum) }
 #define BITS_OF(NAME) \
   { LIST_LOOP(and_##NAME), LIST_LOOP(or_##NAME), LIST_LOOP(xor_##NAME) }
 
@@ -305,11 +280,6 @@ static const scatter_loops_t number_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
     [HR_U32] = NUMBERS_OF(LIST_LOOP, u32), [HR_U64] = NUMBERS_OF(LIST_LOOP, u64),
     [HR_C64] = {LOOPS_OF(c64_add)},        [HR_C128] = {LOOPS_OF(c128_add)}};
 #if SIMD_HAS_WIDTHS
-#define HALVES_OF(NAME)                                                          \
-  {                                                                              \
-    LOOPS_OF(NAME##_add), LIST_LOOP(NAME##_multiply), LIST_LOOP(NAME##_maximum), \
-        LIST_LOOP(NAME##_minimum)                                                \
-  }
 static const scatter_loops_t v512_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
     [HR_F32] = NUMBERS_OF(LOOPS_OF, v512_f32),
     [HR_F64] = NUMBERS_OF(LOOPS_OF, v512_f64),
@@ -322,6 +292,8 @@ static const scatter_loops_t v512_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
 static const scatter_loops_t *number_loops_for(int op, hr_dtype_t dtype) {
 #if SIMD_HAS_WIDTHS
   if (simd_width() == SIMD_512 && v512_loops[dtype][op].list_loop) return &v512_loops[dtype][op];
+  if (simd_width() == SIMD_256 && scatter_loops_256[dtype][op].list_loop)
+    return &scatter_loops_256[dtype][op];
 #endif
   return &number_loops[dtype][op];
 }

@@ -9,8 +9,21 @@
 #define HLO_OPS_SCATTER_ROWS_LOOPS_H
 
 #include "base/arith.h"
+#include "ops/kernels/elementwise/scalar.h"
 #include "ops/kernels/indexed/scatter_rows.h"
 #include "ops/kernels/simd/simd_target.h"
+
+/* Equal values and NaNs are rare, so that the branch is predicted. */
+#define LARGER (a > b ? a : b)
+#define SMALLER (a < b ? a : b)
+#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? LARGER : p##_maximum(a, b)
+#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? SMALLER : p##_minimum(a, b)
+
+/* 16-bit floats are combined as f32 and rounded once: f32 has more than twice their precision
+ * plus two bits, so that the result equals the rounded exact one. */
+#define AS_F32(p, VALUE) p##_from_f32(VALUE(p##_to_f32(a), p##_to_f32(b)))
+#define SUM(a, b) ((a) + (b))
+#define PRODUCT(a, b) ((a) * (b))
 
 NATIVE_INLINE int64_t wrap_multiply(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a * (uint64_t)b);
@@ -198,5 +211,33 @@ DEFINE_FIT(int64_t, uint64_t, 2, s64_2)
   DEFINE_DIRECT(NAME, T, int64_t, 1, s64_1, TARGET) \
   DEFINE_DIRECT(NAME, T, int64_t, 2, s64_2, TARGET) \
   DEFINE_LISTED(NAME, T, TARGET)
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+typedef struct scatter_loops {
+  scatter_list_fn list_loop;
+  scatter_rows_fn direct_loop[2 * SCATTER_ROWS_COMPONENTS]; /* indices of 32 bits, then of 64 */
+} scatter_loops_t;
+
+enum { NUMBER_OPS = 4, BIT_OPS = 3 };
+
+#if SIMD_HAS_WIDTHS
+/* With AVX2; entries without loops: those of scatter_rows.c serve. */
+extern const scatter_loops_t scatter_loops_256[HR_DTYPE_COUNT][NUMBER_OPS];
+#endif
+
+#define LIST_LOOP(NAME) \
+  { .list_loop = NAME##_listed }
+#define LOOPS_OF(NAME)                                                        \
+  {                                                                           \
+    NAME##_listed, { NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2 } \
+  }
+#define NUMBERS_OF(LOOPS, NAME) \
+  { LOOPS(NAME##_add), LOOPS(NAME##_multiply), LOOPS(NAME##_maximum), LOOPS(NAME##_minimum) }
+#define HALVES_OF(NAME)                                                          \
+  {                                                                              \
+    LOOPS_OF(NAME##_add), LIST_LOOP(NAME##_multiply), LIST_LOOP(NAME##_maximum), \
+        LIST_LOOP(NAME##_minimum)                                                \
+  }
 
 #endif

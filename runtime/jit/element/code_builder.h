@@ -9,12 +9,21 @@
 #include "jit/kir/kir.h"
 #include "jit/target.h"
 
+/* The last quotient that was written. */
+typedef struct jit_division {
+  const kir_value_t *a, *b;
+  kir_value_t *quotient;
+  const kir_block_t *block;
+  bool is_signed;
+} jit_division_t;
+
 typedef struct jit_code {
   const jit_target_t *target;
   kir_module_t *module;
   kir_builder_t *builder;
   struct jit_function_part
       *function_part; /* enclosing function of inlined kernels; NULL: each kernel is a function */
+  jit_division_t division;
 } jit_code_t;
 
 /* Starts an empty module. lowering: its back end. Errors: NO_MEMORY. */

@@ -17,6 +17,96 @@ static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
   return kir_icmp(code->builder, KIR_ICMP_EQ, a, jit_int(kir_type_of(a), b));
 }
 
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* True if the condition holds in any lane. */
+static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
+  kir_type_t *type = kir_type_of(condition);
+  return jit_lanes(type) == 1 ? condition : jit_intrinsic(code, KIR_REDUCE_OR, type, &condition, 1);
+}
+
+typedef struct lane_function {
+  const char *name;
+  void (*write)(jit_code_t *code, kir_value_t *function);
+} lane_function_t;
+
+/* One function per type and module. */
+static kir_value_t *call_on_register(jit_code_t *code, const void *context, kir_value_t **args) {
+  const lane_function_t *called = context;
+  char name[64];
+  kir_type_t *type = kir_type_of(args[0]);
+  kir_type_t *signature = kir_function_type(type, (kir_type_t *[]){type, type}, 2);
+  snprintf(name, sizeof name, "%s.i%d.%d", called->name, jit_element_bits(type), jit_lanes(type));
+  kir_value_t *function = kir_find_function(code->module, name);
+  if (!function) {
+    jit_code_t inner;
+    function = jit_inner_function(code, name, signature, &inner);
+    called->write(&inner, function);
+  }
+  return kir_call(code->builder, signature, function, args, 2);
+}
+
+static kir_value_t *call_function(jit_code_t *code, const lane_function_t *function, kir_value_t *x,
+                                  kir_value_t *y) {
+  return jit_by_vectors(code, call_on_register, function, (kir_value_t *[]){x, y}, 2, 1);
+}
+
+/* --- division --------------------------------------------------------------------------------- */
+
+#define F64_MANTISSA 52
+
+/* The value as f64, for numbers below 2^52: as the mantissa of 2^52 + x. */
+static kir_value_t *small_as_f64(jit_code_t *code, kir_value_t *x) {
+  kir_type_t *type = kir_type_of(x);
+  kir_type_t *real = jit_type_like(kir_double_type(code->module), type);
+  kir_value_t *base = jit_real(real, 0x1p52);
+  kir_value_t *sum = kir_or(code->builder, x, kir_bitcast(code->builder, base, type));
+  return kir_fsub(code->builder, kir_bitcast(code->builder, sum, real), base);
+}
+
+/* Unsigned lanes of 64 bits. Numbers below 2^52 are exact in f64, and their quotient never rounds
+ * up to an integer; if any is larger:
+ *
+ *   entry:  any (x | y) >> 52 ? large : small
+ *   large:  x / y as kir_divide.c has it */
+static void write_wide_division(jit_code_t *code, kir_value_t *function) {
+  kir_builder_t *b = code->builder;
+  kir_value_t *x = kir_param(function, 0), *y = kir_param(function, 1);
+  kir_type_t *type = kir_type_of(x);
+  kir_block_t *large = kir_append_block(function, "large");
+  kir_block_t *small = kir_append_block(function, "small");
+  kir_value_t *high = kir_lshr(b, kir_or(b, x, y), jit_int(type, F64_MANTISSA));
+  kir_value_t *is_large = kir_icmp(b, KIR_ICMP_NE, high, jit_int(type, 0));
+  kir_cond_br(b, any_lane(code, is_large), large, small);
+  kir_position_at_end(b, large);
+  kir_ret(b, kir_udiv(b, x, y));
+  kir_position_at_end(b, small);
+  kir_value_t *quotient = kir_fdiv(b, small_as_f64(code, x), small_as_f64(code, y));
+  quotient = jit_intrinsic(code, KIR_FTRUNC, kir_type_of(quotient), &quotient, 1);
+  kir_value_t *base = jit_real(kir_type_of(quotient), 0x1p52);
+  kir_value_t *sum = kir_bitcast(b, kir_fadd(b, quotient, base), type);
+  kir_ret(b, kir_xor(b, sum, kir_bitcast(b, base, type)));
+}
+
+/* All ones in negative lanes. */
+static kir_value_t *sign_of(jit_code_t *code, kir_value_t *a) {
+  return kir_ashr(code->builder, a, jit_int(kir_type_of(a), jit_element_bits(kir_type_of(a)) - 1));
+}
+
+/* Negates the lanes whose sign is all ones. */
+static kir_value_t *apply_sign(jit_code_t *code, kir_value_t *a, kir_value_t *sign) {
+  return kir_sub(code->builder, kir_xor(code->builder, a, sign), sign);
+}
+
+static kir_value_t *divide_wide(jit_code_t *code, bool is_signed, kir_value_t *a, kir_value_t *b) {
+  static const lane_function_t division = {"divide", write_wide_division};
+  if (!is_signed) return call_function(code, &division, a, b);
+  kir_value_t *a_sign = sign_of(code, a), *b_sign = sign_of(code, b);
+  kir_value_t *quotient =
+      call_function(code, &division, apply_sign(code, a, a_sign), apply_sign(code, b, b_sign));
+  return apply_sign(code, quotient, kir_xor(code->builder, a_sign, b_sign));
+}
+
 /* Vectors have no integer division. The quotient of integers of n <= 32 bits, computed in floats
  * with more than 2 n bits and truncated, is exact. */
 static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
@@ -37,9 +127,18 @@ static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value
 static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a,
                                  kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
-  if (!is_constant && jit_lanes(type) > 1 && jit_element_bits(type) <= 32)
-    return divide_as_floats(code, is_signed, a, b);
+  if (!is_constant && jit_lanes(type) > 1)
+    return jit_element_bits(type) <= 32 ? divide_as_floats(code, is_signed, a, b)
+                                        : divide_wide(code, is_signed, a, b);
   return is_signed ? kir_sdiv(code->builder, a, b) : kir_udiv(code->builder, a, b);
+}
+
+/* The quotient of the last division, as of a remainder of the same operands; NULL: of others. */
+static kir_value_t *known_quotient(const jit_code_t *code, bool is_signed, const kir_value_t *a,
+                                   const kir_value_t *b) {
+  const jit_division_t *last = &code->division;
+  bool is_same = last->a == a && last->b == b && last->is_signed == is_signed;
+  return is_same && last->block == kir_insert_block(code->builder) ? last->quotient : NULL;
 }
 
 /* a / b and a % b; divisors 0 and -1, which have rules of their own, are replaced by 1 first.
@@ -55,7 +154,9 @@ static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_val
     kir_value_t *special = is_signed ? kir_or(builder, is_zero, is_minus) : is_zero;
     safe = kir_select(builder, special, jit_int(type, 1), b);
   }
-  kir_value_t *result = plain_divide(code, is_signed, op->safe_divisor, a, safe);
+  kir_value_t *result = known_quotient(code, is_signed, a, b);
+  if (!result) result = plain_divide(code, is_signed, op->safe_divisor, a, safe);
+  code->division = (jit_division_t){a, b, result, kir_insert_block(builder), is_signed};
   if (remainder) result = kir_sub(builder, a, kir_mul(builder, result, safe));
   if (op->safe_divisor) return result;
   kir_value_t *by_minus = remainder ? jit_int(type, 0) : kir_neg(builder, a);
@@ -141,12 +242,6 @@ static kir_value_t *absolute(jit_code_t *code, bool is_signed, kir_value_t *a) {
 
 /* --- powers ----------------------------------------------------------------------------------- */
 
-/* True if the condition holds in any lane. */
-static kir_value_t *any_lane(jit_code_t *code, kir_value_t *condition) {
-  kir_type_t *type = kir_type_of(condition);
-  return jit_lanes(type) == 1 ? condition : jit_intrinsic(code, KIR_REDUCE_OR, type, &condition, 1);
-}
-
 /* Exponentiation by squaring, one bit of the exponent an iteration, until all lanes are done:
  *
  *   loop:  result *= left odd ? square : 1
@@ -156,10 +251,9 @@ static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_builder_t *b = code->builder;
   kir_value_t *base = kir_param(function, 0), *exponent = kir_param(function, 1);
   kir_type_t *type = kir_type_of(base);
-  kir_block_t *entry = kir_append_block(function, "entry");
+  kir_block_t *entry = kir_insert_block(b);
   kir_block_t *loop = kir_append_block(function, "loop");
   kir_block_t *done = kir_append_block(function, "done");
-  kir_position_at_end(b, entry);
   kir_br(b, loop);
   kir_position_at_end(b, loop);
   kir_value_t *result = kir_phi(b, type), *square = kir_phi(b, type), *left = kir_phi(b, type);
@@ -178,32 +272,13 @@ static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_ret(b, next[0]);
 }
 
-/* One function per type and module; the builder returns to where it was. */
-static kir_value_t *power_function(jit_code_t *code, kir_type_t *type, kir_type_t **out_type) {
-  char name[64];
-  snprintf(name, sizeof name, "power.i%d.%d", jit_element_bits(type), jit_lanes(type));
-  *out_type = kir_function_type(type, (kir_type_t *[]){type, type}, 2);
-  kir_value_t *function = kir_find_function(code->module, name);
-  if (function) return function;
-  kir_block_t *back = kir_insert_block(code->builder);
-  kir_value_t *next = kir_terminator(back);
-  function = kir_add_function(code->module, name, *out_type);
-  kir_add_attributes(function, KIR_INTERNAL);
-  write_power_loop(code, function);
-  if (next)
-    kir_position_before(code->builder, next);
-  else
-    kir_position_at_end(code->builder, back);
-  return function;
-}
-
 /* A negative exponent gives 1 for base 1, 1 or -1 for base -1, else 0. */
 static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
                           kir_value_t *exponent) {
   kir_builder_t *b = code->builder;
-  kir_type_t *type = kir_type_of(base), *function_type;
-  kir_value_t *function = power_function(code, type, &function_type);
-  kir_value_t *result = kir_call(b, function_type, function, (kir_value_t *[]){base, exponent}, 2);
+  static const lane_function_t power_function = {"power", write_power_loop};
+  kir_type_t *type = kir_type_of(base);
+  kir_value_t *result = call_function(code, &power_function, base, exponent);
   if (!is_signed) return result;
   kir_value_t *odd = is_equal(code, kir_and(b, exponent, jit_int(type, 1)), 1);
   kir_value_t *of_minus = kir_select(b, odd, jit_int(type, -1), jit_int(type, 1));

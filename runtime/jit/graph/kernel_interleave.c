@@ -6,7 +6,7 @@
 #include "jit/math/jit_math.h"
 
 #define SHORT_REMAINDER 32 /* vectors in a loop whose remainder takes little of its time */
-#define RESERVED 8         /* registers for constants and for parts of functions */
+#define RESERVED 0.25      /* of the registers, for constants and for parts of functions */
 #define MASKS 8            /* conditions: as many as registers, and a few that are spilled */
 #define LONG_CHAIN 48      /* ops of an element that are a long chain even without functions */
 
@@ -102,7 +102,7 @@ static int wanted_vectors(const jit_kernel_t *kernel, int lanes) {
 }
 
 static bool fits(const jit_kernel_t *kernel, live_t live, int count) {
-  return live.vectors * count <= kernel->target->vector_count - RESERVED &&
+  return live.vectors * count <= (1 - RESERVED) * kernel->target->vector_count &&
          live.masks * count <= MASKS;
 }
 

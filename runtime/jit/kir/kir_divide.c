@@ -3,13 +3,17 @@
  *     32 bits, constant d   s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1
  *                           t = floor(v m / 2^32)
  *                           v / d = floor((t + floor((v - t) / 2)) / 2^(s - 1))
- *     32 bits, else         as f64: a quotient of such integers never rounds up to an integer
- *     64 bits, constant d   as 32 bits, by products of halves
- *     64 bits, else         as f64, rounded down, twice: the second time for the remainder
+ *     16 bits, constant d   as f32, by 1 / d rounded away from 0: what the product is too large by
+ * is less than the 1 / d that separates it from the next integer 32 bits, else         as f64: a
+ * quotient of such integers never rounds up to an integer 64 bits, constant d   as 32 bits, by
+ * products of halves 64 bits, else         by the inverse as f64, rounded down, twice: the second
+ * time for the remainder
  *
  * The first form is exact for every v below 2^32 (Granlund and Montgomery 1994); it multiplies
- * every second lane at a time, in 64 bits. The last one is too small by 2^-49 of itself and less
- * than 1 after the first quotient, so by less than 2 after the second. */
+ * every second lane at a time, in 64 bits. The last one is too small by 2^-48 of itself and less
+ * than 1 after the first quotient, so by at most 1 after the second. */
+#include <math.h>
+
 #include "jit/kir/kir.h"
 
 #define JUST_BELOW_1 UINT64_C(0x3feffffffffffff0) /* as f64: 1 - 2^-49 */
@@ -98,6 +102,21 @@ static bool is_known(const kir_value_t *divisor) {
   return kir_is_constant(divisor) && kir_is_splat(divisor) && divisor->lanes[0];
 }
 
+/* 1 / divisor, not below it in magnitude. */
+static float reciprocal_of(int64_t divisor) {
+  float inverse = 1.0F / (float)divisor;
+  bool is_below = fabs((double)inverse * (double)divisor) < 1;
+  return is_below ? nextafterf(inverse, divisor < 0 ? -1 : 1) : inverse;
+}
+
+/* Values of at most 16 bits in 32-bit lanes. */
+static kir_value_t *by_reciprocal(kir_builder_t *b, kir_value_t *x, int64_t divisor) {
+  kir_type_t *f32 = kir_type_like(x->type, kir_float_type(x->type->module));
+  kir_value_t *inverse =
+      kir_splat_constant(f32, kir_encode_float((double)reciprocal_of(divisor), 32));
+  return kir_fptosi(b, build(b, KIR_FMUL, kir_sitofp(b, x, f32), inverse), x->type);
+}
+
 /* --- by a variable ---------------------------------------------------------------------------- */
 
 static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
@@ -107,22 +126,29 @@ static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, boo
   return (is_signed ? kir_fptosi : kir_fptoui)(b, quotient, y->type);
 }
 
-/* A lower bound of the quotient of unsigned 64-bit lanes. */
-static kir_value_t *least_quotient(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
-  kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
-  kir_value_t *quotient = build(b, KIR_FDIV, kir_uitofp(b, x, f64), kir_uitofp(b, y, f64));
-  quotient = build(b, KIR_FMUL, quotient, kir_splat_constant(f64, JUST_BELOW_1));
-  return kir_fptoui(b, quotient, x->type);
+/* More than 0 and less than 2^16, from a lower bound of the quotient: the nearest integer to what
+ * is 1/2 less. */
+static kir_value_t *small_quotient(kir_builder_t *b, kir_value_t *rest, kir_value_t *inverse) {
+  kir_type_t *type = rest->type, *f64 = inverse->type;
+  kir_value_t *below = kir_splat_constant(f64, kir_encode_float(0x1p52 - 0.5, 64));
+  kir_value_t *in[] = {kir_uitofp(b, rest, f64), inverse, below};
+  kir_value_t *sum = kir_bitcast(b, kir_intrinsic(b, KIR_FMA, f64, in, 3), type);
+  sum = build(b, KIR_SUB, sum, all(type, kir_encode_float(0x1p52, 64)));
+  return kir_select(b, kir_icmp(b, KIR_ICMP_SGT, sum, kir_null(type)), sum, kir_null(type));
 }
 
 /* Unsigned 64-bit lanes. */
 static kir_value_t *divide_wide(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {
-  kir_value_t *quotient = least_quotient(b, x, y);
+  kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
+  kir_value_t *below = kir_splat_constant(f64, JUST_BELOW_1);
+  kir_value_t *inverse = build(b, KIR_FDIV, below, kir_uitofp(b, y, f64));
+  kir_value_t *quotient = build(b, KIR_FMUL, kir_uitofp(b, x, f64), inverse);
+  quotient = kir_fptoui(b, quotient, x->type);
   kir_value_t *rest = build(b, KIR_SUB, x, build(b, KIR_MUL, quotient, y));
-  kir_value_t *more = least_quotient(b, rest, y);
+  kir_value_t *more = small_quotient(b, rest, inverse);
   rest = build(b, KIR_SUB, rest, build(b, KIR_MUL, more, y));
-  kir_value_t *one = kir_zext(b, kir_icmp(b, KIR_ICMP_UGE, rest, y), x->type);
-  return build(b, KIR_ADD, build(b, KIR_ADD, quotient, more), one);
+  kir_value_t *is_short = kir_sext(b, kir_icmp(b, KIR_ICMP_UGE, rest, y), x->type);
+  return build(b, KIR_SUB, build(b, KIR_ADD, quotient, more), is_short);
 }
 
 static kir_value_t *wide_quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y,
@@ -137,8 +163,17 @@ static kir_value_t *wide_quotient_of(kir_builder_t *b, kir_value_t *x, kir_value
   return apply_sign(b, quotient, build(b, KIR_XOR, x_sign, y_sign));
 }
 
-static kir_value_t *quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
+static bool is_power_of_two(const kir_value_t *divisor) {
+  return !(divisor->lanes[0] & (divisor->lanes[0] - 1));
+}
+
+/* bits: of the integers, which may be narrower than their lanes. */
+static kir_value_t *quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y, unsigned bits,
+                                bool is_signed) {
   const kir_value_t *divisor = y;
+  if (bits == 64) return wide_quotient_of(b, x, y, is_signed);
+  if (bits <= 16 && is_known(divisor) && (is_signed || !is_power_of_two(divisor)))
+    return by_reciprocal(b, x, (int32_t)divisor->lanes[0]);
   if (!is_known(divisor) || x->type->lanes < 4 || x->type->lanes % 2)
     return as_f64(b, x, y, is_signed);
   return is_signed ? by_signed_constant(b, x, (int32_t)divisor->lanes[0])
@@ -152,7 +187,7 @@ kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, k
   kir_type_t *wide = kir_type_like(type, kir_int_type(type->module, type->bits == 64 ? 64 : 32));
   x = kir_int_cast(b, x, wide, is_signed);
   y = kir_int_cast(b, y, wide, is_signed);
-  kir_value_t *result = (type->bits == 64 ? wide_quotient_of : quotient_of)(b, x, y, is_signed);
+  kir_value_t *result = quotient_of(b, x, y, type->bits, is_signed);
   if (is_rest) result = build(b, KIR_SUB, x, build(b, KIR_MUL, result, y));
   return kir_int_cast(b, result, type, false);
 }

@@ -4,6 +4,8 @@
 
 #include "jit/math/math_emit.h"
 
+#define MOST_VECTORS 4 /* of math_ops.def, with 32 registers; with fewer as many fewer fit */
+
 typedef enum math_form { IN_PLACE, AS_FUNCTION } math_form_t;
 
 typedef struct math_op {
@@ -33,7 +35,8 @@ double jit_math_cost(hlo_opcode_t op, bool is_f64) {
 
 int jit_math_vectors(const jit_target_t *target, hlo_opcode_t op, bool is_f64) {
   int vectors = is_f64 ? math_ops[op].vectors_f64 : math_ops[op].vectors_f32;
-  return vectors < target->interleave_count ? vectors : target->interleave_count;
+  vectors = vectors * target->interleave_count / MOST_VECTORS;
+  return vectors > 1 ? vectors : 1;
 }
 
 static kir_value_t *emit_body(jit_code_t *code, const math_op_t *op, kir_value_t *x,

@@ -3,7 +3,7 @@
  * 64-bit integers, leading zeros.
  *
  * Results are the same bits: conversions to floats round once, as one instruction does. What has no
- * short sequence of vector instructions (i64 to f32, floats to i64) is done lane by lane. */
+ * short sequence of vector instructions is done lane by lane. */
 #include "jit/x64/x64_code.h"
 #include "jit/x64/x64_expand.h"
 
@@ -36,8 +36,14 @@ static kir_value_t *multiply_wide(kir_builder_t *b, kir_value_t *x, kir_value_t 
   return kir_add(b, build(b, KIR_MUL, x_low, y_low), kir_shl(b, cross, half));
 }
 
+/* All ones in negative lanes. */
+static kir_value_t *sign_of_lanes(kir_builder_t *b, kir_value_t *x) {
+  return kir_sext(b, kir_icmp(b, KIR_ICMP_SLT, x, kir_null(x->type)), x->type);
+}
+
 /* The sign bit is shifted down with the others, and restored from there by ^ and -. */
 static kir_value_t *shift_wide(kir_builder_t *b, kir_value_t *x, kir_value_t *by) {
+  if (kir_is_constant(by) && kir_is_splat(by) && by->lanes[0] == 63) return sign_of_lanes(b, x);
   kir_value_t *sign = kir_lshr(b, sign_of(x->type), by);
   return kir_sub(b, kir_xor(b, kir_lshr(b, x, by), sign), sign);
 }
@@ -125,12 +131,27 @@ static const uint64_t halves_of_u64[] = {0x4330000000000000, 0x4530000000000000,
 static const uint64_t halves_of_i64[] = {0x4330000000000000, 0x4530000080000000,
                                          0x4530000080100000};
 
+/* i64 to f32 by f64, which holds 53 bits: of more, the lowest 11 are replaced by an odd bit, so
+ * that the second rounding is that of the integer. */
+static kir_value_t *wide_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_type_t *type) {
+  kir_type_t *f64 = kir_type_like(type, kir_double_type(type->module));
+  kir_value_t *cut = splat(x, 0x7ff);
+  kir_value_t *odd = kir_and(b, kir_add(b, kir_and(b, x, cut), cut), splat(x, 0x800));
+  kir_value_t *high = kir_or(b, kir_and(b, x, splat(x, ~UINT64_C(0x7ff))), odd);
+  bool is_signed = op == KIR_SITOFP;
+  kir_value_t *above = is_signed ? kir_add(b, x, splat(x, UINT64_C(1) << 53)) : x;
+  above = kir_lshr(b, above, splat(x, is_signed ? 54 : 53));
+  kir_value_t *is_exact = kir_icmp(b, KIR_ICMP_EQ, above, kir_null(x->type));
+  x = kir_select(b, is_exact, x, high);
+  return kir_fptrunc(b, kir_expand_or_build(b, op, f64, 0, &x, 1), type);
+}
+
 static kir_value_t *vector_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *x,
                                     kir_type_t *type) {
   bool is_signed = op == KIR_SITOFP;
   if (x->type->bits == 64 && type->bits == 64)
     return join_halves(b, x, type, is_signed ? halves_of_i64 : halves_of_u64);
-  if (x->type->bits == 64) return convert_by_lane(b, op, x, type);
+  if (x->type->bits == 64) return wide_to_float(b, op, x, type);
   if (is_signed) return NULL;
   if (type->bits == 32) return join_halves(b, x, type, halves_of_u32);
   return kir_uitofp(b, kir_zext(b, x, int_like(x->type, 64)), type);
@@ -164,11 +185,29 @@ static kir_value_t *to_unsigned(kir_builder_t *b, kir_value_t *x, kir_type_t *ty
   return kir_xor(b, value, sign);
 }
 
+/* The mantissa of f64, moved to its place by the exponent, one of both shifts gives 0 as its count
+ * is 64 or more. */
+static kir_value_t *truncate_to_wide(kir_builder_t *b, kir_op_t op, kir_value_t *x,
+                                     kir_type_t *type) {
+  if (x->type->bits == 32) x = kir_fpext(b, x, kir_type_like(type, kir_double_type(type->module)));
+  kir_value_t *bits = kir_bitcast(b, x, type), *mantissa_bits = splat(bits, 52);
+  kir_value_t *exponent = kir_and(b, kir_lshr(b, bits, mantissa_bits), splat(bits, 0x7ff));
+  kir_value_t *mantissa = kir_and(b, bits, splat(bits, (UINT64_C(1) << 52) - 1));
+  mantissa = kir_or(b, mantissa, splat(bits, UINT64_C(1) << 52));
+  kir_value_t *up = kir_shl(b, mantissa, kir_sub(b, exponent, splat(bits, 1075)));
+  kir_value_t *down = kir_lshr(b, mantissa, kir_sub(b, splat(bits, 1075), exponent));
+  kir_value_t *size = kir_or(b, up, down);
+  if (op == KIR_FPTOUI) return size;
+  kir_value_t *sign = sign_of_lanes(b, bits);
+  return kir_sub(b, kir_xor(b, size, sign), sign);
+}
+
 static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t *x,
                                       kir_type_t *type) {
   kir_type_t *i64 = kir_int_type(b->module, 64);
   if (x->type->bits < 32 || type->bits < 32) return NULL;
-  if (kir_is_vector(type) && type->bits == 64) return convert_by_lane(b, op, x, type);
+  if (kir_is_vector(type) && type->bits == 64)
+    return kir_is_constant(x) ? convert_by_lane(b, op, x, type) : truncate_to_wide(b, op, x, type);
   if (op == KIR_FPTOSI) return NULL;
   if (type == kir_int_type(b->module, 32)) return kir_trunc(b, kir_fptosi(b, x, i64), type);
   return to_unsigned(b, x, type);
