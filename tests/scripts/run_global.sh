@@ -43,6 +43,7 @@ expect_text "sub-axes of an axis that has become too small" 'sub-axis (1)2 of ax
 expect_exit "a mesh without the program's axes" 0 "$hlorun" -n 2 --mesh x=2 --input "$folder/io.npz" \
   --expect "$folder/io.npz" "$folder/prog.mlir"
 expect_text "a mesh without the program's axes" "--mesh has no effect"
+expect_text "a mesh without the program's axes" '--mesh: x=2 has no axis "d", which the program'"'"'s shardings name: they are left out'
 
 # A program without annotations, cut by options.
 cat >"$work/plain.mlir" <<'PROGRAM'

@@ -22,6 +22,10 @@ expect_exit "an input that is none" 2 "$hlorun" -n 4 --mesh data=4 --sharding 'i
 expect_text "an input that is none" 'in5 of a program of 2 inputs'
 expect_exit "a mesh that does not fit" 2 "$hlorun" -n 3 --mesh data=4 --random-inputs "$work/plain.mlir"
 expect_text "a mesh that does not fit" 'has 4 devices, which do not fit 3 processes'
+expect_exit "a mesh of the program that does not fit" 2 "$hlorun" -n 3 --random-inputs \
+  "$source_dir/tests/corpora/auto_spmd/matmul_blocks/prog.mlir"
+expect_text "a mesh of the program that does not fit" \
+  'start them with hlorun -n 8, a divisor of that, or give the axes other sizes by --mesh'
 expect_exit "a mesh with an axis twice" 2 "$hlorun" -n 4 --mesh data=2,data=2 --random-inputs "$work/plain.mlir"
 expect_text "a mesh with an axis twice" 'two axes "data"'
 expect_exit "an axis twice" 2 "$hlorun" -n 4 --mesh data=4 --sharding in0=data,data --random-inputs "$work/plain.mlir"

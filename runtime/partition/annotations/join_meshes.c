@@ -299,12 +299,15 @@ static hr_status_t misfit(const spmd_mesh_source_t *source, int64_t device_count
   print_source(&text, source);
   hr_status_t st = hr_strbuf_finish(&text);
   const char *why = is_fixed ? "; its manual computations fix the number" : "";
+  const char *others =
+      is_fixed ? "" : ", a divisor of that, or give the axes other sizes by --mesh";
   if (!st)
-    st = hr_error(
-        HR_USAGE,
-        "the program's mesh (%s) has %ld devices, which do not fit %ld processes%s: start "
-        "them with hlorun -n %ld",
-        text.data, (long)source->device_count, (long)device_count, why, (long)source->device_count);
+    st =
+        hr_error(HR_USAGE,
+                 "the program's mesh (%s) has %ld devices, which do not fit %ld processes%s: start "
+                 "them with hlorun -n %ld%s",
+                 text.data, (long)source->device_count, (long)device_count, why,
+                 (long)source->device_count, others);
   hr_strbuf_deinit(&text);
   return st;
 }

@@ -231,22 +231,28 @@ hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
   return usage;
 }
 
-static bool has_all_axes(const spmd_mesh_source_t *mesh, const spmd_mesh_source_t *of) {
+/* The first axis of `of` that the mesh lacks; NULL: it has all. */
+static const hr_str_t *missing_axis(const spmd_mesh_source_t *mesh, const spmd_mesh_source_t *of) {
   for (int a = 0; a < of->axis_count; a++)
-    if (spmd_source_axis(mesh, of->axis_names[a]) < 0) return false;
-  return true;
+    if (spmd_source_axis(mesh, of->axis_names[a]) < 0) return &of->axis_names[a];
+  return NULL;
+}
+
+const hr_str_t *spmd_meshes_missing_axis(const spmd_meshes_t *meshes,
+                                         const spmd_mesh_source_t *like) {
+  const hr_str_t *missing = NULL;
+  for (size_t i = 0; i < meshes->sources.count && !missing; i++)
+    if (meshes->sources.data[i].is_used) missing = missing_axis(like, &meshes->sources.data[i]);
+  return missing;
 }
 
 bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like) {
   bool any = false;
-  for (size_t i = 0; i < meshes->sources.count; i++) {
-    const spmd_mesh_source_t *source = &meshes->sources.data[i];
-    if (source->is_used && !has_all_axes(like, source)) return false;
-    any |= source->is_used;
-  }
+  if (spmd_meshes_missing_axis(meshes, like)) return false;
   for (size_t i = 0; i < meshes->sources.count; i++) {
     spmd_mesh_source_t *source = &meshes->sources.data[i];
     if (!source->is_used) continue;
+    any = true;
     source->axis_count = like->axis_count;
     source->axis_names = like->axis_names;
     source->axis_sizes = like->axis_sizes;

@@ -50,6 +50,9 @@ hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text);
 /* Gives all used meshes the axes of `like`, which have other sizes. False, without a change, if no
  * mesh is used, or if `like` lacks one of their axes. */
 bool spmd_meshes_resize(spmd_meshes_t *meshes, const spmd_mesh_source_t *like);
+/* The first axis of a used mesh that `like` lacks; NULL: it has all. */
+const hr_str_t *spmd_meshes_missing_axis(const spmd_meshes_t *meshes,
+                                         const spmd_mesh_source_t *like);
 /* The source for the grid of a tiled sharding or the mesh of a named one, added if it is new; -1:
  * the sharding cuts nothing. Errors: NO_MEMORY; INVALID for device lists that are no permutation.
  */

@@ -5,6 +5,7 @@
  * the program and the texts. */
 #include <string.h>
 
+#include "base/log.h"
 #include "ir/sharding.h"
 #include "partition/annotations/reader.h"
 
@@ -119,6 +120,15 @@ static hr_status_t read_sdy_meshes(spmd_reader_t *reader) {
   return drop_unused(reader);
 }
 
+/* Warns that the program's shardings are left out, where no option gives others. */
+static void warn_missing(const spmd_reader_t *reader, const spmd_mesh_source_t *given) {
+  const hr_str_t *axis = spmd_meshes_missing_axis(&reader->meshes, given);
+  if (axis && !reader->options->sharding)
+    hr_log(HR_LOG_PLAN, HR_LOG_WARN,
+           "--mesh: %s has no axis \"%.*s\", which the program's shardings name: they are left out",
+           reader->options->mesh, HR_STR_ARGS(*axis));
+}
+
 /* If the mesh of --mesh has all axes of the program's meshes, it gives them its sizes; else it
  * replaces the annotations. */
 static hr_status_t apply_option(spmd_reader_t *reader, spmd_meshes_t *given) {
@@ -126,6 +136,7 @@ static hr_status_t apply_option(spmd_reader_t *reader, spmd_meshes_t *given) {
   if (reader->sdy) HR_TRY(read_sdy_meshes(reader));
   reader->ignored = !reader->sdy || !spmd_meshes_resize(&reader->meshes, &given->sources.data[0]);
   if (!reader->ignored) return NULL;
+  warn_missing(reader, &given->sources.data[0]);
   spmd_meshes_t own = reader->meshes;
   reader->meshes = *given;
   *given = own;
