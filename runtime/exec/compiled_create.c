@@ -211,9 +211,12 @@ static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const
 /* A remainder of fewer than FLAT_COMBINED elements, padded. */
 static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a,
                                const void *b, size_t size_bytes) {
-  uint64_t padded[2][FLAT_COMBINED] = {0};
+  _Alignas(HR_ALIGNMENT) char padded[2][FLAT_COMBINED_BYTES];
+  size_t each = FLAT_COMBINED * combiner->element_bytes;
   memcpy(padded[0], a, size_bytes);
   memcpy(padded[1], b, size_bytes);
+  memset(padded[0] + size_bytes, 0, each - size_bytes);
+  memset(padded[1] + size_bytes, 0, each - size_bytes);
   HR_TRY(combine_all(combiner, padded[0], padded[0], padded[1]));
   memcpy(out, padded[0], size_bytes);
   return NULL;

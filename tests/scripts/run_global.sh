@@ -342,6 +342,21 @@ for sharding in 'in0=data' 'in0=-,data;in1=data'; do
   expect_exit "check of replicas of a mesh: $sharding" 0 "$hlorun" check -n 4 --num-replicas 2 --mesh data=2 \
     --sharding "$sharding" "$work/plain.mlir"
 done
+# Sums of complex numbers of 16 bytes, as many as generated code combines in one call, fewer and more.
+for count in 5 1000 1024 1500; do
+  cat >"$work/complex.mlir" <<PROGRAM
+module @complex {
+  func.func @main(%x: tensor<4x${count}xcomplex<f64>>) -> tensor<${count}xcomplex<f64>> {
+    %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f64>>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x${count}xcomplex<f64>>, tensor<complex<f64>>) -> tensor<${count}xcomplex<f64>>
+    return %0 : tensor<${count}xcomplex<f64>>
+  }
+}
+PROGRAM
+  expect_exit "$count complex sums on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/sums.npz" "$work/complex.mlir"
+  expect_exit "$count complex sums on two" 0 "$hlorun" --mesh d=2 --sharding in0=d --random-inputs --expect "$work/sums.npz" \
+    "$work/complex.mlir"
+done
 # Parts that do not divide a dimension: fewer are made, and that is said once, with the numbers.
 cat >"$work/six.mlir" <<'END'
 func.func @main(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
