@@ -4,9 +4,11 @@
  *
  * Loops are bottom-tested, since the callers guarantee a first iteration. The innermost loop
  * processes `unroll` vectors per iteration; the remainder is one masked vector at a time where the
- * target has masks, else scalar. Trip counts known at compile time remove loops of one iteration
+ * target has masks or their lanes are known, else vectors and then scalars. Trip counts known at compile time remove loops of one iteration
  * and the test for a remainder. */
 #include "jit/emit/emit_kernel.h"
+
+#define LANES_HALVED 8 /* lanes of a remainder above which it is tried with half of them */
 
 static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
 
@@ -156,6 +158,28 @@ static void emit_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *l
   emit_body(emit, how, how->lanes, mask, 0, false);
 }
 
+static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                             kir_value_t *to);
+static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                               kir_value_t *to);
+
+/* Vectors one at a time, of half the lanes where they are more than a register has, then scalars. */
+static void emit_without_masks(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                               kir_value_t *to, int64_t left) {
+  jit_lanes_t single = *how;
+  single.unroll = 1;
+  single.is_phased = false;
+  single.is_whole = false;
+  single.count = left;
+  if (how->unroll == 1) single.lanes = how->lanes > LANES_HALVED ? how->lanes / 2 : 1;
+  if (single.lanes == 1 || (left >= 0 && left < single.lanes))
+    emit_vector_loop(emit, how, from, to, 1, 1, false);
+  else if (left >= 0)
+    emit_known_count(emit, &single, from, to);
+  else
+    emit_unknown_count(emit, &single, from, to);
+}
+
 /* Emits the remainder, fewer than unroll * lanes values: masked vectors, or a scalar loop without
  * masks. */
 static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
@@ -163,7 +187,7 @@ static void emit_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t
   kir_builder_t *b = emit->code->builder;
   jit_loop_t loop = {.variable = from};
   if (!emit->code->target->has_masks && !emit->carry.count) {
-    emit_vector_loop(emit, how, from, to, 1, 1, false);
+    emit_without_masks(emit, how, from, to, left);
     return;
   }
   bool is_once = how->unroll == 1 || (left >= 0 && left <= how->lanes);
@@ -205,7 +229,7 @@ static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value
   kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
   if (whole) emit_vector_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
   if (whole == how->count) return;
-  if (how->is_small && emit->code->target->has_masks && how->lanes <= JIT_MAX_LANES)
+  if (how->is_small && how->lanes <= JIT_MAX_LANES)
     emit_phased_remainder(emit, how, middle, how->count - whole);
   else
     emit_remainder(emit, how, middle, to, how->count - whole);

@@ -64,7 +64,8 @@ typedef enum jit_dependence {
   JIT_DEPENDS_ON_ELEMENT
 } jit_dependence_t;
 
-#define JIT_NODES_SMALL 64 /* most nodes of all vectors of a small iteration */
+#define JIT_NODES_SMALL 64      /* most nodes of all vectors of a small iteration */
+#define JIT_NODES_ITERATION 160 /* most nodes of all vectors of an iteration */
 
 /* Intervals [from, to) of a loop variable within which no condition on it changes. */
 #define JIT_MAX_PARTS 24

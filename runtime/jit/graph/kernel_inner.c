@@ -15,7 +15,6 @@
 #include "base/arith.h"
 
 #define MAX_VECTORS 9         /* most vectors per iteration: period of rows of 3 * 3 elements */
-#define MOST_NODES 160        /* most nodes of all copies in an iteration */
 #define MOST_NODES_INSIDE 480 /* most nodes of all copies in all parts of the innermost loop */
 /* Most nodes of all parts of an outer loop, counting what each part needs. */
 #define MOST_NODES_AROUND 640
@@ -58,7 +57,7 @@ static int repeating_vectors(const jit_kernel_t *kernel, int most, bool *out_all
 /* The least common multiple of the periods, in vectors, limited by code size and the loop's size;
  * or all vectors of a short loop, in which some remainder does not repeat. */
 int jit_inner_vectors(const jit_kernel_t *kernel) {
-  int nodes = kernel->graph->node_count + 1, most = MOST_NODES / nodes;
+  int nodes = kernel->graph->node_count + 1, most = JIT_NODES_ITERATION / nodes;
   if (kernel->loops.has_tiles || kernel->loops.unrolled || kernel->loops.lanes == 1 ||
       !kernel->loops.nest.rank)
     return 1;

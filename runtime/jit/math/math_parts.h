@@ -143,6 +143,9 @@ static inline math_value_t bits_left(jit_code_t *c, math_value_t a, int by) {
 static inline math_value_t bits_right(jit_code_t *c, math_value_t a, int by) { /* keeps the sign */
   return kir_ashr(c->builder, a, bits_k(a, by));
 }
+static inline math_value_t bits_right_unsigned(jit_code_t *c, math_value_t a, int by) {
+  return kir_lshr(c->builder, a, bits_k(a, by));
+}
 static inline int mantissa_bits(math_value_t x) { return is_f64(x) ? 52 : 23; }
 static inline int exponent_bias(math_value_t x) { return is_f64(x) ? 1023 : 127; }
 

@@ -253,11 +253,32 @@ static void move_lane_if_set(x64_code_t *code, unsigned at, int log, int reg, x8
   x86_here(&code->x, after);
 }
 
+/* Number of lanes of a 128-bit part of a constant mask that are set. */
+static unsigned lanes_of_part(const kir_value_t *mask, unsigned part) {
+  unsigned lanes = 128 / mask->type->bits, count = 0;
+  for (unsigned i = part * lanes; i < (part + 1) * lanes && i < mask->type->lanes; i++)
+    count += mask->lanes[i] != 0;
+  return count;
+}
+
+static bool is_whole_part(const kir_value_t *mask, unsigned part) {
+  return kir_is_constant(mask) && lanes_of_part(mask, part) == 128 / mask->type->bits;
+}
+
 /* Loads or stores the lanes of one 128-bit part of `reg`. */
 static void move_part(x64_code_t *code, const kir_value_t *mask, unsigned part, int reg,
                       x86_mem_t memory, bool is_store) {
   unsigned end = kir_width(mask->type) / 8, size = mask->type->bits / 8;
   if (end > 16 * part + 16) end = 16 * part + 16;
+  if (is_whole_part(mask, part)) { /* VMOVUPS */
+    memory.disp += 16 * (int)part;
+    x86_vector_memory(
+        &code->x,
+        (x86_vector_t){
+            .opcode = X86_OP(0, 1, 0, is_store ? 0x11 : 0x10), .to = reg, .from = X86_NONE},
+        memory);
+    return;
+  }
   for (unsigned at = 16 * part; at < end;) {
     int bytes = kir_is_constant(mask) ? run_of_bytes(mask, at) : 0;
     if (bytes > 0)
@@ -290,13 +311,14 @@ static void load_lanes(x64_code_t *code, kir_value_t *mask, int to, x86_mem_t fr
 static void store_lanes(x64_code_t *code, kir_value_t *mask, int from, x86_mem_t to) {
   take_mask(code, mask);
   move_part(code, mask, 0, from, to, true);
-  if (kir_width(mask->type) <= 128) return;
+  if (kir_width(mask->type) <= 128 || (kir_is_constant(mask) && !lanes_of_part(mask, 1))) return;
   x64_emit_registers(code, X86_OP(1, 3, 0, 0x39), 1, from, X86_NONE, SCRATCH + 1);
   x86_byte(&code->x, 1);
   move_part(code, mask, 1, SCRATCH + 1, to, true);
 }
 
-/* Are the lanes moved one by one, as VPMASKMOV has none of their width? */
+/* Are the lanes moved one by one, as VPMASKMOV has none of their width? Stores of known lanes are,
+ * too: some processors take more than ten cycles for VPMASKMOV to memory. */
 static bool moves_by_lane(const kir_value_t *mask) {
   return mask->type->bits < 32 || kir_width(mask->type) < 64;
 }
@@ -330,7 +352,7 @@ void x64_store_under_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *mask = instr->args[3];
   int from = x64_vector(code, instr->args[0], SCRATCH);
   x86_mem_t to = x64_address(code, instr->args[1]);
-  if (moves_by_lane(mask)) {
+  if (kir_is_constant(mask) || moves_by_lane(mask)) {
     store_lanes(code, mask, from, to);
     return;
   }
