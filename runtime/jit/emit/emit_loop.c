@@ -4,8 +4,8 @@
  *
  * Loops are bottom-tested, since the callers guarantee a first iteration. The innermost loop
  * processes `unroll` vectors per iteration; the remainder is one masked vector at a time where the
- * target has masks or their lanes are known, else vectors and then scalars. Trip counts known at compile time remove loops of one iteration
- * and the test for a remainder. */
+ * target has masks or their lanes are known, else vectors and then scalars. Trip counts known at
+ * compile time remove loops of one iteration and the test for a remainder. */
 #include "jit/emit/emit_kernel.h"
 
 #define LANES_HALVED 8 /* lanes of a remainder above which it is tried with half of them */
@@ -163,7 +163,8 @@ static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value
 static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                                kir_value_t *to);
 
-/* Vectors one at a time, of half the lanes where they are more than a register has, then scalars. */
+/* Vectors one at a time, of half the lanes where they are more than a register has, then scalars.
+ */
 static void emit_without_masks(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                                kir_value_t *to, int64_t left) {
   jit_lanes_t single = *how;

@@ -149,8 +149,8 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, math_value_t x, bool fast) {
 math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n) {
   if (fills_registers(c, x))
     return on_registers(c, scalef, (math_value_t[]){x, n.real}, 2, NO_CHOICE);
-  /* Two factors 2^(n/2), both in range: only the last product rounds. The bits above n are even, and
-   * math_power_of_two ignores them. */
+  /* Two factors 2^(n/2), both in range: only the last product rounds. The bits above n are even,
+   * and math_power_of_two ignores them. */
   math_value_t half = bits_right_unsigned(c, n.bits, 1);
   math_value_t scaled = mul(c, x, math_power_of_two(c, half, x));
   return mul(c, scaled, math_power_of_two(c, bits_sub(c, n.bits, half), x));
