@@ -386,3 +386,36 @@ each(
     256,
     256,
 )
+
+
+def encode(x):
+    """Sines and cosines of a coordinate at many frequencies, as a NeRF's."""
+    angles = (x[..., None] * 2.0 ** jnp.arange(10, dtype=jnp.float32)).reshape(x.shape[0], -1)
+    return jnp.concatenate([x, jnp.sin(angles), jnp.cos(angles)], -1)
+
+
+add("encode_rows_63", encode, R("f32", 2048, 3))
+add(
+    "rows_23",
+    lambda a, b: jnp.concatenate([jnp.tanh(a), jnp.exp(b)], -1),
+    R("f32", 1000, 11),
+    R("f32", 1000, 12),
+)
+add(
+    "newton_of_normal_cdf",
+    lambda p: lax.fori_loop(
+        0,
+        10,
+        lambda i, v: v - (jax.scipy.stats.norm.cdf(v) - p) / (jnp.exp(-v * v / 2) * 0.4 + 1e-6),
+        p,
+    ),
+    np.abs(R("f32", 4096)) * np.float32(0.1) + np.float32(0.5),
+)
+add(
+    "box_u8",
+    lambda x: (sum(x[i : i + 252, j : j + 252].astype(jnp.int32) for i in range(5) for j in range(5)) // 25).astype(
+        jnp.uint8
+    ),
+    R("u8", 256, 256),
+)
+add("power_mod_s64", lambda x: lax.fori_loop(0, 16, lambda i, s: s * x % 1000007, jnp.ones_like(x)), R("s64", 1024))

@@ -282,3 +282,4 @@ add(
     R("f32", 32768),
 )
 add("interp", lambda x: jnp.interp(x, jnp.linspace(-3, 3, 64), jnp.linspace(0, 1, 64) ** 2), R("f32", 16384))
+add("argb_shuffle", lambda x: x[..., jnp.array([3, 0, 1, 2])], R("u8", 256, 256, 4))

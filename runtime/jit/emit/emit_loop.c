@@ -8,8 +8,6 @@
  * compile time remove loops of one iteration and the test for a remainder. */
 #include "jit/emit/emit_kernel.h"
 
-#define LANES_HALVED 8 /* lanes of a remainder above which it is tried with half of them */
-
 static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
 
 void jit_level_enter(jit_emit_t *emit, int var, kir_value_t *value) {
@@ -163,8 +161,7 @@ static void emit_known_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value
 static void emit_unknown_count(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                                kir_value_t *to);
 
-/* Vectors one at a time, of half the lanes where they are more than a register has, then scalars.
- */
+/* Vectors one at a time, then scalars. */
 static void emit_without_masks(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
                                kir_value_t *to, int64_t left) {
   jit_lanes_t single = *how;
@@ -172,8 +169,7 @@ static void emit_without_masks(jit_emit_t *emit, const jit_lanes_t *how, kir_val
   single.is_phased = false;
   single.is_whole = false;
   single.count = left;
-  if (how->unroll == 1) single.lanes = how->lanes > LANES_HALVED ? how->lanes / 2 : 1;
-  if (single.lanes == 1 || (left >= 0 && left < single.lanes))
+  if (how->unroll == 1 || (left >= 0 && left < how->lanes))
     emit_vector_loop(emit, how, from, to, 1, 1, false);
   else if (left >= 0)
     emit_known_count(emit, &single, from, to);
