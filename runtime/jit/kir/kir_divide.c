@@ -102,19 +102,25 @@ static bool is_known(const kir_value_t *divisor) {
   return kir_is_constant(divisor) && kir_is_splat(divisor) && divisor->lanes[0];
 }
 
-/* 1 / divisor, not below it in magnitude. */
-static float reciprocal_of(int64_t divisor) {
-  float inverse = 1.0F / (float)divisor;
-  bool is_below = fabs((double)inverse * (double)divisor) < 1;
-  return is_below ? nextafterf(inverse, divisor < 0 ? -1 : 1) : inverse;
+/* 1 / divisor, not below it in magnitude, as f32 or f64. */
+static double reciprocal_of(int64_t divisor, bool is_double) {
+  double inverse = 1 / (double)divisor, away = divisor < 0 ? -1 : 1;
+  if (is_double)
+    return fabs(fma(inverse, (double)divisor, -1)) == 0 ? inverse : nextafter(inverse, away);
+  float narrow = (float)inverse;
+  bool is_below = fabs((double)narrow * (double)divisor) < 1;
+  return (double)(is_below ? nextafterf(narrow, (float)away) : narrow);
 }
 
-/* Values of at most 16 bits in 32-bit lanes. */
-static kir_value_t *by_reciprocal(kir_builder_t *b, kir_value_t *x, int64_t divisor) {
-  kir_type_t *f32 = kir_type_like(x->type, kir_float_type(x->type->module));
-  kir_value_t *inverse =
-      kir_splat_constant(f32, kir_encode_float((double)reciprocal_of(divisor), 32));
-  return kir_fptosi(b, build(b, KIR_FMUL, kir_sitofp(b, x, f32), inverse), x->type);
+/* Values of at most 16 bits by f32, signed ones of 32 bits by f64. */
+static kir_value_t *by_reciprocal(kir_builder_t *b, kir_value_t *x, int64_t divisor,
+                                  bool is_double) {
+  kir_module_t *module = x->type->module;
+  kir_type_t *real =
+      kir_type_like(x->type, is_double ? kir_double_type(module) : kir_float_type(module));
+  double inverse = reciprocal_of(divisor, is_double);
+  kir_value_t *factor = kir_splat_constant(real, kir_encode_float(inverse, real->bits));
+  return kir_fptosi(b, build(b, KIR_FMUL, kir_sitofp(b, x, real), factor), x->type);
 }
 
 /* --- by a variable ---------------------------------------------------------------------------- */
@@ -172,8 +178,8 @@ static kir_value_t *quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y
                                 bool is_signed) {
   const kir_value_t *divisor = y;
   if (bits == 64) return wide_quotient_of(b, x, y, is_signed);
-  if (bits <= 16 && is_known(divisor) && (is_signed || !is_power_of_two(divisor)))
-    return by_reciprocal(b, x, (int32_t)divisor->lanes[0]);
+  if (is_known(divisor) && !is_power_of_two(divisor) && (is_signed || bits <= 16))
+    return by_reciprocal(b, x, (int32_t)divisor->lanes[0], bits > 16);
   if (!is_known(divisor) || x->type->lanes < 4 || x->type->lanes % 2)
     return as_f64(b, x, y, is_signed);
   return is_signed ? by_signed_constant(b, x, (int32_t)divisor->lanes[0])

@@ -284,7 +284,13 @@ static math_log_parts_t normal_log_parts(jit_code_t *c, math_value_t x) {
   return parts;
 }
 
+/* Is it an f32 in f64, or its magnitude? Those have no denormal numbers. */
+static bool is_widened(math_value_t x) {
+  return x->op == KIR_FPEXT || (x->op == KIR_FABS && x->args[0]->op == KIR_FPEXT);
+}
+
 math_log_parts_t math_log_parts(jit_code_t *c, math_value_t x) {
+  if (is_widened(x)) return normal_log_parts(c, x);
   math_value_t is_tiny = is_less_k(c, x, is_f64(x) ? 0x1p-1022 : 0x1p-126);
   double up = is_f64(x) ? 0x1p54 : 0x1p24;
   double lost = is_f64(x) ? -54 : -24;

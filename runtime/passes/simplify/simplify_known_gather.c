@@ -3,6 +3,7 @@
  *
  *   gather(x, {a, a + s, a + 2 s, ...})    ->   slice(x), reversed for s < 0
  *   gather(x, {0, 0, 1, 1, 2, 2, ...})     ->   reshape(broadcast(x))
+ *   gather(x, {3, 0, 1, 2})                ->   concatenate(slice(x), slice(x))
  *   scatter(0, {0, 0, 1, 1, ...}, u, add)  ->   reduce(reshape(u)), padded
  *
  * Slices and broadcasts are part of fusions, and sums need no index. Sums may be rounded in another
@@ -15,7 +16,8 @@
 enum {
   MOST_INDICES = 65536, /* most indices that are evaluated */
   MOST_STEPS = 96,      /* most ops that are evaluated for them */
-  MOST_OPERANDS = 3
+  MOST_OPERANDS = 3,
+  MOST_RUNS = 4 /* most slices that take the place of a gather */
 };
 
 /* --- evaluation ------------------------------------------------------------------------------- */
@@ -74,6 +76,36 @@ static bool find_progression(pass_rewrite_t *rewrite, const hlo_instr_t *indices
   return fits;
 }
 
+typedef struct runs {
+  int count;
+  int64_t from[MOST_RUNS], to[MOST_RUNS];
+} runs_t;
+
+/* Runs of successive indices; false: there are too many. */
+static bool split_into_runs(const hlo_value_t *indices, int64_t size, runs_t *runs) {
+  runs->count = 0;
+  for (int64_t i = 0; i < indices->count; i++) {
+    int64_t at = clamped(indices, i, size);
+    if (runs->count && at == runs->to[runs->count - 1]) {
+      runs->to[runs->count - 1]++;
+      continue;
+    }
+    if (runs->count == MOST_RUNS) return false;
+    runs->from[runs->count] = at;
+    runs->to[runs->count++] = at + 1;
+  }
+  return runs->count > 1;
+}
+
+static bool find_runs(pass_rewrite_t *rewrite, const hlo_instr_t *indices, int64_t size,
+                      runs_t *runs) {
+  int steps_left = MOST_STEPS;
+  hlo_value_t *value = evaluate(rewrite, indices, &steps_left);
+  bool fits = value && split_into_runs(value, size, runs);
+  hlo_value_release(value);
+  return fits;
+}
+
 /* --- shapes ----------------------------------------------------------------------------------- */
 
 /* The dimension along which `dims` indexes whole slices of x, at the same place in the other array;
@@ -118,14 +150,32 @@ static hlo_instr_t *build_repeated(pass_rewrite_t *rewrite, hlo_instr_t *part, i
   return all ? hlo_build_reshape(&rewrite->builder, all, shape) : NULL;
 }
 
+static hlo_instr_t *build_runs(pass_rewrite_t *rewrite, const hlo_instr_t *gather, int d) {
+  hlo_instr_t *x = gather->operands[0], *parts[MOST_RUNS];
+  hlo_slice_dim_t slices[HLO_MAX_RANK];
+  int64_t along = d;
+  runs_t runs;
+  if (!find_runs(rewrite, gather->operands[1], x->shape->dims[d], &runs)) return NULL;
+  for (int k = 0; k < x->shape->rank; k++) slices[k] = (hlo_slice_dim_t){0, x->shape->dims[k], 1};
+  for (int k = 0; k < runs.count; k++) {
+    slices[d] = (hlo_slice_dim_t){runs.from[k], runs.to[k], 1};
+    if (!(parts[k] = pass_build_slice(rewrite, x, slices))) return NULL;
+  }
+  hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, 1, &along);
+  return hlo_build(&rewrite->builder, HLO_CONCATENATE, gather->shape, runs.count, parts, 1, &attr,
+                   0, NULL);
+}
+
 static hlo_instr_t *simplify_known_slices(pass_rewrite_t *rewrite, hlo_instr_t *gather) {
   hlo_instr_t *x = gather->operands[0];
   op_gather_dims_t dims = op_gather_dims(gather);
   int d = indexed_dim(&dims, x->shape, gather->shape);
   progression_t p;
   hlo_slice_dim_t slices[HLO_MAX_RANK];
-  if (d < 0 || !find_progression(rewrite, gather->operands[1], x->shape->dims[d], true, &p))
+  if (d < 0 || x->shape->dims[d] < 1 || !hr_dtype_is_integer(gather->operands[1]->shape->dtype))
     return NULL;
+  if (!find_progression(rewrite, gather->operands[1], x->shape->dims[d], true, &p))
+    return build_runs(rewrite, gather, d);
   int64_t last = p.start + (p.count - 1) * p.stride;
   for (int k = 0; k < x->shape->rank; k++) slices[k] = (hlo_slice_dim_t){0, x->shape->dims[k], 1};
   slices[d] = p.stride > 0 ? (hlo_slice_dim_t){p.start, last + 1, p.stride}
