@@ -34,7 +34,6 @@
 #define CONFLICT_BYTES 2048   /* bytes between rows that share few sets of the first-level cache */
 #define PLACE_ROWS 128        /* most rows of A for which B is read in place */
 #define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
-#define ROW_UNIT 8            /* divisor of the rows of a block: most rows of a tile */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
 #define PACK_A_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
 #define COLUMN_BYTES \
@@ -48,6 +47,9 @@ typedef struct gemm_range {
   bool packed;                                      /* A is copied to scratch memory */
 } gemm_range_t;
 
+/* Rows of a tile, and divisor of the rows of a block: BLOCK_ROWS of gemm_loops.h. */
+static inline int64_t gemm_tile_rows(void) { return simd_width() == SIMD_512 ? 8 : 6; }
+
 /* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
 static inline int64_t gemm_panel_depth(int64_t depth) {
   int64_t parts = hr_max(hr_div_ceil(depth, DEPTH_MAX), 1);
@@ -56,16 +58,17 @@ static inline int64_t gemm_panel_depth(int64_t depth) {
 
 /* Rows of A in a block. */
 static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
-  return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
+  int64_t unit = gemm_tile_rows();
+  return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / unit * unit;
 }
 
 /* Rows of a block: fewer than gemm_block_rows if whole rows have to be finished while they are
  * cached. */
 static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
   int64_t rows = gemm_block_rows(depth, real_bytes);
-  int64_t least = FINISHED_ROWS;
+  int64_t unit = gemm_tile_rows(), least = hr_round_up(FINISHED_ROWS, unit);
   if (!job->finish || job->finish_unit) return rows;
-  int64_t cached = FINISHED_BYTES / (job->n * real_bytes) / ROW_UNIT * ROW_UNIT;
+  int64_t cached = FINISHED_BYTES / (job->n * real_bytes) / unit * unit;
   if (rows < least || cached >= rows) return rows;
   return hr_max(cached, least);
 }
@@ -175,9 +178,9 @@ static gemm_range_t full_range(const gemm_job_t *job) {
  * have blocks of more rows, and sums of fewer terms may have deeper panels. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job), terms = job->k * reals_per_element(job);
-  int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
+  int64_t unit = gemm_tile_rows(), rows = hr_round_up(job->m, unit);
   int64_t block = hr_min(BLOCK_BYTES, rows * gemm_deepest_panel(terms) * bytes);
-  block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT *
+  block += hr_min(gemm_block_rows(1, bytes), rows) / unit *
            64; /* a vector of padding after each panel */
   bool packed = packs_a(job, job->n * reals_per_element(job));
   return (size_t)(gemm_panels_bytes(job, terms, bytes) + (packed ? hr_round_up(block, 64) : 0));
@@ -200,7 +203,8 @@ static double partition_cost(const gemm_job_t *job, int64_t row_parts, int64_t c
   int64_t parts = reals_per_element(job);
   int64_t panel = PANEL_BYTES / real_bytes(job);
   if (col_parts > 1) panel = gemm_group_unit(job, panel);
-  double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
+  int64_t unit = gemm_tile_rows();
+  double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, unit), row_parts) * unit);
   double columns = (double)(hr_div_ceil(hr_div_ceil(job->n * parts, panel), col_parts) * panel);
   double depth = (double)hr_div_ceil(job->k * parts, depth_parts);
   double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
@@ -213,8 +217,9 @@ static gemm_partition_t make_partition(const gemm_job_t *job, int64_t row_parts,
                                        int64_t depth_parts) {
   int64_t panel = PANEL_BYTES / real_bytes(job) / reals_per_element(job);
   panel = gemm_group_unit(job, panel);
+  int64_t unit = gemm_tile_rows();
   gemm_partition_t partition = {
-      .row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
+      .row_unit = hr_div_ceil(hr_div_ceil(job->m, unit), row_parts) * unit,
       .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
       .depth_unit = hr_div_ceil(job->k, depth_parts),
       .cost = partition_cost(job, row_parts, col_parts, depth_parts)};

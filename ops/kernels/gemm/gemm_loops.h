@@ -15,7 +15,7 @@
 #if SIMD_SUMS == 16
 #define BLOCK_ROWS 8
 #else
-#define BLOCK_ROWS 4
+#define BLOCK_ROWS 6
 #endif
 #define WIDTH PANEL_WIDTH
 #define PANEL(depth)      \
@@ -98,7 +98,9 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t m
   ROWS(3, VECS, LAST)        \
   ROWS(4, VECS, LAST) ROWS(5, VECS, LAST) ROWS(6, VECS, LAST) ROWS(7, VECS, LAST)
 #else
-#define FEW_ROWS(VECS, LAST) ROWS(1, VECS, LAST) ROWS(2, VECS, LAST) ROWS(3, VECS, LAST)
+#define FEW_ROWS(VECS, LAST) \
+  ROWS(1, VECS, LAST)        \
+  ROWS(2, VECS, LAST) ROWS(3, VECS, LAST) ROWS(4, VECS, LAST) ROWS(5, VECS, LAST)
 #endif
 #define FEW_ROWS_OF(VECS, NAME, LAST)                                     \
   SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                \
@@ -322,13 +324,13 @@ SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group,
   }
 }
 
-/* Multiplies a block by a group of panels, which stays in the second-level cache. A panel of long
- * vectors is as large as the first-level cache, so BLOCK_ROWS rows at a time are multiplied by all
- * panels, and C is written in long runs. A panel of shorter vectors stays in the first-level cache
- * while all rows are multiplied by it, unless sums are so short that C is most of the traffic. */
+/* Multiplies a block by a group of panels, which stays in the second-level cache. BLOCK_ROWS rows
+ * at a time are multiplied by all panels, and C is written in long runs. A panel of vectors of 16
+ * bytes stays in the first-level cache while all rows are multiplied by it, unless sums are so
+ * short that C is most of the traffic. */
 SIMD_TARGET static void SIMD_NAME(panels)(const SIMD_NAME(group_t) * group, SIMD_REAL *c) {
   const SIMD_NAME(block_t) *block = group->block;
-  bool is_long = SIMD_BYTES == 64 || block->depth <= SHORT_DEPTH;
+  bool is_long = SIMD_BYTES >= 32 || block->depth <= SHORT_DEPTH;
   int64_t unit = is_long ? group->columns : WIDTH, step = BLOCK_ROWS * group->at.c_row;
   for (int64_t s = 0; s < group->columns; s += unit)
     for (int64_t i = 0; i < block->rows; i += BLOCK_ROWS) SIMD_NAME(rows_panels)
