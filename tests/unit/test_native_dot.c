@@ -270,6 +270,27 @@ static void bytes_are_exact(void) {
   native_env_deinit(&env);
 }
 
+/* Integers of 8 and 16 bits: more rows, columns and terms than a block has, and odd ones; one
+ * worker and several, by rows and by columns. */
+static void blocks_of_narrow_integers(void) {
+  static const int64_t sizes[][3] = {{515, 390, 270}, {1025, 31, 523}, {77, 45, 300}};
+  uint64_t seed = 11;
+  for (int workers = 1; workers <= 3; workers += 2) {
+    native_env_t env;
+    native_env_init(&env, workers);
+    for (size_t s = 0; s < 4 * sizeof sizes / sizeof *sizes; s++)
+      for (int t = 0; t < TYPES; t++) {
+        int declined = 0;
+        if (!hr_dtype_is_integer(types[t].lhs) || hr_dtype_bytes(types[t].rhs) > 2) continue;
+        const hlo_instr_t *dot =
+            make_dot(&env, &seed, &types[t], &(dot_form_t){0, 1, 1, 1}, sizes[s / 4], s % 4 > 0);
+        CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+        CU_ASSERT_EQUAL(declined, 0);
+      }
+    native_env_deinit(&env);
+  }
+}
+
 /* Weights that are known when the kernel is prepared, plain and turned over. */
 static void constant_weights(void) {
   native_env_t env;
@@ -307,5 +328,6 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"small, of complex numbers", small_of_complex},
                                   {"runs of complex numbers", runs_of_complex},
                                   {"bytes are exact", bytes_are_exact},
+                                  {"blocks of narrow integers", blocks_of_narrow_integers},
                                   {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};

@@ -181,10 +181,9 @@ static void plan_tiles(conv_direct_t *plan) {
                         plan->gemm.groups == 1 && !plan->form.depthwise;
   plan->tile.padded_n = hr_div_ceil(plan->gemm.n, plan->tile.lanes) * plan->tile.lanes;
   bool wide_panel = has_512 && plan->tile.padded_n > 2 * plan->tile.lanes;
-  plan->tile.rows = has_512 ? 8 : 4;
-  if (wide_panel) plan->tile.rows = 6;
+  plan->tile.rows = has_512 && !wide_panel ? 8 : 6;
   plan->tile.width = (wide_panel ? 4 : 2) * plan->tile.lanes;
-  if (plan->form.depthwise && has_512) plan->tile.rows = depthwise_tile_rows(plan, wide_panel);
+  if (plan->form.depthwise) plan->tile.rows = has_512 ? depthwise_tile_rows(plan, wide_panel) : 4;
   if (plan->form.narrow_n) {
     plan->tile.rows = 4;
     plan->tile.padded_n = plan->gemm.n;

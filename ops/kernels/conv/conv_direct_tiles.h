@@ -217,11 +217,11 @@ SIMD_TARGET static void SIMD_NAME(sum_panel)(const direct_panel_t *panel) {
   sums[panel->rows == 6][panel->vectors - 1](panel);
 }
 #else
-TILE(4, 1)
-TILE(4, 2)
+TILE(6, 1)
+TILE(6, 2)
 
 SIMD_TARGET static void SIMD_NAME(sum_panel)(const direct_panel_t *panel) {
-  (panel->vectors == 1 ? SIMD_NAME(sum_4x1) : SIMD_NAME(sum_4x2))(panel);
+  (panel->vectors == 1 ? SIMD_NAME(sum_6x1) : SIMD_NAME(sum_6x2))(panel);
 }
 #endif
 #undef TILE

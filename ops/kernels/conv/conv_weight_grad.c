@@ -395,8 +395,8 @@ static void plan_tiles(conv_weight_grad_t *plan) {
   for (int d = 0; d < kept_axes(plan); d++) plan->sizes.taps *= p->window[d];
   plan->sizes.positions = p->batch;
   for (int d = 0; d < p->spatial; d++) plan->sizes.positions *= p->out[d];
-  int max_rows = plan->tiling.width > 2 * plan->tiling.lanes ? 6 : 8;
-  plan->tiling.rows = best_rows(plan, wide ? max_rows : 4);
+  int max_rows = wide && plan->tiling.width <= 2 * plan->tiling.lanes ? 8 : 6;
+  plan->tiling.rows = best_rows(plan, max_rows);
   plan->tiling.tap_tiles = hr_div_ceil(plan->sizes.k, plan->tiling.rows);
   plan->tiling.tiles = plan->sizes.taps * plan->tiling.tap_tiles;
   plan->scratch.sums_count =

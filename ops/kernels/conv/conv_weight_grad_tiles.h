@@ -37,19 +37,16 @@ SIMD_TARGET static inline __attribute__((always_inline)) void SIMD_NAME(add_posi
   SIMD_TARGET static void SIMD_NAME(add_##ROWS##x##VECS)(const grad_tile_t *at) { \
     SIMD_NAME(add_positions)(ROWS, VECS, at);                                     \
   }
-#define TILES_OF(VECS) TILES(1, VECS) TILES(2, VECS) TILES(3, VECS) TILES(4, VECS)
-#define ADDS_OF(VECS) \
-  SIMD_NAME(add_1x##VECS), SIMD_NAME(add_2x##VECS), SIMD_NAME(add_3x##VECS), SIMD_NAME(add_4x##VECS)
+#define ADDS_OF(VECS)                                                        \
+  SIMD_NAME(add_1x##VECS), SIMD_NAME(add_2x##VECS), SIMD_NAME(add_3x##VECS), \
+      SIMD_NAME(add_4x##VECS), SIMD_NAME(add_5x##VECS), SIMD_NAME(add_6x##VECS)
+#define TILES_OF(VECS) \
+  TILES(1, VECS) TILES(2, VECS) TILES(3, VECS) TILES(4, VECS) TILES(5, VECS) TILES(6, VECS)
 TILES_OF(1)
 TILES_OF(2)
 #if SIMD_SUMS == 16
 TILES_OF(3)
 TILES_OF(4)
-#define MORE_TILES_OF(VECS) TILES(5, VECS) TILES(6, VECS)
-MORE_TILES_OF(1)
-MORE_TILES_OF(2)
-MORE_TILES_OF(3)
-MORE_TILES_OF(4)
 TILES(7, 1)
 TILES(7, 2)
 TILES(8, 1)
@@ -57,17 +54,16 @@ TILES(8, 2)
 
 SIMD_TARGET static void SIMD_NAME(add_tile)(const grad_tile_t *at) {
   static void (*const adds[4][8])(const grad_tile_t *) = {
-      {ADDS_OF(1), SIMD_NAME(add_5x1), SIMD_NAME(add_6x1), SIMD_NAME(add_7x1), SIMD_NAME(add_8x1)},
-      {ADDS_OF(2), SIMD_NAME(add_5x2), SIMD_NAME(add_6x2), SIMD_NAME(add_7x2), SIMD_NAME(add_8x2)},
-      {ADDS_OF(3), SIMD_NAME(add_5x3), SIMD_NAME(add_6x3)},
-      {ADDS_OF(4), SIMD_NAME(add_5x4), SIMD_NAME(add_6x4)}};
+      {ADDS_OF(1), SIMD_NAME(add_7x1), SIMD_NAME(add_8x1)},
+      {ADDS_OF(2), SIMD_NAME(add_7x2), SIMD_NAME(add_8x2)},
+      {ADDS_OF(3)},
+      {ADDS_OF(4)}};
   adds[at->vectors - 1][at->rows - 1](at);
 }
-#undef MORE_TILES_OF
 #else
 
 SIMD_TARGET static void SIMD_NAME(add_tile)(const grad_tile_t *at) {
-  static void (*const adds[2][4])(const grad_tile_t *) = {{ADDS_OF(1)}, {ADDS_OF(2)}};
+  static void (*const adds[2][6])(const grad_tile_t *) = {{ADDS_OF(1)}, {ADDS_OF(2)}};
   adds[at->vectors - 1][at->rows - 1](at);
 }
 #endif

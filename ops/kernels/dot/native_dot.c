@@ -234,15 +234,17 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *   small           small products, and thin ones that are limited by memory; packs nothing
  *   small complex   small and thin products of c64
  *   low precision   bf16 and int8 with VNNI or fast AVX-512 BF16, as a convolution of one tap
- *   pairs           small products of integers of 8 and 16 bits
+ *   pairs           small products of integers of 8 and 16 bits, with AVX-512
+ *   pairs in blocks products of integers of 8 and 16 bits, with AVX2
  *   oneDNN          bf16 and int8 with AMX, int8 without VNNI
  *   gemm            all floats and complex numbers
  *   exact           8-bit integers, in f32
  *   integer         all integers, by the blocks of the reference */
-static const dot_prepare_fn strategies[] = {
-    dot_prepare_thin,          dot_prepare_small, dot_prepare_small_complex,
-    dot_prepare_low_precision, dot_prepare_pairs, dot_prepare_onednn,
-    dot_prepare_gemm,          dot_prepare_exact, dot_prepare_integer};
+static const dot_prepare_fn strategies[] = {dot_prepare_thin,          dot_prepare_small,
+                                            dot_prepare_small_complex, dot_prepare_low_precision,
+                                            dot_prepare_pairs,         dot_prepare_pairs_blocked,
+                                            dot_prepare_onednn,        dot_prepare_gemm,
+                                            dot_prepare_exact,         dot_prepare_integer};
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step,
                                       op_native_step_t *out) {

@@ -68,6 +68,8 @@ hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_pairs(const op_native_target_t *target, const dot_problem_t *problem,
                               op_native_step_t *out);
+hr_status_t dot_prepare_pairs_blocked(const op_native_target_t *target,
+                                      const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem,
                                op_native_step_t *out);
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem,

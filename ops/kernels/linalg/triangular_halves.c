@@ -6,8 +6,11 @@
  *
  * Halves are whole multiples of UNIT. Triangles of at most LEAF rows are done by loops. Nearly all
  * of the n^2 multiply-adds for each right-hand side, or n^3 / 6 for a factor, are products. */
-#include "ops/kernels/simd/simd_target.h"
-NATIVE_OPTIMIZE
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("O3", "fp-contract=fast")
+#endif
 #include "ops/kernels/linalg/triangular_halves.h"
 
 #include <math.h>
@@ -15,6 +18,7 @@ NATIVE_OPTIMIZE
 
 #include "base/arith.h"
 #include "ops/kernels/move/native_transpose.h"
+#include "ops/kernels/simd/simd_target.h"
 
 #define LEAF 32 /* largest triangle solved by loops, in rows */
 #define UNIT 16
@@ -65,53 +69,9 @@ static void update(const triangular_job_t *job, int64_t from, int64_t count, int
 
 /* --- leaves --- */
 
-/* Unknowns of CHUNK_BYTES of right-hand sides, TOGETHER of them at a time: their sums are in
- * registers, and each solved unknown that is loaded is used in all of them. The triangle has LEAF
- * columns. */
-#define VECTOR_BYTES 64
-#define TOGETHER 4
-typedef float float_vector_t __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-typedef double double_vector_t __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-
-#define DEFINE_SOLVE(T)                                                                            \
-  /* Solves `count` unknowns, a constant at each call, after `solved` others. `step`: rows from an \
-   * unknown to the next; `first`: row of the one that is solved first. */                         \
-  NATIVE_INLINE void solve_##T##s(int count, bool unit, int64_t solved, int64_t first,             \
-                                  int64_t step, const T *triangle, T *x, int64_t x_row) {          \
-    enum { VECTORS = CHUNK_BYTES / VECTOR_BYTES };                                                 \
-    int64_t row = first + solved * step;                                                           \
-    const T *t = triangle + row * LEAF;                                                            \
-    T##_vector_t sums[TOGETHER][VECTORS];                                                          \
-    _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)                                        \
-        _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) sums[g][v] =                     \
-            ((T##_vector_t *)(x + (row + g * step) * x_row))[v];                                   \
-    for (int64_t q = 0, k = first; q < solved; q++, k += step)                                     \
-      _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) {                                  \
-        T##_vector_t other = ((const T##_vector_t *)(x + k * x_row))[v];                           \
-        _Pragma("GCC unroll 4") for (int g = 0; g < count; g++) sums[g][v] -=                      \
-            t[g * step * LEAF + k] * other;                                                        \
-      }                                                                                            \
-    _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)                                        \
-        _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++) {                                \
-      _Pragma("GCC unroll 4") for (int h = 0; h < g; h++) sums[g][v] -=                            \
-          t[g * step * LEAF + row + h * step] * sums[h][v];                                        \
-      if (!unit) sums[g][v] /= t[g * step * LEAF + row + g * step];                                \
-      ((T##_vector_t *)(x + (row + g * step) * x_row))[v] = sums[g][v];                            \
-    }                                                                                              \
-  }                                                                                                \
-  NATIVE_CLONES static void solve_##T(bool upper, bool unit, int64_t n, const T *triangle, T *x,   \
-                                      int64_t x_row) {                                             \
-    int64_t solved = 0, first = 0, step = 1;                                                       \
-    if (upper) {                                                                                   \
-      first = n - 1;                                                                               \
-      step = -1;                                                                                   \
-    }                                                                                              \
-    for (; solved + TOGETHER <= n; solved += TOGETHER)                                             \
-      solve_##T##s(TOGETHER, unit, solved, first, step, triangle, x, x_row);                       \
-    for (; solved < n; solved++) solve_##T##s(1, unit, solved, first, step, triangle, x, x_row);   \
-  }
-DEFINE_SOLVE(float)
-DEFINE_SOLVE(double)
+#define TOGETHER 4 /* unknowns solved at a time */
+#define TILES_FILE "ops/kernels/linalg/triangular_leaf_tiles.h"
+#include "ops/kernels/simd/simd_foreach_real.h"
 
 static void copy_rows(const char *from, int64_t from_bytes, int64_t rows, int64_t bytes, char *to,
                       int64_t to_bytes) {
@@ -163,10 +123,7 @@ static void solve_leaf(const triangular_job_t *job, int64_t first, int64_t size)
     void *x = in_place ? (void *)x_at(job, first, side) : chunk;
     int64_t x_row = in_place ? job->x_row : unit;
     if (!in_place) move_chunk(job, first, size, side, count, x, false);
-    if (job->dtype == HR_F32)
-      solve_float(upper, job->unit, size, (const float *)triangle, x, x_row);
-    else
-      solve_double(upper, job->unit, size, triangle, x, x_row);
+    SIMD_FOREACH_REAL(solve, job->dtype == HR_F64)(upper, job->unit, size, triangle, x, x_row);
     if (!in_place) move_chunk(job, first, size, side, count, x, true);
   }
 }

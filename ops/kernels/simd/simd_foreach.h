@@ -24,7 +24,7 @@
 #undef SIMD_VECTOR_NAME
 #undef SIMD_VECTOR_STREAM
 
-#define SIMD_VECTOR_TARGET __attribute__((target("avx2")))
+#define SIMD_VECTOR_TARGET __attribute__((target("avx2,fma")))
 #define SIMD_VECTOR_BYTES 32
 #define SIMD_VECTOR_STREAM(to, v) _mm256_stream_si256((void *)(to), (__m256i)(v))
 #define SIMD_VECTOR_NAME(x) SIMD_VECTOR_JOIN(v256_, x)
