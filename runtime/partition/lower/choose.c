@@ -13,7 +13,7 @@
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
-#define SHARED_SHARE 0.95    /* share of an operand's cost if a later product takes it, too */
+#define SHARED_SHARE 0.95    /* share of an operand's cost if is_shared */
 
 typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
@@ -188,13 +188,15 @@ static bool is_repeated(const spmd_chooser_t *chooser, const trial_t *trial, int
   return false;
 }
 
-/* True if a later product takes the operand of this one, too. */
+/* True if a later product or gather takes the operand of this one, too. */
 static bool is_shared(const spmd_chooser_t *chooser, const hlo_instr_t *operand) {
+  hlo_opcode_t op = chooser->instr->op;
   const hlo_instr_t *last = chooser->lower->users[operand->id];
-  return chooser->instr->op == HLO_DOT && last && last != chooser->instr && last->op == HLO_DOT;
+  bool reads_much = op == HLO_DOT || op == HLO_GATHER;
+  return reads_much && last && last != chooser->instr && last->op == op;
 }
 
-/* Cost of resharding operand k; a little less if a later product may take it as it is then. */
+/* Cost of resharding operand k; a little less if a later operation may take it as it is then. */
 static double operand_cost(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   int operand;
   const hlo_instr_t *reader =
