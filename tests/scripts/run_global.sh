@@ -342,6 +342,23 @@ for sharding in 'in0=data' 'in0=-,data;in1=data'; do
   expect_exit "check of replicas of a mesh: $sharding" 0 "$hlorun" check -n 4 --num-replicas 2 --mesh data=2 \
     --sharding "$sharding" "$work/plain.mlir"
 done
+# Elements of a type without zero, which parts find by an index and merge.
+cat >"$work/scales.mlir" <<'PROGRAM'
+module @scales {
+  func.func @main(%x: tensor<12x16xf8E8M0FNU>, %i: tensor<6x1xi32>) -> (tensor<5x9xf8E8M0FNU>, tensor<6x16xf8E8M0FNU>) {
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %0 = stablehlo.dynamic_slice %x, %three, %three, sizes = [5, 9] : (tensor<12x16xf8E8M0FNU>, tensor<i32>, tensor<i32>) -> tensor<5x9xf8E8M0FNU>
+    %1 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 16>} : (tensor<12x16xf8E8M0FNU>, tensor<6x1xi32>) -> tensor<6x16xf8E8M0FNU>
+    return %0, %1 : tensor<5x9xf8E8M0FNU>, tensor<6x16xf8E8M0FNU>
+  }
+}
+PROGRAM
+expect_exit "scales on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/scales.npz" "$work/scales.mlir"
+for engine in compiled reference; do
+  expect_exit "scales on four, $engine" 0 "$hlorun" --mesh d=2,m=2 --sharding in0=d,m --engine $engine --random-inputs \
+    --expect "$work/scales.npz" "$work/scales.mlir"
+done
+
 # Sums of complex numbers of 16 bytes, as many as generated code combines in one call, fewer and more.
 for count in 5 1000 1024 1500; do
   cat >"$work/complex.mlir" <<PROGRAM

@@ -174,10 +174,14 @@ hlo_instr_t *spmd_emit_table(spmd_emit_t *emit, spmd_axes_t axes, const int64_t 
                 : look_up(emit, at, parts, values);
 }
 
-/* -0.0 for sums of floats: x + -0.0 is x for every x, 0.0 would lose the sign of -0.0. */
+bool spmd_lacks_zero(hr_dtype_t dtype) { return dtype == HR_F8E8M0FNU; }
+
+/* -0.0 for sums of floats: x + -0.0 is x for every x, 0.0 would lose the sign of -0.0. The smallest
+ * value of a type without zero. */
 hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t dtype) {
   double number = op == HLO_MULTIPLY ? 1 : 0;
   if (op == HLO_ADD && (hr_dtype_is_float(dtype) || hr_dtype_is_complex(dtype))) number = -0.0;
+  if (op == HLO_ADD && spmd_lacks_zero(dtype)) number = 0x1p-127;
   return hlo_build_number(&emit->b, number, dtype);
 }
 

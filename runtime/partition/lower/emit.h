@@ -56,6 +56,8 @@ hlo_instr_t *spmd_emit_add(spmd_emit_t *emit, hlo_instr_t *x, int64_t value);
 hlo_instr_t *spmd_emit_coordinate(spmd_emit_t *emit, spmd_axes_t axes);
 /* values[coordinate]; `values` has one entry per part. */
 hlo_instr_t *spmd_emit_table(spmd_emit_t *emit, spmd_axes_t axes, const int64_t *values);
+/* True for types whose smallest number is not zero. */
+bool spmd_lacks_zero(hr_dtype_t dtype);
 /* The identity element of a reduction op. */
 hlo_instr_t *spmd_emit_identity(spmd_emit_t *emit, hlo_opcode_t op, hr_dtype_t dtype);
 /* True if op(x, x) is x: all parts may begin with the same value. */

@@ -142,10 +142,25 @@ hlo_instr_t *spmd_emit_all_gather(spmd_emit_t *emit, hlo_instr_t *x, int d, spmd
   return whole;
 }
 
+static hlo_instr_t *bitcast(spmd_emit_t *emit, hlo_instr_t *x, hr_dtype_t dtype) {
+  const hlo_shape_t *shape =
+      x ? spmd_emit_shape(emit, dtype, x->shape->rank, x->shape->dims) : NULL;
+  return shape ? hlo_build(&emit->b, HLO_BITCAST_CONVERT, shape, 1, &x, 0, NULL, 0, NULL) : NULL;
+}
+
+/* True if maxima are those of the bits: f8e8m0fnu has no sign, its NaN is the largest pattern. Its
+ * smallest number is denormal as f32, in which generated code compares. */
+static bool compares_bits(const hlo_instr_t *x, hlo_opcode_t op) {
+  return op == HLO_MAXIMUM && spmd_lacks_zero(x->shape->dtype);
+}
+
 hlo_instr_t *spmd_emit_all_reduce(spmd_emit_t *emit, hlo_instr_t *x, hlo_opcode_t op,
                                   spmd_axes_t axes) {
   double parts = (double)spmd_axes_parts(axes);
   if (!x || parts == 1 || is_empty(x)) return x;
+  if (compares_bits(x, op))
+    return bitcast(emit, spmd_emit_all_reduce(emit, bitcast(emit, x, HR_U8), op, axes),
+                   x->shape->dtype);
   hlo_instr_t *sum = collective(emit, HLO_ALL_REDUCE, x, x->shape, axes, -1,
                                 reducer_of(emit, op, x->shape->dtype));
   note(emit, sum, (int64_t)parts, 2 * bytes_of(x) * (parts - 1) / parts);
@@ -158,6 +173,9 @@ hlo_instr_t *spmd_emit_reduce_scatter(spmd_emit_t *emit, hlo_instr_t *x, int d, 
   if (!x || parts == 1) return x;
   const hlo_shape_t *shape = spmd_emit_resized(emit, x, d, x->shape->dims[d] / parts);
   if (is_empty(x)) return empty_array(emit, shape);
+  if (compares_bits(x, op))
+    return bitcast(emit, spmd_emit_reduce_scatter(emit, bitcast(emit, x, HR_U8), d, op, axes),
+                   x->shape->dtype);
   hlo_instr_t *part = collective(emit, HLO_REDUCE_SCATTER, x, shape, axes, d,
                                  reducer_of(emit, op, x->shape->dtype));
   note(emit, part, parts, bytes_of(x) * (double)(parts - 1) / (double)parts);

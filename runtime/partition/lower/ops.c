@@ -58,13 +58,16 @@ bool spmd_leaves_partial(const hlo_instr_t *instr) {
   return instr->op != HLO_TOPK && instr->op != HLO_SORT;
 }
 
-/* Sums of booleans are disjunctions: dots and gathers of pred. */
+/* Sums of booleans are disjunctions: dots and gathers of pred. Types without zero have no sums that
+ * leave an element as it is. */
 hlo_opcode_t spmd_reducer_of(const hlo_instr_t *instr) {
   hlo_opcode_t op;
   bool has_body = instr->op == HLO_REDUCE || instr->op == HLO_SCATTER;
   if (has_body && pass_body_is_binary(instr->called[0], &op)) return op;
-  bool is_pred = hlo_shape_is_array(instr->shape) && instr->shape->dtype == HR_PRED;
-  return is_pred ? HLO_OR : HLO_ADD;
+  bool selects = instr->op == HLO_GATHER || instr->op == HLO_DYNAMIC_SLICE;
+  if (!hlo_shape_is_array(instr->shape)) return HLO_ADD;
+  if (instr->shape->dtype == HR_PRED) return HLO_OR;
+  return selects && spmd_lacks_zero(instr->shape->dtype) ? HLO_MAXIMUM : HLO_ADD;
 }
 
 /* The concatenated dimension may be cut: every part of the result fetches its pieces. */
