@@ -221,6 +221,58 @@ for delay in 0 0.01 0.03; do
   interrupted_early INT 2 $delay
 done
 
+# A rank that dies while MPI starts under an mpirun of the user's: another one names it. An mpirun that does not end after
+# that is killed: this one ends its ranks, and waits for ever.
+cat >waits.c <<'C'
+#include <unistd.h>
+
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided) {
+  (void)argc, (void)argv, (void)wanted, (void)provided;
+  for (;;) pause();
+}
+C
+mkdir hangs
+cat >hangs/mpirun <<'SH'
+#!/bin/bash
+shift 2
+for rank in 0 1 2; do OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=$rank "$@" & done
+wait -n
+kill $(jobs -p)
+wait
+trap : TERM
+while :; do sleep 0.1; done
+SH
+chmod +x hangs/mpirun
+# One process for the run and one for each rank that is ready for SIGTERM.
+are_waiting() { # PARENT
+  local rank
+  for rank in 0 1 2; do catches_signals "$(rank_below "$1" $rank)" || return; done
+}
+killed_while_starting() { # MPIRUN RANK CODE
+  local pid got=0 began
+  setsid env LD_PRELOAD="$work/waits.so" "$1" -n 3 "$hlorun" --random-inputs busy.hlo >out 2>&1 </dev/null &
+  pid=$!
+  eventually are_waiting "$pid"
+  sleep 0.1 # until the others have seen it
+  kill -KILL "$(rank_below "$pid" "$2")"
+  began=$(date +%s)
+  eventually all_gone "$pid"
+  kill -KILL -- "-$pid" 2>/dev/null
+  wait "$pid" || got=$?
+  echo "exit code $got, want $3; it took $(($(date +%s) - began)) s" >>out
+  if [ $got -eq "$3" ] && [ "$(grep -c "ended while MPI was starting" out)" -eq 1 ] &&
+    grep -q "hlorun: rank $2 ended while MPI was starting" out; then pass; else fail "rank $2 killed while $1 starts" out; fi
+}
+if command -v "$mpirun" >/dev/null && "${cc[@]}" -shared -fPIC -o waits.so waits.c 2>/dev/null &&
+  LD_PRELOAD=$work/waits.so "$hlorun" --version >/dev/null 2>&1; then
+  killed_while_starting "$mpirun" 2 137
+  killed_while_starting "$mpirun" 0 137
+  killed_while_starting "$work/hangs/mpirun" 2 137
+  if grep -q "hlorun: mpirun does not end, and is killed" out; then pass; else fail "an mpirun that hangs is killed" out; fi
+else
+  skip "functions cannot be wrapped in this build"
+fi
+
 # A job that is stopped as a whole (Ctrl-Z, a suspended job) for longer than --timeout goes on where it was.
 suspended() {
   local pid code=0

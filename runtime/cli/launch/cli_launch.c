@@ -25,9 +25,10 @@
 #include "cli/launch/cli_restart.h"
 #include "transport/core/transport.h"
 
-#define LOOK_MS 200  /* milliseconds between polls for a failed process */
-#define END_MS 3500  /* grace period for mpirun after a failure */
-#define LAST_MS 1000 /* grace period after SIGTERM */
+#define LOOK_MS 200   /* milliseconds between polls for a failed process */
+#define END_MS 2500   /* grace period for mpirun after a failure; it takes 1 s to end ranks */
+#define HOSTS_MS 1000 /* more of it if there are other hosts */
+#define LAST_MS 1000  /* grace period after SIGTERM */
 
 /* --- number of processes --- */
 
@@ -249,12 +250,12 @@ static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms
 
 /* mpirun ends soon after a rank has failed or died, or a signal was forwarded. Exceptions: it
  * waits for a host that does not answer, or for a rank that died while MPI was starting. */
-static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch) {
+static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch, int end_ms) {
   int status;
   bool ended = false;
   while (!ended && !interrupted && !cli_exit_code_read() && cli_rank_watch_lost(watch) < 0)
     ended = wait_for(pid, watch, &status, 0);
-  if (ended || wait_for(pid, watch, &status, END_MS)) return status;
+  if (ended || wait_for(pid, watch, &status, end_ms)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);
   if (wait_for(pid, watch, &status, LAST_MS)) return status;
@@ -263,9 +264,9 @@ static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch) {
   return status;
 }
 
-static hr_status_t watch_over(pid_t pid) {
+static hr_status_t watch_over(pid_t pid, int end_ms) {
   cli_rank_watch_t *watch = cli_rank_watch_create(pid);
-  int status = wait_for_mpirun(pid, watch);
+  int status = wait_for_mpirun(pid, watch, end_ms);
   launched_pid = 0;
   hr_status_t st = status_of(status, cli_rank_watch_lost(watch));
   if (hr_status_code(st) == HR_DEADLINE) cli_rank_watch_tell_stopped(watch);
@@ -290,11 +291,11 @@ static hr_status_t start_words(char *const *words, pid_t *out_pid) {
   return pid == 0 ? cli_reported(HR_CANCELLED) : NULL;
 }
 
-static hr_status_t run_words(char *const *words) {
+static hr_status_t run_words(char *const *words, int end_ms) {
   pid_t pid;
   catch_signals();
   HR_TRY(start_words(words, &pid));
-  return watch_over(pid);
+  return watch_over(pid, end_ms);
 }
 
 /* --- files of mpirun --- */
@@ -332,7 +333,8 @@ static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, 
   cli_exit_code_open(true);
   hr_status_t st =
       mpirun_command(&arena, processes, hosts, argc, (const char *const *)argv, &words);
-  if (!st) st = run_words(words);
+  int end_ms = END_MS + (hosts || cli_launch_knows_hosts() ? HOSTS_MS : 0);
+  if (!st) st = run_words(words, end_ms);
   cli_exit_code_close();
   if (has_folder) remove_session_folder(folder);
   hr_arena_deinit(&arena);

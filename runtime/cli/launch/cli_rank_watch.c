@@ -25,11 +25,12 @@
 #include "base/mem.h"
 #include "cli/launch/cli_exit_code.h"
 
-#define SYS_PIDFD_SEND_SIGNAL 424 /* SYS_pidfd_*: missing in older C libraries */
+#define SYS_PIDFD_SEND_SIGNAL 424 /* SYS_*: missing in older C libraries */
 #define SYS_PIDFD_OPEN 434
-#define MOST_RANKS 1024 /* most watched ranks per host */
-#define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
-#define FIRST_MS 20     /* short wait, in milliseconds */
+#define SYS_CLOSE_RANGE 436 /* Linux 5.9 */
+#define MOST_RANKS 1024     /* most watched ranks per host */
+#define FIRST_WAITS 100     /* number of short waits (FIRST_MS) while ranks are being started */
+#define FIRST_MS 20         /* short wait, in milliseconds */
 #define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
 #define SEGMENT "vader_segment."
@@ -250,6 +251,28 @@ void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
     if (watch->ranks[i].fd >= 0)
       syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
   remove_segments(watch->job);
+}
+
+int cli_rank_watch_find_lost(cli_rank_watch_t *watch) {
+  if (!watch) return -1;
+  find_ranks(watch);
+  note_ended_ranks(watch);
+  return watch->lost;
+}
+
+int cli_rank_watch_missing(const cli_rank_watch_t *watch, int world) {
+  int64_t sum = (int64_t)world * (world - 1) / 2;
+  if (!watch || watch->count != world - 1) return -1;
+  for (int i = 0; i < watch->count; i++) sum -= watch->ranks[i].rank;
+  return (int)sum;
+}
+
+void cli_rank_watch_end_launcher(const cli_rank_watch_t *watch, int ms, void (*warn)(void)) {
+  struct pollfd launcher = {.fd = STDERR_FILENO + 1, .events = POLLIN};
+  if (!watch || dup2(watch->launcher_fd, launcher.fd) < 0) return;
+  if (syscall(SYS_CLOSE_RANGE, launcher.fd + 1, ~0U, 0) || poll(&launcher, 1, ms)) return;
+  warn();
+  syscall(SYS_PIDFD_SEND_SIGNAL, launcher.fd, SIGKILL, NULL, 0);
 }
 
 int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }

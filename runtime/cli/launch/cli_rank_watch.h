@@ -24,6 +24,13 @@ int cli_rank_watch_first_running(const cli_rank_watch_t *watch);
 void cli_rank_watch_tell_stopped(const cli_rank_watch_t *watch);
 /* The first rank that ended without reporting its exit code (cli_exit_code.h); -1: none. */
 int cli_rank_watch_lost(const cli_rank_watch_t *watch);
+/* Finds new ranks and those that have ended, without a wait; returns cli_rank_watch_lost. */
+int cli_rank_watch_find_lost(cli_rank_watch_t *watch);
+/* The only rank of 0 to `world` - 1 that was never seen; -1: none, or several. */
+int cli_rank_watch_missing(const cli_rank_watch_t *watch, int world);
+/* In a process that has no other use: closes all descriptors but those of the standard streams,
+ * waits at most `ms` for the launcher to end, then calls `warn` and ends it by SIGKILL. */
+void cli_rank_watch_end_launcher(const cli_rank_watch_t *watch, int ms, void (*warn)(void));
 /* After the launcher has ended: waits at most `ms` for the ranks to end, and kills the others. */
 void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms);
 
