@@ -319,6 +319,17 @@ end_elastic() {
   rm -f away-*
 }
 end_elastic comes
+# A program that names three replicas waits for the third host.
+sed 's/replica_groups={}/replica_groups={{0,1,2}}/' slow.hlo >three.hlo
+start_elastic three three.hlo
+eventually has_step three
+touch away-c
+ip netns pids "$NETNS_PREFIX-c" | xargs -r kill -KILL
+expect_says three "this cannot be run on 2 processes"
+expect_says three "waiting for hosts: found 0 processes, want at least 2 (not there: c: refused or unknown)"
+rm away-c
+expect_says three "going on after step"
+end_elastic three
 
 # A global program on a mesh of two runs on two of three hosts, and on one.
 cat >cut.mlir <<'PROGRAM'

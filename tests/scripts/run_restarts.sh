@@ -157,6 +157,23 @@ absent() { # NAME CODE SHELL TEXT
 }
 absent "hosts that never come" 6 false "(not there: there: refused or unknown, here: refused or unknown)"
 absent "no remote shell" 5 /nowhere/shell "there is no remote shell here"
+# A shell that does not answer is not waited for when the run must end.
+printf '#!/bin/sh\nexec sleep 100\n' >silent
+chmod +x silent
+began=$(date +%s)
+expect_exit "hosts that do not answer" 6 env OMPI_MCA_plm_rsh_agent="$work/silent" "$hlorun" --elastic 2:4 \
+  --hosts there:2,here:2 --max-restarts 3 --max-time 1 --steps 4 "${carry[@]}" --checkpoint apart train.hlo
+expect_text "hosts that do not answer" "there: no answer, here: no answer"
+took=$(($(date +%s) - began))
+if [ $took -lt 6 ]; then pass; else fail "hosts that do not answer are waited for: $took s" "$work/out"; fi
+# No number of processes is a multiple of the partitions. With --sandbox the program is not read for that.
+expect_exit "an elastic range without a multiple" 2 "$hlorun" --elastic 3:3 --hosts there:4 --num-partitions 2 \
+  --max-restarts 3 "${carry[@]}" --checkpoint apart train.hlo
+expect_text "an elastic range without a multiple" "with 4 processes of --hosts the program runs on 2"
+sed 's/HloModule train/&, num_partitions=4/' train.hlo >cut.hlo
+apart=("$hlorun" --elastic 2:2 --hosts there:2 --max-restarts 3 --timeout 0.5 "${carry[@]}" --checkpoint apart cut.hlo)
+expect_exit "partitions of the program" 2 "${apart[@]}"
+expect_exit "a program that is not read outside of the sandbox" 6 env OMPI_MCA_plm_rsh_agent=false "${apart[@]}" --sandbox
 "$hlorun" -n 2 --steps 100000000 "${carry[@]}" --checkpoint ended --max-restarts 3 train.hlo >out 2>&1 </dev/null &
 pid=$!
 eventually test -d ended/step-000000000100

@@ -27,13 +27,17 @@
 #define PERIOD_MS 3000 /* time between two probes */
 #define SLICE_MS 100   /* time between two checks whether the run has ended */
 #define TELL_MS 60000  /* time between two messages about missing hosts */
+#define EXIT_USAGE 2   /* EXIT_*: exit codes of a grid that does not fit an option or the program */
+#define EXIT_INVALID 3
 
 struct cli_elastic {
   int least, most; /* processes */
   int partitions;
-  const int *worlds; /* numbers of processes of a global program, descending */
-  int world_count;   /* 0: another program, which runs on all multiples of `partitions` */
+  const int *worlds;       /* numbers of processes of a global program, descending */
+  int world_count;         /* 0: another program, which runs on all multiples of `partitions` */
   const char *checkpoints; /* folder */
+  uint64_t first_step;     /* newest checkpoint before the first run; 0: none */
+  bool *is_refused;        /* by number of processes, up to `most` */
   double timeout_s;        /* limit of a wait for hosts; 0: none */
   cli_hosts_t hosts;
   int running; /* processes of the current run */
@@ -44,6 +48,26 @@ struct cli_elastic {
 };
 
 /* --- creation --- */
+
+/* The newest step of the folder; 0: none. */
+static uint64_t newest_step(const char *path) {
+  cli_folder_t folder;
+  hr_arena_t arena;
+  const char **names;
+  uint64_t newest = 0, step;
+  int count = 0;
+  hr_arena_init(&arena);
+  hr_status_t st = cli_folder_open(path, &folder);
+  if (!st) {
+    st = cli_folder_list(&folder, &arena, &names, &count);
+    for (int i = 0; i < count && !st; i++)
+      if (cli_step_parse(names[i], &step) && step > newest) newest = step;
+    cli_folder_close(&folder);
+  }
+  hr_status_release(st);
+  hr_arena_deinit(&arena);
+  return newest;
+}
 
 /* LEAST:MOST, both from 1 on. */
 static bool parse_range(const char *text, int *out_least, int *out_most) {
@@ -66,18 +90,25 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return NULL;
 }
 
+/* With --sandbox the program is not read here, outside of the sandbox. */
 static int partitions_of(const hr_options_t *options) {
   if (hr_option_is_given(options, HR_OPTION_NUM_PARTITIONS))
     return (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 1);
-  return options->operands.count ? cli_grid_of_file(options->operands.data[0]).partitions : 1;
+  bool reads = options->operands.count && !hr_option_is_given(options, HR_OPTION_SANDBOX);
+  return reads ? cli_grid_of_file(options->operands.data[0]).partitions : 1;
 }
 
-/* The largest number of processes that run on `slots` slots; 0: none. */
+/* The largest number of processes that run on `slots` slots and was not refused; 0: none. */
 static int world_in(const cli_elastic_t *elastic, int slots) {
   int most = slots < elastic->most ? slots : elastic->most;
-  if (!elastic->world_count) return most - most % elastic->partitions;
+  if (!elastic->world_count) {
+    most -= most % elastic->partitions;
+    while (most && elastic->is_refused[most]) most -= elastic->partitions;
+    return most;
+  }
   for (int i = 0; i < elastic->world_count; i++)
-    if (elastic->worlds[i] <= most) return elastic->worlds[i];
+    if (elastic->worlds[i] <= most && !elastic->is_refused[elastic->worlds[i]])
+      return elastic->worlds[i];
   return 0;
 }
 
@@ -92,7 +123,9 @@ hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
   if (!parse_range(range, &elastic->least, &elastic->most))
     return hr_error(HR_USAGE, "--elastic: found '%s', want MIN:MAX processes, such as 4:16", range);
   HR_TRY(cli_hosts_parse(arena, hr_option_text(options, HR_OPTION_HOSTS), &elastic->hosts));
-  HR_TRY(cli_grid_worlds(arena, options, &elastic->worlds, &elastic->world_count));
+  HR_TRY(HR_NEW_ARRAY(arena, elastic->most + 1, &elastic->is_refused));
+  if (!hr_option_is_given(options, HR_OPTION_SANDBOX))
+    HR_TRY(cli_grid_worlds(arena, options, &elastic->worlds, &elastic->world_count));
   elastic->partitions = elastic->world_count ? 1 : partitions_of(options);
   elastic->checkpoints = hr_option_text(options, HR_OPTION_CHECKPOINT);
   elastic->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
@@ -102,6 +135,7 @@ hr_status_t cli_elastic_create(hr_arena_t *arena, const hr_options_t *options,
   if (world_in(elastic, elastic->hosts.slots) < elastic->least)
     return hr_error(HR_USAGE, "--elastic %s: with %d processes of --hosts the program runs on %d",
                     range, elastic->hosts.slots, world_in(elastic, elastic->hosts.slots));
+  elastic->first_step = newest_step(elastic->checkpoints);
   *out_elastic = elastic;
   return NULL;
 }
@@ -112,26 +146,6 @@ static void pause_ms(long ms) {
   nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* The newest step of the folder; 0: none. */
-static uint64_t newest_step(const char *path) {
-  cli_folder_t folder;
-  hr_arena_t arena;
-  const char **names;
-  uint64_t newest = 0, step;
-  int count = 0;
-  hr_arena_init(&arena);
-  hr_status_t st = cli_folder_open(path, &folder);
-  if (!st) {
-    st = cli_folder_list(&folder, &arena, &names, &count);
-    for (int i = 0; i < count && !st; i++)
-      if (cli_step_parse(names[i], &step) && step > newest) newest = step;
-    cli_folder_close(&folder);
-  }
-  hr_status_release(st);
-  hr_arena_deinit(&arena);
-  return newest;
-}
-
 /* False: the run has ended meanwhile. */
 static bool sleep_while_running(cli_elastic_t *elastic, long ms) {
   for (long slept = 0; slept < ms && !atomic_load(&elastic->ends); slept += SLICE_MS)
@@ -139,10 +153,15 @@ static bool sleep_while_running(cli_elastic_t *elastic, long ms) {
   return !atomic_load(&elastic->ends);
 }
 
+static bool has_run_ended(void *context) {
+  const cli_elastic_t *elastic = context;
+  return atomic_load(&elastic->ends);
+}
+
 /* Whether the program runs on more of the slots that can be reached now. */
 static bool could_grow(cli_elastic_t *elastic) {
   bool has_shell;
-  cli_hosts_probe(&elastic->hosts, true, &has_shell);
+  cli_hosts_probe(&elastic->hosts, true, has_run_ended, elastic, &has_shell);
   return world_in(elastic, cli_hosts_slots(&elastic->hosts)) > elastic->running;
 }
 
@@ -211,13 +230,18 @@ static hr_status_t check_wait(const cli_elastic_t *elastic, bool has_shell, int6
   return hr_error(HR_DEADLINE, "waited %g s for hosts", elastic->timeout_s);
 }
 
+static bool must_end(void *context) {
+  (void)context;
+  return cli_launch_interrupted() || cli_limits_is_over();
+}
+
 /* Probes until there are hosts for the least number of processes. Errors: DEADLINE, CANCELLED
  * from check_wait. */
 static hr_status_t wait_for_hosts(cli_elastic_t *elastic, hr_arena_t *arena,
                                   cli_elastic_share_t *share) {
   bool has_shell;
   for (int64_t told_ms = 0, start_ms = hr_clock_ms();;) {
-    cli_hosts_probe(&elastic->hosts, false, &has_shell);
+    cli_hosts_probe(&elastic->hosts, false, must_end, NULL, &has_shell);
     share->processes = world_in(elastic, cli_hosts_slots(&elastic->hosts));
     if (share->processes >= elastic->least)
       return cli_hosts_choose(arena, &elastic->hosts, share->processes, &share->hosts);
@@ -247,4 +271,13 @@ bool cli_elastic_end(cli_elastic_t *elastic) {
   pthread_join(elastic->thread, NULL);
   elastic->has_thread = false;
   return atomic_load(&elastic->grew);
+}
+
+bool cli_elastic_refuses(cli_elastic_t *elastic, hr_status_t failure) {
+  int code = hr_status_exit_code(failure);
+  if (code != EXIT_USAGE && code != EXIT_INVALID) return false;
+  if (newest_step(elastic->checkpoints) == elastic->first_step) return false;
+  elastic->is_refused[elastic->running] = true;
+  fprintf(stderr, "hlorun: this cannot be run on %d processes\n", elastic->running);
+  return world_in(elastic, elastic->hosts.slots) >= elastic->least;
 }

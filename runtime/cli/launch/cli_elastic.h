@@ -33,4 +33,9 @@ hr_status_t cli_elastic_begin(cli_elastic_t *elastic, hr_arena_t *arena,
 /* Called after the run. True: the run was ended because hosts are back. */
 bool cli_elastic_end(cli_elastic_t *elastic);
 
+/* Called with the failure of a run. True: the program or an option does not fit this number of
+ * processes, another one has written checkpoints, and some are left to try, now or when hosts are
+ * back. This number is not used again. */
+bool cli_elastic_refuses(cli_elastic_t *elastic, hr_status_t failure);
+
 #endif

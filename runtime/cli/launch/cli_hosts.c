@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,6 +92,7 @@ static pid_t start_probe(const char *host) {
   pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0); /* the shell's own children are killed with it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -107,8 +109,8 @@ static void judge_probe(cli_host_t *host, int status) {
   host->fault = code == EXIT_NO_SHELL ? NO_SHELL : "refused or unknown";
 }
 
-/* True if the probe has ended, or was killed after the time limit. */
-static bool has_ended(pid_t pid, double until_s, cli_host_t *host) {
+/* True if the probe has ended, or was killed because `is_over`. */
+static bool has_ended(pid_t pid, bool is_over, cli_host_t *host) {
   int status = 1;
   host->is_reachable = false;
   host->fault = "no answer";
@@ -116,18 +118,20 @@ static bool has_ended(pid_t pid, double until_s, cli_host_t *host) {
     judge_probe(host, status);
     return true;
   }
-  if (hr_clock_s() < until_s) return false;
+  if (!is_over) return false;
   kill(-pid, SIGKILL);
   waitpid(pid, &status, 0);
   return true;
 }
 
 /* Waits for the remote shells, at most PROBE_S seconds; those that are left then are ended. */
-static void await_probes(cli_hosts_t *hosts, pid_t *pids, int left) {
+static void await_probes(cli_hosts_t *hosts, pid_t *pids, int left, cli_hosts_over_fn is_over,
+                         void *context) {
   double until_s = hr_clock_s() + PROBE_S;
   while (left) {
+    bool ends = is_over(context) || hr_clock_s() >= until_s;
     for (int i = 0; i < hosts->count; i++)
-      if (pids[i] > 0 && has_ended(pids[i], until_s, &hosts->hosts[i])) {
+      if (pids[i] > 0 && has_ended(pids[i], ends, &hosts->hosts[i])) {
         pids[i] = 0;
         left--;
       }
@@ -135,7 +139,8 @@ static void await_probes(cli_hosts_t *hosts, pid_t *pids, int left) {
   }
 }
 
-void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell) {
+void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, cli_hosts_over_fn is_over,
+                     void *context, bool *out_has_shell) {
   pid_t pids[hosts->count];
   int left = 0;
   for (int i = 0; i < hosts->count; i++) {
@@ -147,7 +152,7 @@ void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell)
     host->fault = "no process";
     left += pids[i] > 0;
   }
-  await_probes(hosts, pids, left);
+  await_probes(hosts, pids, left, is_over, context);
   *out_has_shell = true;
   for (int i = 0; i < hosts->count; i++)
     if (!hosts->hosts[i].is_reachable && hosts->hosts[i].fault == NO_SHELL) *out_has_shell = false;

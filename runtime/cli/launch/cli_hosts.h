@@ -26,9 +26,12 @@ hr_status_t cli_hosts_parse(hr_arena_t *arena, const char *text, cli_hosts_t *ou
 
 /* Probes all hosts at the same time, for PROBE_S seconds: a host is reachable if it runs a command
  * by mpirun's remote shell (OMPI_MCA_plm_rsh_agent), else ssh. This machine is always reachable.
- * With `only_missing`, reachable hosts are not probed again. *out_has_shell: a remote shell exists;
- * without one no other host can be reached. Thread: any; blocks. */
-void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, bool *out_has_shell);
+ * With `only_missing`, reachable hosts are not probed again. When is_over(context) is true, hosts
+ * that have not answered count as unreachable. *out_has_shell: a remote shell exists; without one
+ * no other host can be reached. Thread: any; blocks. */
+typedef bool (*cli_hosts_over_fn)(void *context);
+void cli_hosts_probe(cli_hosts_t *hosts, bool only_missing, cli_hosts_over_fn is_over,
+                     void *context, bool *out_has_shell);
 
 /* Processes that the reachable hosts take. */
 int cli_hosts_slots(const cli_hosts_t *hosts);

@@ -208,7 +208,8 @@ static hr_status_t end_with(hr_status_t last, hr_status_t st) {
 }
 
 /* Runs until success, a failure that a restart cannot cure, a lack of hosts, or the largest number
- * of restarts. A run that was ended to use more hosts does not count. */
+ * of restarts. A run that was ended to use more hosts, or that could not be run on those that are
+ * left, does not count. */
 static hr_status_t run_again_and_again(restarts_t *r) {
   for (;;) {
     bool has_hosts;
@@ -216,7 +217,8 @@ static hr_status_t run_again_and_again(restarts_t *r) {
     hr_status_t st = run_once(r, &has_hosts);
     bool grew = r->elastic && cli_elastic_end(r->elastic);
     r->resumes = true;
-    bool goes_on = st && grew && !cli_launch_interrupted();
+    bool refused = st && r->elastic && has_hosts && cli_elastic_refuses(r->elastic, st);
+    bool goes_on = st && (grew || refused) && !cli_launch_interrupted();
     if (!goes_on && (!has_hosts || !may_pass(st) || r->done == r->most)) return st;
     hr_status_t moved = check_place(r);
     if (moved) return end_with(st, moved);
