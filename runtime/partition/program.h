@@ -73,8 +73,8 @@ typedef struct spmd_program {
 typedef struct spmd_options {
   int64_t device_count;  /* processes of a replica */
   int64_t replica_count; /* 0: the module's */
-  const char *mesh;     /* --mesh "data=4,model=2"; NULL: the program's */
-  const char *sharding; /* --sharding "in0=data,model;out0=..."; NULL: the program's */
+  const char *mesh;      /* --mesh "data=4,model=2"; NULL: the program's */
+  const char *sharding;  /* --sharding "in0=data,model;out0=..."; NULL: the program's */
   /* Pairs of a result and the parameter that it becomes in the next step (--carry). They are tied
    * like a sharding group; the result gets the parameter's sharding. */
   const int (*carried)[2];
@@ -92,8 +92,8 @@ typedef struct spmd_options {
 /* True if the module has annotations that cut a value, or the options do. Cost: one pass. */
 bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options);
 
-/* True if the annotations of a program for several partitions cut nothing: each process computes all
- * of it. Cost: one pass. */
+/* True if the annotations of a program for several partitions cut nothing: each process computes
+ * all of it. Cost: one pass. */
 bool spmd_is_whole(const hlo_module_t *module);
 
 /* True if XLA has already partitioned the module: it has a schedule, or XLA's name of an entry. */

@@ -58,9 +58,9 @@ SIMD_TARGET static void SIMD_NAME(solve)(const triangle_t *by, const void *trian
     for (int64_t i = low; i < high && by->unknown == 1; i++)
       x[i] -= SIMD_NAME(sum_of)(t + i * by->equation + solved, x + solved, done);
     SIMD_NAME(block)(by, t, forward, unit, low, high, x);
-    if (by->unknown != 1)
-      SIMD_NAME(subtract)
-      (t + low * by->unknown + rest, by->unknown, x + low, count, n - done - count, x + rest);
+    if (by->unknown == 1) continue;
+    SIMD_NAME(subtract)
+    (t + low * by->unknown + rest, by->unknown, x + low, count, n - done - count, x + rest);
   }
 }
 

@@ -55,7 +55,10 @@ static inline simd_width_t simd_width(void) {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd"))
     return SIMD_512;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SIMD_256 : SIMD_128;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                 __builtin_cpu_supports("f16c")
+             ? SIMD_256
+             : SIMD_128;
 }
 
 /* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them
