@@ -189,8 +189,10 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define THIN_ROWS 16           /* most rows of a thin product */
 #define THIN_ROWS_OF_LARGE 48  /* most rows if b is large: packing writes as much as it reads */
 #define THIN_ROWS_OF_ALIASED 8 /* most rows if rows of b share cache sets */
-#define ALIASED_BYTES 4096     /* stride of such rows: a second-level cache keeps 128 of them */
-#define ALIASED_TERMS 128
+#define CACHE_LINE 64
+/* Rows of b whose distance is an odd number of cache lines, from which on they do not stay in a
+ * second-level cache for the next rows of a: four times the lines that 512 KiB have. */
+#define ALIASED_TERMS 32768
 #define FEW_ROWS 3 /* fewest rows for which packing is faster */
 #define TINY 4     /* most terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
@@ -219,18 +221,19 @@ static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
 }
 
-/* True if a column of b does not stay in a second-level cache of 512 KiB for the next rows of a,
- * because its elements share few sets. Not measured with AVX-512, whose processors have larger
- * ones. */
+/* True if a column of b does not stay in a second-level cache for the next rows of a: a distance of
+ * a multiple of 2^i lines leaves one set of 2^i to it. Not measured with AVX-512, whose processors
+ * have larger caches. */
 static bool is_aliased(const dot_problem_t *p) {
-  return simd_width() != SIMD_512 && p->k > ALIASED_TERMS &&
-         p->b.row_step * p->types.element_bytes % ALIASED_BYTES == 0;
+  int64_t bytes = p->b.row_step * p->types.element_bytes, lines = bytes / CACHE_LINE;
+  return simd_width() != SIMD_512 && bytes % CACHE_LINE == 0 &&
+         p->k * (lines & -lines) > ALIASED_TERMS;
 }
 
 /* Most rows of a for which b is read in place. */
 static int64_t most_thin_rows(const dot_problem_t *p) {
-  if (is_large(p)) return THIN_ROWS_OF_LARGE;
-  return is_aliased(p) ? THIN_ROWS_OF_ALIASED : THIN_ROWS;
+  if (is_aliased(p)) return THIN_ROWS_OF_ALIASED;
+  return is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS;
 }
 
 /* How a right matrix is read that comes from memory. Few rows of a (at most WIDE_ROWS): strips of
