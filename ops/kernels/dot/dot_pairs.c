@@ -8,6 +8,7 @@
  * wrap as those of the reference, and are cut to the result's type as they are stored, so nothing
  * is converted in memory. */
 #include "base/arith.h"
+#include "ops/kernels/dot/dot_pairs.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
@@ -58,15 +59,9 @@ static int64_t row_pairs(int64_t pairs) { return hr_round_up(pairs, LANES); }
 
 /* --- packing ---------------------------------------------------------------------------------- */
 
-static int32_t element(hr_dtype_t type, const char *from, int64_t at) {
-  if (type == HR_S8) return ((const int8_t *)from)[at];
-  if (type == HR_U8) return ((const uint8_t *)from)[at];
-  return ((const int16_t *)from)[at];
-}
-
 TARGET static __m512i load_apart(hr_dtype_t type, const char *from, int64_t step, int64_t count) {
   int32_t lanes[LANES] = {0};
-  for (int64_t i = 0; i < count; i++) lanes[i] = element(type, from, i * step);
+  for (int64_t i = 0; i < count; i++) lanes[i] = dot_pair_element(type, from, i * step);
   return _mm512_loadu_si512(lanes);
 }
 
@@ -100,7 +95,7 @@ TARGET INLINE void pack_b(const pairs_job_t *job) {
 
 TARGET static void pack_row_apart(hr_dtype_t type, const char *from, int64_t step, int64_t count,
                                   int16_t *to) {
-  for (int64_t i = 0; i < count; i++) to[i] = (int16_t)element(type, from, i * step);
+  for (int64_t i = 0; i < count; i++) to[i] = dot_pair_element(type, from, i * step);
   to[count] = 0; /* the other half of the last pair, or an element after it that is not read */
 }
 
@@ -188,7 +183,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_problem_t *p = plan->problem;
   char *space = r->space + (size_t)worker * plan->space_bytes;
   pairs_job_t job = {.problem = p,
-                     .pairs = (p->k + 1) / 2,
+                     .pairs = dot_pair_count(p->k),
                      .b_space = (int32_t *)space,
                      .a_space = (int32_t *)(space + plan->a_at)};
   int64_t a_bytes = (int64_t)hr_dtype_bytes(p->types.lhs),
@@ -213,16 +208,12 @@ static hr_status_t run_pairs(const op_native_run_t *run, const dot_strategy_t *s
   return NULL;
 }
 
-static bool fits_16_bits(hr_dtype_t type) {
-  return type == HR_S8 || type == HR_U8 || type == HR_S16;
-}
-
 static bool is_supported(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
-  int64_t pairs = (p->k + 1) / 2;
-  return simd_width() == SIMD_512 && t->real == HR_U32 && fits_16_bits(t->lhs) &&
-         fits_16_bits(t->rhs) && hr_dtype_bytes(t->out) <= 4 && !p->a.ordered && !p->b.ordered &&
-         pairs * hr_round_up(p->n, LANES) * 4 <= B_BYTES &&
+  int64_t pairs = dot_pair_count(p->k);
+  return simd_width() == SIMD_512 && t->real == HR_U32 && dot_fits_16_bits(t->lhs) &&
+         dot_fits_16_bits(t->rhs) && hr_dtype_bytes(t->out) <= 4 && !p->a.ordered &&
+         !p->b.ordered && pairs * hr_round_up(p->n, LANES) * 4 <= B_BYTES &&
          ROWS * row_pairs(pairs) * 4 + 4 <= A_BYTES;
 }
 
@@ -236,7 +227,8 @@ hr_status_t dot_prepare_pairs(const op_native_target_t *target, const dot_proble
   plan->strategy = (dot_strategy_t){"pairs", run_pairs};
   plan->problem = p;
   plan->multiply = cpu_has_avx512_vnni() ? multiply_vnni : multiply_plain;
-  int64_t pairs = (p->k + 1) / 2, columns = hr_round_up(p->n, LANES), each = p->m * p->n * p->k;
+  int64_t pairs = dot_pair_count(p->k), columns = hr_round_up(p->n, LANES),
+          each = p->m * p->n * p->k;
   bool splits = p->batch < 4 * target->workers && each > TASK_PRODUCTS;
   int64_t share = splits ? (p->m + target->workers - 1) / target->workers : p->m;
   plan->unit = splits ? hr_round_up(share, ROWS) : p->m;

@@ -8,6 +8,7 @@
  *
  * Sums wrap as those of the reference, so they do not depend on the order of the terms. */
 #include "base/arith.h"
+#include "ops/kernels/dot/dot_pairs.h"
 #include "ops/kernels/dot/native_dot.h"
 #include "ops/kernels/simd/simd_target.h"
 
@@ -53,15 +54,7 @@ typedef struct pairs_block {
 #define TARGET __attribute__((target("avx2")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-static inline int64_t pairs_of(int64_t terms) { return (terms + 1) / 2; }
-
 /* --- packing --- */
-
-static inline int16_t element(hr_dtype_t type, const char *from, int64_t at) {
-  if (type == HR_S8) return ((const int8_t *)from)[at];
-  if (type == HR_U8) return ((const uint8_t *)from)[at];
-  return ((const int16_t *)from)[at];
-}
 
 /* PANEL adjacent elements. */
 INLINE __m256i widen(hr_dtype_t type, const char *from) {
@@ -74,7 +67,7 @@ INLINE __m256i widen(hr_dtype_t type, const char *from) {
 INLINE __m256i load_line(hr_dtype_t type, const char *from, int64_t step, int64_t count) {
   int16_t line[PANEL] = {0};
   if (step == 1 && count == PANEL) return widen(type, from);
-  for (int64_t i = 0; i < count; i++) line[i] = element(type, from, i * step);
+  for (int64_t i = 0; i < count; i++) line[i] = dot_pair_element(type, from, i * step);
   return _mm256_loadu_si256((const __m256i *)line);
 }
 
@@ -96,7 +89,7 @@ INLINE void pack_panel(hr_dtype_t type, const pairs_block_t *block, const char *
 TARGET static void pack_b(const pairs_block_t *block, int64_t column, int64_t columns) {
   const dot_matrices_t *b = &block->problem->b;
   hr_dtype_t type = block->problem->types.rhs;
-  int64_t bytes = (int64_t)hr_dtype_bytes(type), panel = pairs_of(block->depth) * PANEL;
+  int64_t bytes = (int64_t)hr_dtype_bytes(type), panel = dot_pair_count(block->depth) * PANEL;
   for (int64_t j = 0; j < columns; j += PANEL) {
     const char *from = block->b + (block->first * b->row_step + (column + j) * b->col_step) * bytes;
     pack_panel(type, block, from, hr_min(PANEL, columns - j), block->b_pairs + j / PANEL * panel);
@@ -107,7 +100,7 @@ TARGET static void pack_b(const pairs_block_t *block, int64_t column, int64_t co
 TARGET static void pack_a(const pairs_block_t *block) {
   const dot_matrices_t *a = &block->problem->a;
   hr_dtype_t type = block->problem->types.lhs;
-  int64_t bytes = (int64_t)hr_dtype_bytes(type), step = 2 * pairs_of(block->depth);
+  int64_t bytes = (int64_t)hr_dtype_bytes(type), step = 2 * dot_pair_count(block->depth);
   int16_t *to = (int16_t *)block->a_pairs;
   for (int64_t r = 0; r < block->rows; r++, to += step) {
     const char *from =
@@ -115,7 +108,7 @@ TARGET static void pack_a(const pairs_block_t *block) {
     int64_t i = 0;
     for (; a->col_step == 1 && i + PANEL <= block->depth; i += PANEL)
       _mm256_storeu_si256((__m256i *)(to + i), widen(type, from + i * bytes));
-    for (; i < block->depth; i++) to[i] = element(type, from, i * a->col_step);
+    for (; i < block->depth; i++) to[i] = dot_pair_element(type, from, i * a->col_step);
     if (block->depth % 2) to[block->depth] = 0;
   }
 }
@@ -153,7 +146,7 @@ INLINE void store_row(size_t bytes, bool adds, int64_t count, const __m256i sums
 /* Multiplies `rows`, a constant at each call, by a panel. Element (0, 0) of the tile is at `c`. */
 INLINE void tile(int rows, const pairs_block_t *block, const int32_t *a, const int32_t *b,
                  int64_t count, char *c) {
-  int64_t pairs = pairs_of(block->depth);
+  int64_t pairs = dot_pair_count(block->depth);
   size_t bytes = hr_dtype_bytes(block->problem->types.out);
   __m256i sums[ROWS][2];
 #pragma GCC unroll 6
@@ -176,7 +169,7 @@ INLINE void tile(int rows, const pairs_block_t *block, const int32_t *a, const i
 /* Multiplies the rows of a block by a group of packed columns. */
 TARGET static void multiply_group(const pairs_block_t *block, int64_t column, int64_t columns) {
   const dot_problem_t *p = block->problem;
-  int64_t pairs = pairs_of(block->depth), bytes = (int64_t)hr_dtype_bytes(p->types.out);
+  int64_t pairs = dot_pair_count(block->depth), bytes = (int64_t)hr_dtype_bytes(p->types.out);
   for (int64_t r = 0; r < block->rows; r += ROWS)
     for (int64_t j = 0; j < columns; j += PANEL) {
       const int32_t *a = block->a_pairs + r * pairs, *b = block->b_pairs + j * pairs;
@@ -230,9 +223,9 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_problem_t *p = plan->problem;
   char *space = r->space + (size_t)worker * plan->space_bytes;
   for (int64_t task = begin; task < end; task++) {
-    int64_t rest = task, matrix = rest / (plan->row_parts * plan->column_parts);
-    int64_t row = rest / plan->column_parts % plan->row_parts * plan->row_unit;
-    int64_t column = rest % plan->column_parts * plan->column_unit;
+    int64_t matrix = task / (plan->row_parts * plan->column_parts);
+    int64_t row = task / plan->column_parts % plan->row_parts * plan->row_unit;
+    int64_t column = task % plan->column_parts * plan->column_unit;
     pairs_block_t part = {.problem = p,
                           .a = r->a + p->a.starts[matrix] * (int64_t)hr_dtype_bytes(p->types.lhs),
                           .b = r->b + p->b.starts[matrix] * (int64_t)hr_dtype_bytes(p->types.rhs),
@@ -257,16 +250,12 @@ static hr_status_t run_pairs_blocked(const op_native_run_t *run, const dot_strat
   return NULL;
 }
 
-static bool fits_16_bits(hr_dtype_t type) {
-  return type == HR_S8 || type == HR_U8 || type == HR_S16;
-}
-
 /* Sums of several depth blocks are added in the result, which must have 32 bits then. */
 static bool is_supported(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
   size_t out_bytes = hr_dtype_bytes(t->out);
-  return simd_width() == SIMD_256 && t->real == HR_U32 && fits_16_bits(t->lhs) &&
-         fits_16_bits(t->rhs) && (out_bytes == 4 || (out_bytes < 4 && p->k <= DEPTH)) &&
+  return simd_width() == SIMD_256 && t->real == HR_U32 && dot_fits_16_bits(t->lhs) &&
+         dot_fits_16_bits(t->rhs) && (out_bytes == 4 || (out_bytes < 4 && p->k <= DEPTH)) &&
          !p->a.ordered && !p->b.ordered && p->m * p->n * p->k >= LEAST_PRODUCTS;
 }
 
@@ -290,7 +279,7 @@ hr_status_t dot_prepare_pairs_blocked(const op_native_target_t *target,
   plan->row_parts = hr_div_ceil(p->m, plan->row_unit);
   plan->column_parts = hr_div_ceil(p->n, plan->column_unit);
   plan->grain = 1 + TASK_PRODUCTS / hr_max(1, plan->row_unit * plan->column_unit * p->k);
-  int64_t pairs = pairs_of(hr_min(p->k, DEPTH));
+  int64_t pairs = dot_pair_count(hr_min(p->k, DEPTH));
   int64_t rows = hr_min(hr_round_up(plan->row_unit, ROWS), BLOCK_ROWS);
   int64_t columns = hr_min(hr_round_up(plan->column_unit, PANEL), GROUP_COLUMNS);
   plan->b_at = (size_t)hr_round_up(rows * pairs * (int64_t)sizeof(int32_t), 64);

@@ -190,8 +190,8 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define THIN_ROWS_OF_LARGE 48  /* most rows if b is large: packing writes as much as it reads */
 #define THIN_ROWS_OF_ALIASED 8 /* most rows if rows of b share cache sets */
 #define CACHE_LINE 64
-/* Rows of b whose distance is an odd number of cache lines, from which on they do not stay in a
- * second-level cache for the next rows of a: four times the lines that 512 KiB have. */
+/* Number of rows of b, an odd number of cache lines apart, that do not stay in a second-level cache
+ * for the next rows of a: four times the lines of 512 KiB. */
 #define ALIASED_TERMS 32768
 #define FEW_ROWS 3 /* fewest rows for which packing is faster */
 #define TINY 4     /* most terms and columns of a tiny product */

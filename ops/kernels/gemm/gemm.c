@@ -47,8 +47,7 @@ typedef struct gemm_range {
   bool packed;                                      /* A is copied to scratch memory */
 } gemm_range_t;
 
-/* Rows of a tile, and divisor of the rows of a block: BLOCK_ROWS of gemm_loops.h. */
-static inline int64_t gemm_tile_rows(void) { return simd_width() == SIMD_512 ? 8 : 6; }
+static inline int64_t gemm_tile_rows(void) { return GEMM_TILE_ROWS(gemm_vector_bytes()); }
 
 /* Depth of the panels of a sum of `depth` terms: equal parts, rounded up to DEPTH_UNIT. */
 static inline int64_t gemm_panel_depth(int64_t depth) {

@@ -65,6 +65,8 @@ typedef struct gemm_partition {
 
 /* Vectors in a row of a tile: 3 with the 32 registers of AVX-512, 2 with 16 registers. */
 #define GEMM_TILE_VECTORS(vector_bytes) ((vector_bytes) > 32 ? 3 : 2)
+/* Rows of a tile, and divisor of the rows of a block. */
+#define GEMM_TILE_ROWS(vector_bytes) ((vector_bytes) > 32 ? 8 : 6)
 
 /* Bytes of the vectors that the kernels use on this processor. */
 int64_t gemm_vector_bytes(void);

@@ -12,11 +12,7 @@
  * prefetch the elements of B that the next group packs. */
 #include "ops/kernels/gemm/gemm_microkernel.h"
 
-#if SIMD_SUMS == 16
-#define BLOCK_ROWS 8
-#else
-#define BLOCK_ROWS 6
-#endif
+#define BLOCK_ROWS GEMM_TILE_ROWS(SIMD_BYTES)
 #define WIDTH PANEL_WIDTH
 #define PANEL(depth)      \
   (BLOCK_ROWS * (depth) + \

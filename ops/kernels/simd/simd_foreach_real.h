@@ -1,7 +1,7 @@
 /* Includes TILES_FILE for each width of vectors and each real type, with these defined for it:
  *   SIMD_TARGET    attribute of its functions
  *   SIMD_BYTES     size of a vector
- *   SIMD_SUMS      number of accumulators that fit the vector registers
+ *   SIMD_SUMS      accumulators beside operands of any tile: 16 of 32 registers, 8 of 16
  *   SIMD_REAL      float or double
  *   SIMD_NAME(x)   f32_v512_x, f64_v256_x, ...: widths as in simd_width()
  * SIMD_FOREACH_REAL_OF(f32, x) is the address of this processor's x, SIMD_FOREACH_REAL(x,
