@@ -29,6 +29,23 @@ grep -q '^out0@7 = f32\[4,4\]' "$work/parts.txt" && pass || fail "out0@7 is a pa
 "$hlorun" -n 8 --input "$folder/io.npz" "$folder/prog.mlir" >"$work/out" 2>&1
 expect_text "whole results are printed" "out0 = f32[16,8]"
 
+# Parts of one mesh are what any other mesh expects, and one process.
+for form in npz safetensors; do
+  expect_exit "parts as $form" 0 "$hlorun" -n 8 --input "$folder/io.npz" --output "$work/parts.$form" --output-shards \
+    "$folder/prog.mlir"
+  for mesh in d=1,m=2 d=2,m=2 d=3,m=2 d=2,m=4 d=4,m=2; do
+    expect_exit "parts as $form on $mesh" 0 "$hlorun" --mesh "$mesh" --input "$folder/io.npz" --expect "$work/parts.$form" \
+      --quiet "$folder/prog.mlir"
+    expect_exit "other values than parts as $form on $mesh" 1 "$hlorun" --mesh "$mesh" --random-inputs \
+      --expect "$work/parts.$form" --quiet "$folder/prog.mlir"
+  done
+done
+expect_exit "parts on one process" 0 "$hlorun" -n 1 --input "$folder/io.npz" --expect "$work/parts.npz" --quiet \
+  "$folder/prog.mlir"
+expect_exit "parts of another program" 2 "$hlorun" -n 2 --random-inputs --expect "$work/parts.npz" \
+  "$corpus/matmul_contracting/prog.mlir"
+expect_text "parts of another program" "out0@0 of $work/parts.npz is float32[4,4], and no part of f32["
+
 # Its axes, d=4 and m=2, of other sizes: annotations hold on them.
 for mesh in d=2,m=2 d=1,m=4 d=3,m=2 m=2,d=2 d=2,m=2,z=2; do
   expect_exit "$mesh instead" 0 "$hlorun" --mesh "$mesh" --input "$folder/io.npz" --expect "$folder/io.npz" \

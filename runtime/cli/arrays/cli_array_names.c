@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/arrays/cli_shards.h"
+
 #define DIGITS_MAX 9 /* a longer number may not fit an int */
 
 /* A number as a file has it: -1 if it is none, has leading zeros, or does not end at `end`. */
@@ -35,6 +37,17 @@ static bool split(hr_str_t name, const char *prefix, const char **out_number, co
   return *out_number < *out_at;
 }
 
+/* True if the file says where the part of another run's process lies. */
+static hr_status_t has_place(const array_file_t *file, const char *prefix, int k, int rank,
+                             bool *out_has) {
+  char name[CLI_SHARD_NAME];
+  npy_t npy;
+  cli_shard_place_name(prefix, k, rank, name);
+  HR_TRY(array_file_find(file, name, out_has, &npy));
+  if (*out_has) npy_deinit(&npy);
+  return NULL;
+}
+
 /* Checks that a name such as out3@2 is a result, or parameter, of the program and of this rank;
  * *named counts names of that form. */
 static hr_status_t check_one(const array_file_t *file, const cli_array_names_t *names,
@@ -42,10 +55,14 @@ static hr_status_t check_one(const array_file_t *file, const cli_array_names_t *
   const cli_signature_t *signature = names->signature;
   int count = names->is_result ? signature->result_count : signature->param_count;
   const char *number, *at, *end = name.data + name.size;
-  if (!split(name, names->is_result ? "out" : "in", &number, &at)) return NULL;
+  const char *prefix = names->is_result ? "out" : "in";
+  bool is_placed = false;
+  if (!split(name, prefix, &number, &at)) return NULL;
   ++*named;
   int k = cli_array_rank(number, at), rank = at < end ? cli_array_rank(at + 1, end) : names->rank;
-  if (rank < 0 || (signature->world && rank >= signature->world))
+  bool is_other = signature->world && rank >= signature->world;
+  if (is_other) HR_TRY(has_place(file, prefix, k, rank, &is_placed));
+  if (rank < 0 || (is_other && !is_placed))
     return cli_array_error_rank(signature, file->path, name);
   if (rank != names->rank) return NULL;
   if (number[0] == '0' && at - number > 1)

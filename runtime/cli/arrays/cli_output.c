@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/arrays/cli_extensions.h"
 #include "cli/arrays/cli_results.h"
+#include "cli/arrays/cli_shards.h"
 #include "io/safetensors.h"
 
 typedef enum form { FORM_NPZ, FORM_SAFETENSORS, FORM_NPY, FORM_TXT } form_t;
@@ -29,6 +30,7 @@ typedef struct writer {
   form_t form;
   const char *path;
   int world;
+  const hlorun_program_t *program; /* its results are parts of global arrays; NULL: they are not */
   announced_t *ranks;
   hr_arena_t arena;
   zip_writer_t *zip;      /* FORM_NPZ */
@@ -100,10 +102,24 @@ static const char *name_array(array_name_t into, int k, int rank) {
   return into;
 }
 
+/* The place of rank's part of result k, as an array of 2 * *out_rank numbers. False: it has none.
+ */
+static bool place_of(const writer_t *writer, int k, int rank, int *out_rank, int64_t *numbers) {
+  cli_part_t part = {.rank = writer->ranks[rank].heads[k].rank};
+  *out_rank = part.rank;
+  if (!writer->program ||
+      !hlorun_program_part(writer->program, true, k, rank, part.whole, part.starts))
+    return false;
+  cli_place_numbers(&part, numbers);
+  return true;
+}
+
 /* Entries of the header, in the order in which the arrays are written. */
 static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
   uint64_t offset = 0;
   array_name_t name;
+  int64_t numbers[2 * HLO_MAX_RANK];
+  int dims;
   for (int rank = 0; rank < writer->world; rank++)
     for (int k = 0; k < writer->ranks[rank].count; k++) {
       const array_head_t *head = &writer->ranks[rank].heads[k];
@@ -115,6 +131,9 @@ static hr_status_t add_entries(const writer_t *writer, hr_strbuf_t *header) {
       if (writer->world > 1)
         HR_TRY(safetensors_add_entry(header, name_array(name, k, rank), dtype, head->rank,
                                      head->dims, &offset));
+      if (place_of(writer, k, rank, &dims, numbers))
+        HR_TRY(safetensors_add_entry(header, cli_shard_place_name("out", k, rank, name), HR_S64, 2,
+                                     (int64_t[]){2, dims}, &offset));
     }
   return NULL;
 }
@@ -186,6 +205,19 @@ static hr_status_t write_line(const writer_t *writer, const char *name, const hl
   return st;
 }
 
+/* Archives say where parts of global arrays lie. */
+static hr_status_t add_place(const writer_t *writer, int k, int rank) {
+  char name[CLI_SHARD_NAME];
+  int64_t numbers[2 * HLO_MAX_RANK];
+  int dims;
+  bool is_archive = writer->form == FORM_NPZ || writer->form == FORM_SAFETENSORS;
+  if (!is_archive || !place_of(writer, k, rank, &dims, numbers)) return NULL;
+  size_t bytes = 2 * (size_t)dims * sizeof *numbers;
+  if (writer->form == FORM_SAFETENSORS) return hr_file_write(writer->file, numbers, bytes);
+  return npz_add(writer->zip, cli_shard_place_name("out", k, rank, name), HR_S64, 2,
+                 (int64_t[]){2, dims}, numbers, bytes);
+}
+
 /* `rank` < 0: the name has no rank. */
 static hr_status_t add_array(const writer_t *writer, int k, int rank, const hlo_value_t *value) {
   array_name_t name;
@@ -210,6 +242,7 @@ static hr_status_t write_local(const writer_t *writer, int count, hlo_value_t *c
     if (!hr_dtype_is_array(results[k]->dtype)) continue;
     HR_TRY(add_array(writer, k, -1, results[k]));
     if (writer->world > 1) HR_TRY(add_array(writer, k, 0, results[k]));
+    HR_TRY(add_place(writer, k, 0));
   }
   return NULL;
 }
@@ -233,6 +266,7 @@ static hr_status_t receive_results(hlorun_client_t *client, const writer_t *writ
     if (of->heads[k].rank < 0) continue;
     HR_TRY(receive_array(client, from, &of->heads[k], &value));
     if (!*write_status) *write_status = add_array(writer, k, from, value);
+    if (!*write_status) *write_status = add_place(writer, k, from);
     hlo_value_release(value);
   }
   return NULL;
@@ -255,10 +289,12 @@ static hr_status_t write_all(hlorun_client_t *client, writer_t *writer, int coun
 }
 
 /* Ranks other than 0 only announce and send. */
-hr_status_t cli_output_write(hlorun_client_t *client, const char *path, int count,
-                             hlo_value_t *const *results) {
+hr_status_t cli_output_write(hlorun_client_t *client, const hlorun_program_t *program,
+                             const char *path, int count, hlo_value_t *const *results) {
   writer_t writer = {
       .form = form_of(path), .path = path, .world = hlorun_client_world_size(client)};
+  bool is_alone = writer.world == 1 || hlorun_program_num_replicas(program) > 1;
+  writer.program = is_alone ? NULL : program;
   hr_arena_init(&writer.arena);
   hr_status_t st;
   if (hlorun_client_rank(client)) {

@@ -8,6 +8,7 @@
 #include "cli/arrays/cli_extensions.h"
 #include "cli/arrays/cli_input_text.h"
 #include "cli/arrays/cli_part.h"
+#include "cli/arrays/cli_shards.h"
 
 /* Parses a size "3", "<=3" or "?"; *at moves to the "," or "]" after it. */
 static bool parse_size(const char **at, int64_t *out_size, bool *out_dynamic) {
@@ -398,7 +399,9 @@ hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot,
   char name[64], label[512];
   bool found;
   npy_t npy;
-  *out_value = NULL;
+  const char *prefix = slot->is_result ? "out" : "in";
+  HR_TRY(cli_shards_assemble(file, slot, prefix, number_in(file, slot), rank, out_value));
+  if (*out_value) return NULL;
   HR_TRY(find_member(file, slot, rank, name, &found, &npy));
   if (!found) return NULL;
   snprintf(label, sizeof label, "%s of %s", name, file->path);

@@ -56,7 +56,8 @@ bool cli_npy_is_named(const char *text); /* does it look like either? */
  * other sizes. */
 hr_status_t cli_value_from_npy(const char *name, const npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);
-/* Member in<k>@<rank> (or out<k>@<rank>) if the file has it, else in<k>; else, of parameters, the
+/* Members in<k>@... (or out<k>@...) of all processes if the file says where they lie; else member
+ * in<k>@<rank> if the file has it, else in<k>; else, of parameters, the
  * member of the parameter's name, else arr_<k>. *out_value NULL if it has none of them. */
 hr_status_t cli_value_from_file(const array_file_t *file, const cli_arg_t *slot, int rank,
                                 hlo_value_t **out_value);

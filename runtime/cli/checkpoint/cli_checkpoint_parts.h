@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/vec.h"
+#include "cli/arrays/cli_assembly.h"
 #include "cli/checkpoint/cli_checkpoint.h"
 #include "cli/checkpoint/cli_manifest.h"
 #include "io/npy.h"
@@ -23,9 +24,6 @@
 
 #define CLI_TORN "torn-"
 #define CLI_REPLACED "replaced-"
-/* Suffix of the array in3.part beside in3, for global programs: s64[2,rank], sizes of the global
- * array and offsets of the part. */
-#define CLI_PART ".part"
 
 /* A checkpoint that counts for --keep once it is known to be whole. */
 typedef struct cli_retained {

@@ -21,11 +21,10 @@ static hr_status_t add_part(const cli_checkpoint_t *checkpoint, zip_writer_t *wr
   cli_part_of(&(cli_arg_t){checkpoint->from.signature, false, param, false}, checkpoint->rank,
               &part);
   if (!part.is_cut) return NULL;
-  size_t bytes = (size_t)part.rank * sizeof *numbers;
-  memcpy(numbers, part.whole, bytes);
-  memcpy(numbers + part.rank, part.starts, bytes);
+  cli_place_numbers(&part, numbers);
   snprintf(name, sizeof name, "in%d" CLI_PART, param);
-  return npz_add(writer, name, HR_S64, 2, (int64_t[]){2, part.rank}, numbers, 2 * bytes);
+  return npz_add(writer, name, HR_S64, 2, (int64_t[]){2, part.rank}, numbers,
+                 2 * (size_t)part.rank * sizeof *numbers);
 }
 
 /* Writes the carried values and the state; *out_hash covers the values, so that equal ones can

@@ -119,7 +119,8 @@ static hr_status_t write_results(cli_run_t *run, const char *output, bool prints
   if (!st && output && whole)
     st = cli_agree(run->client, run->rank ? NULL : cli_output_write_alone(output, count, wholes));
   else if (!st && output)
-    st = cli_agree(run->client, cli_output_write(run->client, output, count, run->results));
+    st = cli_agree(run->client,
+                   cli_output_write(run->client, run->program, output, count, run->results));
   if (!st) st = cli_agree(run->client, print_results(run, wholes, prints));
   if (whole) cli_global_release(count, gathered);
   return st;
