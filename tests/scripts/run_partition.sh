@@ -19,6 +19,51 @@ fi
 expect_exit "prefix sums" 0 "$hlorun" --explain-sharding --stop-after partition -n 8 \
   "$source_dir/tests/corpora/auto_spmd/cumsum_sharded/prog.mlir"
 expect_text "prefix sums" "1 collective, by which a process sends 84 bytes"
+# So do those of any function whose initial value is its identity: the last number that is not zero, from either end.
+for ends in "22, 0" "0, 22"; do
+  cat >"$work/last.mlir" <<PROGRAM
+module @last {
+  func.func @main(%y: tensor<3x24xf32>) -> tensor<3x24xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %floor = stablehlo.floor %y : tensor<3x24xf32>
+    %x = stablehlo.slice %floor [0:3, 0:23] : (tensor<3x24xf32>) -> tensor<3x23xf32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [$ends]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 23>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare NE, %b, %zero : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %d = stablehlo.select %c, %b, %a : tensor<i1>, tensor<f32>
+      stablehlo.return %d : tensor<f32>
+    }) : (tensor<3x23xf32>, tensor<f32>) -> tensor<3x23xf32>
+    %1 = stablehlo.pad %0, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : (tensor<3x23xf32>, tensor<f32>) -> tensor<3x24xf32>
+    return %1 : tensor<3x24xf32>
+  }
+}
+PROGRAM
+  cuts=(-n 4 --mesh d=4 --sharding 'in0=-,d;out0=-,d')
+  expect_exit "last numbers, $ends" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/last.mlir"
+  expect_exit "last numbers, $ends, are explained" 0 "$hlorun" "${cuts[@]}" --explain-sharding "$work/last.mlir"
+  expect_text "last numbers, $ends, are explained" "1 collective, by which a process sends 36 bytes"
+  for engine in reference compiled; do
+    expect_exit "last numbers, $ends, $engine" 0 "$hlorun" "${cuts[@]}" --engine $engine --random-inputs --ulp 0 \
+      --expect "$work/one.npz" "$work/last.mlir"
+  done
+done
+
+# Parts of a sum of products are added before they are rounded to a float of a byte.
+for type in f8E4M3FN f8E5M2 f8E3M4; do
+  cat >"$work/narrow.mlir" <<PROGRAM
+module @narrow {
+  func.func @main(%x: tensor<8x64x$type>, %y: tensor<64x8x$type>) -> tensor<8x8x$type> {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x64x$type>, tensor<64x8x$type>) -> tensor<8x8x$type>
+    return %0 : tensor<8x8x$type>
+  }
+}
+PROGRAM
+  expect_exit "products of $type" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/narrow.mlir"
+  for engine in reference compiled; do
+    expect_exit "parts of products of $type, $engine" 0 "$hlorun" -n 4 --mesh d=4 --sharding 'in0=-,d;in1=d' --engine $engine \
+      --random-inputs --ulp 0 --expect "$work/one.npz" "$work/narrow.mlir"
+  done
+done
 
 # Long expressions of constants, or of what is whole everywhere, are not walked by recursion.
 for type in f32 64xf32; do

@@ -6,6 +6,7 @@
 
 #include "ops/query/custom_call_table.h"
 #include "passes/cleanup/inline_calls.h"
+#include "passes/lib/pass_match.h"
 #include "passes/lib/pass_rewrite.h"
 
 static const struct {
@@ -201,6 +202,23 @@ static hr_status_t drop_empty_operands(pass_rewrite_t *rewrite, hlo_instr_t *ins
                  hlo_shape_equal(instr->operands[0]->shape, instr->shape);
   instr->operand_count = count;
   return is_copy ? pass_replace(rewrite, instr, instr->operands[0]) : NULL;
+}
+
+static bool is_product(const hlo_instr_t *instr) {
+  return instr->op == HLO_DOT || instr->op == HLO_RAGGED_DOT || instr->op == HLO_CONVOLUTION;
+}
+
+/* Computes products of floats of a byte and less in f32: where their sums are cut, parts are added
+ * before they are rounded, as one process does. */
+static hr_status_t widen_product(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *context) {
+  (void)context;
+  hr_dtype_t dtype = instr->shape->dtype;
+  if (!is_product(instr) || !hr_dtype_is_float(dtype) || hr_dtype_bytes(dtype) > 1) return NULL;
+  const hlo_shape_t *shape = pass_shape(rewrite, HR_F32, instr->shape->rank, instr->shape->dims);
+  hlo_instr_t *wide = shape ? pass_build_like(rewrite, instr, instr->operands, shape) : NULL;
+  hlo_instr_t *narrow = hlo_build_convert(&rewrite->builder, wide, dtype);
+  if (narrow) narrow->extra = instr->extra;
+  return pass_replace(rewrite, instr, narrow);
 }
 
 /* The operand that an element of a tuple instruction stands for; else the value itself. */
@@ -415,6 +433,7 @@ static hr_status_t normalize_bodies(normalizer_t *normalizer) {
     hlo_computation_t *computation = module->computations.data[c];
     pass_visit_fn visit = control[c] ? drop_empty_operands : drop_marker;
     HR_TRY(pass_rewrite_each(computation, visit, NULL, &changed));
+    if (control[c]) HR_TRY(pass_rewrite_each(computation, widen_product, NULL, &changed));
     if (control[c]) HR_TRY(split_constants(normalizer, computation));
   }
   return NULL;

@@ -70,7 +70,7 @@ double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d,
 double spmd_whole_pieces_us(spmd_lower_t *lower, const hlo_instr_t *instr,
                             const spmd_sharding_t *sharding);
 /* Cost of a cumulative reduction along d whose parts have `chunk` elements; negative: another
- * operation. lower_window.c */
+ * operation. lower_scan.c */
 double spmd_scan_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, int64_t chunk,
                     int64_t parts, double row_bytes);
 

@@ -65,6 +65,14 @@ bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
 hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *choice);
 hr_status_t spmd_rule_convolution(spmd_lower_t *lower, const hlo_instr_t *instr,
                                   const spmd_rule_t **out_rule);
+/* True for windows of one element: the results are the elements. */
+bool spmd_window_is_trivial(const hlo_window_dim_t *dim);
+hlo_attr_t spmd_window_attr(spmd_lower_t *lower, int rank, const hlo_window_dim_t *dims);
+/* lower_scan.c: true if d is the only dimension that the windows change, and they are cumulative */
+bool spmd_is_scan(spmd_lower_t *lower, const hlo_instr_t *instr, int d);
+/* operands: array and initial value */
+hlo_instr_t *spmd_lower_scan(spmd_lower_t *lower, const spmd_choice_t *choice, int d,
+                             hlo_instr_t *const *operands);
 /* lower_select.c */
 hr_status_t spmd_rule_select_and_scatter(spmd_lower_t *lower, const hlo_instr_t *instr,
                                          const spmd_rule_t **out_rule);

@@ -1,6 +1,6 @@
 /* Windows over dimensions that are cut. Every partition fetches the elements under the windows of
  * its results (spmd_emit_window), with padding and holes filled in, and then executes the operation
- * without padding. Cumulative reductions scan their part and add the totals of the parts before it.
+ * without padding. Cumulative reductions are scans (lower_scan.c).
  * In a convolution, feature dimensions are reductions. If the kernel is larger than the result
  * along a spatial dimension (a weight gradient), its parts stay and the input is fetched for them.
  * Not cut: such spatial dimensions of a reversed kernel. */
@@ -22,8 +22,7 @@ static int64_t chunk_of(const spmd_choice_t *choice, int tensor, int64_t d, int6
   return spmd_local_size(choice->tensors[tensor], (int)d, size);
 }
 
-/* True for windows of one element: the results are the elements. */
-static bool is_trivial(const hlo_window_dim_t *dim) {
+bool spmd_window_is_trivial(const hlo_window_dim_t *dim) {
   return dim->size == 1 && dim->stride == 1 && !dim->pad_low && !dim->pad_high &&
          dim->base_dilation == 1;
 }
@@ -54,7 +53,7 @@ static hlo_instr_t *fetch_all(spmd_lower_t *lower, hlo_instr_t *x, int count,
   return x;
 }
 
-static hlo_attr_t window_attr(spmd_lower_t *lower, int rank, const hlo_window_dim_t *dims) {
+hlo_attr_t spmd_window_attr(spmd_lower_t *lower, int rank, const hlo_window_dim_t *dims) {
   hlo_window_t *window;
   void *copy;
   hlo_attr_t attr = {.key = HLO_ATTR_WINDOW};
@@ -96,105 +95,6 @@ bool spmd_can_cut_window(const hlo_instr_t *instr, const spmd_rule_t *rule, int 
       if (rule->tensors[0].dims[d].factors[i] == factor)
         return window->dims[d].base_dilation == 1 || has_neutral_init(instr);
   return false;
-}
-
-/* True if result i reduces all elements up to i (`backward`: from i on). */
-static bool is_cumulative(const hlo_instr_t *instr, int d, bool *out_backward) {
-  const hlo_window_dim_t *dim = &hlo_attr_window(instr)->dims[d];
-  int64_t size = instr->operands[0]->shape->dims[d];
-  *out_backward = dim->pad_high == size - 1 && dim->pad_low == 0;
-  bool forward = dim->pad_low == size - 1 && dim->pad_high == 0;
-  return size > 1 && (forward || *out_backward) && dim->size == size && dim->stride == 1 &&
-         dim->base_dilation == 1 && dim->window_dilation == 1;
-}
-
-/* True if the function is one op and the initial value its identity: parts may be scanned apart. */
-static bool can_scan(spmd_lower_t *lower, const hlo_instr_t *instr, hlo_opcode_t *out_op) {
-  if (instr->operand_count != 2 || !pass_body_is_binary(instr->called[0], out_op)) return false;
-  const spmd_local_t *init = spmd_operand(lower, instr, 1);
-  return init->recipe && pass_is_neutral(*out_op, init->recipe);
-}
-
-/* The reduction of the totals of the parts before (`backward`: after) this one; size 1 along d. */
-static hlo_instr_t *carry_in(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *totals,
-                             int d, bool backward, hlo_instr_t *init) {
-  spmd_emit_t *emit = &lower->emit;
-  spmd_axes_t axes = choice->tensors[0]->dims[d].axes;
-  int64_t dim = d;
-  totals = spmd_emit_all_gather(emit, totals, d, axes);
-  int64_t *starts = spmd_window_starts(lower, axes, 0, -1);
-  if (!totals || !starts) return NULL;
-  hlo_instr_t *offset = spmd_emit_table(emit, axes, starts); /* part 0 relative to this part */
-  totals = backward ? spmd_emit_mask(emit, totals, d, offset, 1, INT64_MAX, init)
-                    : spmd_emit_mask(emit, totals, d, offset, INT64_MIN, 0, init);
-  hlo_attr_t attrs[] = {hlo_attr_of_ints(&emit->b, HLO_ATTR_DIMENSIONS, 1, &dim),
-                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  return hlo_build(&emit->b, HLO_REDUCE, NULL, 2, (hlo_instr_t *[]){totals, init}, 2, attrs, 1,
-                   choice->instr->called);
-}
-
-/* Example: the prefix sums of {1, 2 | 3, 4} are {1, 3} and {3, 7} locally, with totals 3 and 7; the
- * second part adds the first total: {6, 10}. */
-static hlo_instr_t *scan(spmd_lower_t *lower, const spmd_choice_t *choice, hlo_instr_t *x,
-                         hlo_instr_t *init, int d, bool backward, hlo_opcode_t op) {
-  spmd_emit_t *emit = &lower->emit;
-  const hlo_window_t *window = hlo_attr_window(choice->instr);
-  hlo_window_dim_t dims[HLO_MAX_RANK];
-  int64_t kept[HLO_MAX_RANK], count = 0;
-  x = spmd_mask_padding(lower, x, d, choice->tensors[0]->dims[d].axes,
-                        choice->instr->operands[0]->shape->dims[d], init);
-  if (!x) return NULL;
-  int64_t chunk = x->shape->dims[d];
-  memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
-  dims[d].size = chunk;
-  dims[d].pad_low = backward ? 0 : chunk - 1;
-  dims[d].pad_high = backward ? chunk - 1 : 0;
-  hlo_attr_t attr = window_attr(lower, window->rank, dims);
-  hlo_instr_t *operands[] = {x, init};
-  hlo_instr_t *local = spmd_emit_with(emit, choice->instr, operands, NULL, &attr);
-  int64_t last = backward ? 0 : chunk - 1;
-  hlo_instr_t *total = local ? spmd_emit_slice(emit, local, d, last, 1) : NULL;
-  hlo_instr_t *carry = carry_in(lower, choice, total, d, backward, init);
-  if (!carry) return NULL;
-  for (int i = 0; i < local->shape->rank; i++)
-    if (i != d) kept[count++] = i;
-  carry = hlo_build_broadcast(&emit->b, carry, local->shape, (hr_ints_t){kept, count});
-  return hlo_build_binary(&emit->b, op, local, carry);
-}
-
-/* True if d is the only dimension that the windows change, and they are cumulative. */
-static bool is_scan(spmd_lower_t *lower, const hlo_instr_t *instr, int d, bool *out_backward,
-                    hlo_opcode_t *out_op) {
-  const hlo_window_t *window = hlo_attr_window(instr);
-  for (int i = 0; i < window->rank; i++)
-    if (i != d && !is_trivial(&window->dims[i])) return false;
-  return is_cumulative(instr, d, out_backward) && can_scan(lower, instr, out_op);
-}
-
-/* True if scans of this array have more totals to gather together than a part has elements. */
-static bool has_many_scans(const spmd_lower_t *lower, const hlo_instr_t *instr, int64_t chunk) {
-  return lower->scans[instr->operands[0]->id] > chunk;
-}
-
-double spmd_scan_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, int64_t chunk,
-                    int64_t parts, double row_bytes) {
-  bool backward;
-  hlo_opcode_t op;
-  if (instr->op != HLO_REDUCE_WINDOW || !is_scan(lower, instr, d, &backward, &op)) return -1;
-  double rows = has_many_scans(lower, instr, chunk) ? (double)chunk : 1;
-  return spmd_step_us(SPMD_ALL_GATHER, rows * row_bytes, (double)parts);
-}
-
-/* Scans the gathered array, which all of its scans share, and keeps this partition's part. */
-static hlo_instr_t *scan_gathered(spmd_lower_t *lower, const spmd_choice_t *choice, int d,
-                                  hlo_instr_t *init) {
-  const hlo_instr_t *instr = choice->instr;
-  const spmd_sharding_t *own = choice->tensors[instr->operand_count], *whole;
-  hr_status_t st = spmd_sharding_with_dim(lower->arena, own, d, (spmd_axes_t){0}, &whole);
-  if (spmd_emit_failed(&lower->emit, st)) return NULL;
-  hlo_instr_t *operands[] = {spmd_use(lower, spmd_operand(lower, instr, 0), whole), init};
-  hlo_instr_t *all = operands[0] ? spmd_emit_like(&lower->emit, instr, operands, NULL) : NULL;
-  return all ? spmd_emit_reshard(&lower->emit, all, instr->shape, whole, own, HLO_ADD) : NULL;
 }
 
 /* --- windows whose places are masked --- */
@@ -282,19 +182,15 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
   int count = instr->operand_count / 2;
   hlo_window_dim_t dims[HLO_MAX_RANK];
   hlo_instr_t **operands;
-  hlo_opcode_t op = HLO_ADD;
-  bool backward, fetched[HLO_MAX_RANK] = {false}, padded = false;
+  bool fetched[HLO_MAX_RANK] = {false}, padded = false;
   spmd_window_t windows[HLO_MAX_RANK];
   int cut = 0;
   if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, 2 * count, &operands))) return NULL;
   for (int k = 0; k < 2 * count; k++) operands[k] = spmd_chosen_operand(lower, choice, k);
   memcpy(dims, window->dims, (size_t)window->rank * sizeof *dims);
   for (int d = 0; d < window->rank; d++) {
-    if (!is_cut(choice, 0, d) || is_trivial(&dims[d])) continue;
-    if (is_scan(lower, instr, d, &backward, &op))
-      return has_many_scans(lower, instr, chunk_of(choice, 0, d, instr->shape->dims[d]))
-                 ? scan_gathered(lower, choice, d, operands[1])
-                 : scan(lower, choice, operands[0], operands[1], d, backward, op);
+    if (!is_cut(choice, 0, d) || spmd_window_is_trivial(&dims[d])) continue;
+    if (spmd_is_scan(lower, instr, d)) return spmd_lower_scan(lower, choice, d, operands);
     fetched[d] = true;
     padded |= is_padded(&dims[d]);
     drop_padding(&dims[d]);
@@ -308,7 +204,7 @@ hlo_instr_t *spmd_lower_reduce_window(spmd_lower_t *lower, const spmd_choice_t *
     }
     operands[k] = fetch_all(lower, operands[k], cut, windows);
   }
-  hlo_attr_t attr = window_attr(lower, window->rank, dims);
+  hlo_attr_t attr = spmd_window_attr(lower, window->rank, dims);
   if (padded && !has_neutral_init(instr))
     return reduce_masked(lower, choice, operands, cut, windows, &attr);
   return spmd_emit_with(&lower->emit, instr, operands, NULL, &attr);
@@ -421,7 +317,7 @@ static void add_spatial(spmd_lower_t *lower, const spmd_choice_t *choice, int i,
   if (kernel_stays(instr, i)) {
     dim->size = chunk_of(choice, 1, rhs, instr->operands[1]->shape->dims[rhs]);
     windows[(*count)++] = met_by_kernel(lower, choice, i, dim, dim->size, zero);
-  } else if (!is_trivial(dim)) {
+  } else if (!spmd_window_is_trivial(dim)) {
     int64_t chunk = chunk_of(choice, 2, out, instr->shape->dims[out]);
     windows[(*count)++] = covered(lower, choice, 0, (int)lhs, dim, chunk, zero);
   }
@@ -463,7 +359,7 @@ hlo_instr_t *spmd_lower_convolution(spmd_lower_t *lower, const spmd_choice_t *ch
                     key == HLO_ATTR_BATCH_GROUP_COUNT;
     if (!replaced) attrs[count++] = instr->attrs[i];
   }
-  attrs[count++] = window_attr(lower, labels->spatial_rank, dims);
+  attrs[count++] = spmd_window_attr(lower, labels->spatial_rank, dims);
   attrs[count++] = local_groups(choice, HLO_ATTR_FEATURE_GROUP_COUNT, labels->lhs_feature);
   attrs[count++] = local_groups(choice, HLO_ATTR_BATCH_GROUP_COUNT, labels->lhs_batch);
   return hlo_build(&lower->emit.b, HLO_CONVOLUTION, spmd_chosen_shape(lower, choice, 0), 2,
