@@ -111,19 +111,6 @@ static void add_candidate(spmd_chooser_t *chooser, int a, int f) {
     chooser->candidates[a][chooser->candidate_count[a]++] = f;
 }
 
-/* True if all operands and results that are not scalars have the factor: cutting it divides the
- * work. */
-static bool cuts_all(const spmd_chooser_t *chooser, int f) {
-  const spmd_rule_t *rule = chooser->rule;
-  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
-    bool found = rule->tensors[t].rank == 0;
-    for (int d = 0; d < rule->tensors[t].rank; d++)
-      found |= rule->tensors[t].dims[d].count == 1 && rule->tensors[t].dims[d].factors[0] == f;
-    if (!found) return false;
-  }
-  return true;
-}
-
 static void find_candidates(spmd_chooser_t *chooser, int a) {
   bool whole = false;
   for (int s = 0; s < chooser->source_count; s++)
@@ -138,7 +125,7 @@ static void find_candidates(spmd_chooser_t *chooser, int a) {
   if (chooser->lower->shared->strategy == SPMD_GATHER_WHOLE) return;
   for (int f = 0; whole && f < chooser->rule->factor_count; f++)
     if (chooser->rule->factors[f].kind == SPMD_PASS_THROUGH &&
-        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 && cuts_all(chooser, f))
+        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 && spmd_cuts_all(chooser->rule, f))
       add_candidate(chooser, a, f);
 }
 

@@ -62,6 +62,8 @@ static const hlo_instr_t *last_marker(const spmd_lower_t *lower, const hlo_instr
  * dynamic amount) gets no axes along d, as the slice would gather it. */
 const spmd_sharding_t *spmd_wanted_result(spmd_lower_t *lower, const hlo_instr_t *instr, int r) {
   const hlo_instr_t *user = lower->users[instr->id];
+  const spmd_sharding_t *sought = lower->sought[instr->id];
+  if (sought && lower->shared->strategy == SPMD_BATCH_EARLY) return sought;
   const spmd_sharding_t *preferred = spmd_preferred(lower, last_marker(lower, instr), r), *whole;
   if (instr->op != HLO_CONCATENATE || lower->uses[instr->id] != 1) return preferred;
   if (!user || user->op != HLO_DYNAMIC_SLICE) return preferred;

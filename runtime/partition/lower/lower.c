@@ -455,11 +455,12 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->scans));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sort_reads));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->wanted));
+  HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->sought));
   for (size_t i = 0; i < from->instrs.count; i++)
     HR_TRY(HR_NEW_ARRAY(lower->arena, hlo_shape_leaf_count(from->instrs.data[i]->shape),
                         &lower->values[i]));
   spmd_find_uses(lower);
-  return NULL;
+  return spmd_find_sought(lower);
 }
 
 /* Lowers parameters, then instructions in their order, then the root in the wanted shardings. */

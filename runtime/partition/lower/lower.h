@@ -37,6 +37,7 @@ typedef enum spmd_strategy {
                              makes of it */
   SPMD_RESHARD_AT_ONCE,
   SPMD_GATHER_WHOLE, /* at its use; axes of a dimension that must be whole cut no other one */
+  SPMD_BATCH_EARLY,  /* at its use; such axes cut batches already in what is computed before */
   SPMD_STRATEGIES
 } spmd_strategy_t;
 
@@ -64,7 +65,8 @@ typedef struct spmd_lower { /* one computation */
   uint32_t *scans;           /* by instruction id: number of windowed reductions of the array */
   int64_t *sort_reads;       /* by instruction id: of a sort, the end of the elements that are read
                                 along the sorted dimension */
-  bool is_tentative;         /* the user of the current instruction may look through it */
+  const spmd_sharding_t **sought; /* by instruction id: for SPMD_BATCH_EARLY; NULL: none */
+  bool is_tentative;              /* the user of the current instruction may look through it */
 } spmd_lower_t;
 
 /* --- values.c --- */
@@ -110,7 +112,10 @@ hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
 
 /* Fills in uses, users, wanted, sliced, scans and sort_reads. find_uses.c */
 void spmd_find_uses(spmd_lower_t *lower);
-/* The sharding that users want of result r: the propagated one, that of a marker. find_uses.c */
+/* Fills in `sought`. early_batches.c */
+hr_status_t spmd_find_sought(spmd_lower_t *lower);
+/* The sharding that users want of result r: the propagated one, that of a marker, the sought one.
+ * find_uses.c */
 const spmd_sharding_t *spmd_wanted_result(spmd_lower_t *lower, const hlo_instr_t *instr, int r);
 
 /* --- tensor_factors.c, choose.c, lower_partial.c --- */
@@ -126,6 +131,9 @@ bool spmd_project(spmd_lower_t *lower, const spmd_rule_t *rule, int tensor,
                   const spmd_sharding_t *sharding, spmd_axes_t *out_axes);
 /* The dimension of a tensor that has a factor; -1: none. */
 int spmd_dim_of_factor(const spmd_rule_t *rule, int tensor, int factor);
+/* True if all operands and results that are not scalars have the factor in a dimension of its own:
+ * cutting it divides the work. */
+bool spmd_cuts_all(const spmd_rule_t *rule, int factor);
 /* True if the factor may be cut. It must be in a result, as results would lack the elements of
  * other parts otherwise, and in an operand; broadcasts and random bits need no operand. A reduction
  * factor needs neither. */

@@ -49,6 +49,17 @@ int spmd_dim_of_factor(const spmd_rule_t *rule, int tensor, int factor) {
   return -1;
 }
 
+bool spmd_cuts_all(const spmd_rule_t *rule, int factor) {
+  for (int t = 0; t < rule->operand_count + rule->result_count; t++) {
+    const spmd_tensor_factors_t *tensor = &rule->tensors[t];
+    bool found = tensor->rank == 0;
+    for (int d = 0; d < tensor->rank; d++)
+      found |= tensor->dims[d].count == 1 && tensor->dims[d].factors[0] == factor;
+    if (!found) return false;
+  }
+  return true;
+}
+
 bool spmd_can_cut_factor(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
   bool makes_elements =
       instr->op == HLO_BROADCAST || instr->op == HLO_RNG || instr->op == HLO_RNG_BIT_GENERATOR;
