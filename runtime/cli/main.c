@@ -19,6 +19,7 @@
 #include "cli/launch/cli_exec.h"
 #include "cli/launch/cli_exit_code.h"
 #include "cli/launch/cli_launch.h"
+#include "cli/launch/cli_start_guard.h"
 #include "cli/run/cli_signals.h"
 #include "cli/program/cli_tf.h"
 #include "cli/cli_uses.h"
@@ -259,10 +260,12 @@ static hr_status_t dispatch(int argc, char **argv) {
 /* If a signal interrupted the command, the process ends by this signal. */
 int main(int argc, char **argv) {
   fill_standard_streams();
+  cli_start_guard_linger();
   cli_signals_catch_cut_files();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an ordinary write error */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
+  cli_start_guard_close();
   tell_untouched_fault();
   hr_log_close();
   int launched = cli_launch_interrupted(), tested = cli_case_runner_caught();

@@ -235,6 +235,8 @@ mkdir hangs
 cat >hangs/mpirun <<'SH'
 #!/bin/bash
 shift 2
+export OMPI_MCA_orte_jobfam_session_dir=$TMPDIR/ompi.test/pid.$$
+mkdir -p "$OMPI_MCA_orte_jobfam_session_dir/1" "$TMPDIR/ompi.test/pid.1"
 for rank in 0 1 2; do OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=$rank "$@" & done
 wait -n
 kill $(jobs -p)
@@ -248,9 +250,9 @@ are_waiting() { # PARENT
   local rank
   for rank in 0 1 2; do catches_signals "$(rank_below "$1" $rank)" || return; done
 }
-killed_while_starting() { # MPIRUN RANK CODE
+killed_while_starting() { # MPIRUN RANK CODE [OPTION]
   local pid got=0 began
-  setsid env LD_PRELOAD="$work/waits.so" "$1" -n 3 "$hlorun" --random-inputs busy.hlo >out 2>&1 </dev/null &
+  setsid env LD_PRELOAD="$work/waits.so" "$1" -n 3 "$hlorun" --random-inputs ${4:+"$4"} busy.hlo >out 2>&1 </dev/null &
   pid=$!
   eventually are_waiting "$pid"
   sleep 0.1 # until the others have seen it
@@ -269,6 +271,16 @@ if command -v "$mpirun" >/dev/null && "${cc[@]}" -shared -fPIC -o waits.so waits
   killed_while_starting "$mpirun" 0 137
   killed_while_starting "$work/hangs/mpirun" 2 137
   if grep -q "hlorun: mpirun does not end, and is killed" out; then pass; else fail "an mpirun that hangs is killed" out; fi
+  find temporary/ompi.test >>out
+  if [ "$(ls temporary/ompi.test)" = pid.1 ]; then pass; else fail "its folder is removed, and no other" out; fi
+  rm -r temporary/ompi.test
+  if "$hlorun" --sandbox --random-inputs busy.hlo >out 2>&1; then
+    killed_while_starting "$mpirun" 2 137 --sandbox
+    killed_while_starting "$mpirun" 0 137 --sandbox
+    killed_while_starting "$work/hangs/mpirun" 2 137 --sandbox
+  else
+    skip "no sandbox can be made here"
+  fi
 else
   skip "functions cannot be wrapped in this build"
 fi

@@ -1,5 +1,6 @@
 /* A file that holds the exit codes of processes, a digit each, in the order of their ends: the
- * launcher creates it, processes append to it (O_APPEND), and the first failure counts. */
+ * launcher creates it, processes append to it (O_APPEND), and the first failure counts. A process
+ * that mpirun ends while MPI is starting appends its rank between two marks, in letters. */
 #include "cli/launch/cli_exit_code.h"
 
 #include <fcntl.h>
@@ -18,6 +19,10 @@
 #define PROC "/proc/"            /* where a file without a name is found */
 #define MOST_CODE 9              /* a digit each */
 #define EXEC_MARK 'x'
+#define RANK_MARK 't'     /* begin of the rank of a process that mpirun ended */
+#define RANK_DIGIT 'a'    /* its digits: a to j */
+#define RANK_END_MARK '.' /* its end */
+#define RANK_DIGITS 10    /* at most */
 #define EXIT_MISMATCH 1
 #define EXIT_MISMATCH_ELSEWHERE 65 /* in its place, by a process that cannot reach the file */
 
@@ -68,6 +73,16 @@ bool cli_exit_code_is_wanted(void) {
   return fd >= 0;
 }
 
+void cli_exit_code_report_termination(int rank) {
+  char text[RANK_DIGITS + 2];
+  size_t at = sizeof text;
+  text[--at] = RANK_END_MARK;
+  for (int rest = rank; at == sizeof text - 1 || rest; rest /= 10)
+    text[--at] = (char)(RANK_DIGIT + rest % 10);
+  text[--at] = RANK_MARK;
+  if (kept >= 0 && write(kept, text + at, sizeof text - at) < 0) return;
+}
+
 static void append(char mark) {
   int fd = kept >= 0 ? kept : open_launchers_file();
   if (fd < 0) return;
@@ -87,22 +102,49 @@ static int read_marks(char *into, int room, off_t offset) {
   return size > 0 ? (int)size : 0;
 }
 
-int cli_exit_code_read(void) {
-  char marks[256];
-  off_t offset = 0;
-  for (int count; (count = read_marks(marks, sizeof marks, offset)) > 0; offset += count)
-    for (int i = 0; i < count; i++)
-      if (marks[i] >= '1' && marks[i] <= '9') return marks[i] - '0';
-  return 0;
+typedef struct marks {
+  int told;    /* number of exit codes */
+  int failure; /* the first that is not 0 */
+  bool execs;
+  int terminated;      /* number of ranks that mpirun ended */
+  bool has_terminated; /* the rank that is asked for is among them */
+  int number;          /* rank that is being read */
+} marks_t;
+
+static void read_mark(marks_t *marks, char mark, int rank) {
+  if (mark >= '0' && mark <= '9') {
+    marks->told++;
+    if (!marks->failure) marks->failure = mark - '0';
+  } else if (mark == EXEC_MARK) {
+    marks->execs = true;
+  } else if (mark == RANK_MARK) {
+    marks->number = 0;
+  } else if (mark == RANK_END_MARK) {
+    marks->terminated++;
+    if (marks->number == rank) marks->has_terminated = true;
+  } else {
+    marks->number = marks->number * 10 + mark - RANK_DIGIT;
+  }
 }
 
-int cli_exit_code_told(void) {
-  char marks[256];
+static marks_t read_all(int rank) {
+  char text[256];
   off_t offset = 0;
-  for (int count; (count = read_marks(marks, sizeof marks, offset)) > 0; offset += count)
-    if (memchr(marks, EXEC_MARK, (size_t)count)) return INT_MAX;
-  return (int)offset;
+  marks_t marks = {0};
+  for (int count; (count = read_marks(text, sizeof text, offset)) > 0; offset += count)
+    for (int i = 0; i < count; i++) read_mark(&marks, text[i], rank);
+  return marks;
 }
+
+int cli_exit_code_read(void) { return read_all(-1).failure; }
+
+int cli_exit_code_told(void) {
+  marks_t marks = read_all(-1);
+  return marks.execs ? INT_MAX : marks.told;
+}
+
+bool cli_exit_code_has_terminated(int rank) { return read_all(rank).has_terminated; }
+int cli_exit_code_terminated(void) { return read_all(-1).terminated; }
 
 /* The file of the own launcher is in /proc. */
 int cli_exit_code_for_mpirun(int code) {

@@ -19,6 +19,12 @@ bool cli_exit_code_is_wanted(void);
 void cli_exit_code_report(int exit_code);
 /* In a process that is about to execute another program, which will not report. */
 void cli_exit_code_report_exec(void);
+/* The same in a handler of SIGTERM, after cli_exit_code_keep: mpirun ends it while MPI is starting.
+ */
+void cli_exit_code_report_termination(int rank);
+/* In the launcher: true if that rank has reported so; number of ranks that have. */
+bool cli_exit_code_has_terminated(int rank);
+int cli_exit_code_terminated(void);
 /* The first failure that was reported; 0: none yet. */
 int cli_exit_code_read(void);
 /* Number of processes that have reported; INT_MAX if any has executed another program. */

@@ -3,13 +3,11 @@
 #include "cli/launch/cli_launch.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,7 @@
 #include "cli/launch/cli_launch_local.h"
 #include "cli/launch/cli_rank_watch.h"
 #include "cli/launch/cli_restart.h"
+#include "cli/launch/cli_session_folder.h"
 #include "transport/core/transport.h"
 
 #define LOOK_MS 200   /* milliseconds between polls for a failed process */
@@ -248,13 +247,18 @@ static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms
   }
 }
 
+/* True as soon as the end of a rank is known, or mpirun is ending the ranks. */
+static bool is_ending(const cli_rank_watch_t *watch) {
+  return interrupted || cli_exit_code_read() || cli_rank_watch_lost(watch) >= 0 ||
+         cli_exit_code_terminated();
+}
+
 /* mpirun ends soon after a rank has failed or died, or a signal was forwarded. Exceptions: it
  * waits for a host that does not answer, or for a rank that died while MPI was starting. */
 static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch, int end_ms) {
   int status;
   bool ended = false;
-  while (!ended && !interrupted && !cli_exit_code_read() && cli_rank_watch_lost(watch) < 0)
-    ended = wait_for(pid, watch, &status, 0);
+  while (!ended && !is_ending(watch)) ended = wait_for(pid, watch, &status, 0);
   if (ended || wait_for(pid, watch, &status, end_ms)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);
@@ -298,30 +302,7 @@ static hr_status_t run_words(char *const *words, int end_ms) {
   return watch_over(pid, end_ms);
 }
 
-/* --- files of mpirun --- */
-
-/* Called depth first, so that folders are empty. */
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
-  (void)about, (void)kind, (void)place;
-  return remove(path);
-}
-
-/* Makes a folder for mpirun's session files, which mpirun leaves behind when it is killed. False:
- * mpirun uses its default folder, as for runs with other hosts, where nobody would remove it. */
-static bool make_session_folder(char path[PATH_MAX]) {
-  const char *folder = getenv("TMPDIR");
-  if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;
-  snprintf(path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", folder && *folder ? folder : "/tmp");
-  if (!mkdtemp(path)) return false;
-  setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
-  return true;
-}
-
-/* Removes the folder with everything in it. */
-static void remove_session_folder(const char *path) {
-  unsetenv("OMPI_MCA_orte_tmpdir_base");
-  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
+/* --- the whole run --- */
 
 /* The session folder and the list of exit codes exist while mpirun runs. */
 static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, char *const *argv) {
@@ -329,14 +310,17 @@ static hr_status_t launch_by_mpirun(int processes, const char *hosts, int argc, 
   hr_arena_init(&arena);
   char *const *words;
   char folder[PATH_MAX];
-  bool has_folder = !hosts && make_session_folder(folder);
+  bool has_folder = !hosts && !cli_launch_knows_hosts() && cli_session_folder_make(folder);
   cli_exit_code_open(true);
   hr_status_t st =
       mpirun_command(&arena, processes, hosts, argc, (const char *const *)argv, &words);
   int end_ms = END_MS + (hosts || cli_launch_knows_hosts() ? HOSTS_MS : 0);
   if (!st) st = run_words(words, end_ms);
   cli_exit_code_close();
-  if (has_folder) remove_session_folder(folder);
+  if (has_folder) {
+    unsetenv(CLI_SESSION_VARIABLE);
+    cli_session_folder_remove(folder);
+  }
   hr_arena_deinit(&arena);
   return st;
 }

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,13 +25,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/launch/cli_exit_code.h"
+#include "cli/launch/cli_session_folder.h"
 
 #define SYS_PIDFD_SEND_SIGNAL 424 /* SYS_*: missing in older C libraries */
 #define SYS_PIDFD_OPEN 434
-#define SYS_CLOSE_RANGE 436 /* Linux 5.9 */
-#define MOST_RANKS 1024     /* most watched ranks per host */
-#define FIRST_WAITS 100     /* number of short waits (FIRST_MS) while ranks are being started */
-#define FIRST_MS 20         /* short wait, in milliseconds */
+#define MOST_RANKS 1024 /* most watched ranks per host */
+#define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
+#define FIRST_MS 20     /* short wait, in milliseconds */
 #define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
 #define SEGMENT "vader_segment."
@@ -44,12 +45,15 @@ typedef struct watched_rank {
 
 struct cli_rank_watch {
   pid_t launcher;
-  int launcher_fd;   /* pidfd; -1: not available */
-  int waits;         /* number of waits so far */
-  int count;         /* number of ranks seen */
-  int ended;         /* number of ranks that have ended */
-  int lost;          /* rank that was killed; -1: none */
-  unsigned long job; /* Open MPI's job number; 0: unknown */
+  int launcher_fd;        /* pidfd; -1: not available */
+  int waits;              /* number of waits so far */
+  int count;              /* number of ranks seen */
+  int ended;              /* number of ranks that have ended */
+  int explained;          /* number of those that mpirun ended while MPI was starting */
+  int lost;               /* rank that was killed; -1: none */
+  unsigned long job;      /* Open MPI's job number; 0: unknown */
+  int world;              /* number of ranks of the job */
+  char session[PATH_MAX]; /* folder of the launcher's files; empty: unknown */
   watched_rank_t ranks[MOST_RANKS];
 };
 
@@ -92,24 +96,43 @@ static size_t read_start(const char *path, char *into, size_t room) {
   return got;
 }
 
-/* Number in a variable of a process; -1: no such variable or process. */
-static long read_variable(pid_t pid, const char *name) {
+/* Text of a variable of a process, until the next call; NULL: no such variable or process. */
+static const char *read_variable(pid_t pid, const char *name) {
   static char environment[ENVIRONMENT_BYTES];
   char path[64];
   size_t name_size = strlen(name);
   snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
   size_t size = read_start(path, environment, sizeof environment);
   for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
-    if (!strncmp(at, name, name_size) && at[name_size] == '=') return atol(at + name_size + 1);
-  return -1;
+    if (!strncmp(at, name, name_size) && at[name_size] == '=') return at + name_size + 1;
+  return NULL;
+}
+
+/* -1: no such variable or process. */
+static long read_number(pid_t pid, const char *name) {
+  const char *text = read_variable(pid, name);
+  return text ? atol(text) : -1;
 }
 
 /* -1 while the child is not a rank yet: mpirun has forked but not called exec. */
-static int rank_of(pid_t pid) { return (int)read_variable(pid, "OMPI_COMM_WORLD_RANK"); }
+static int rank_of(pid_t pid) { return (int)read_number(pid, "OMPI_COMM_WORLD_RANK"); }
+
+/* The last component of the session's folder names the process. */
+static void note_session(cli_rank_watch_t *watch, pid_t pid) {
+  char name[24];
+  const char *path = read_variable(pid, "OMPI_MCA_orte_jobfam_session_dir");
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  snprintf(name, sizeof name, "/pid.%d", (int)watch->launcher);
+  if (slash && !strcmp(slash, name) && strlen(path) < sizeof watch->session)
+    memcpy(watch->session, path, strlen(path) + 1);
+}
 
 static void note_job(cli_rank_watch_t *watch, pid_t pid) {
-  long job = watch->job ? -1 : read_variable(pid, "PMIX_NAMESPACE");
-  if (job > 0) watch->job = (unsigned long)job;
+  if (watch->world) return;
+  long job = read_number(pid, "PMIX_NAMESPACE");
+  watch->job = job > 0 ? (unsigned long)job : 0;
+  watch->world = (int)read_number(pid, "OMPI_COMM_WORLD_SIZE");
+  note_session(watch, pid);
 }
 
 static bool is_known(const cli_rank_watch_t *watch, pid_t pid) {
@@ -171,6 +194,8 @@ void cli_rank_watch_look(cli_rank_watch_t *watch) {
   note_stopped(watch);
 }
 
+int cli_rank_watch_count(const cli_rank_watch_t *watch) { return watch ? watch->count : 0; }
+
 int cli_rank_watch_first_running(const cli_rank_watch_t *watch) {
   int first = -1;
   for (int i = 0; watch && i < watch->count; i++) {
@@ -188,11 +213,26 @@ void cli_rank_watch_tell_stopped(const cli_rank_watch_t *watch) {
 
 /* --- waiting --- */
 
+/* The only rank that was never seen; -1: none, or several. */
+static int find_missing(const cli_rank_watch_t *watch) {
+  int64_t sum = (int64_t)watch->world * (watch->world - 1) / 2;
+  if (watch->count != watch->world - 1) return -1;
+  for (int i = 0; i < watch->count; i++) sum -= watch->ranks[i].rank;
+  return (int)sum;
+}
+
+void cli_rank_watch_note_termination(cli_rank_watch_t *watch) {
+  if (watch && watch->lost < 0) watch->lost = find_missing(watch);
+}
+
 static void note_end(cli_rank_watch_t *watch, watched_rank_t *ended) {
   close(ended->fd);
   ended->fd = -1;
   watch->ended++;
-  if (watch->lost < 0 && watch->ended > cli_exit_code_told()) watch->lost = ended->rank;
+  bool is_explained = cli_exit_code_has_terminated(ended->rank);
+  watch->explained += is_explained;
+  if (is_explained || watch->lost >= 0) return;
+  if (watch->ended - watch->explained > cli_exit_code_told()) watch->lost = ended->rank;
 }
 
 /* Without descriptors of ranks and launcher, sleeps for `ms`. */
@@ -210,6 +250,7 @@ void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms) {
   int ready = poll(polls, (nfds_t)watch->count + 1, is_starting ? FIRST_MS : ms);
   for (int i = 0; i < watch->count && ready > 0; i++)
     if (polls[i].revents && watch->ranks[i].fd >= 0) note_end(watch, &watch->ranks[i]);
+  if (cli_exit_code_terminated()) cli_rank_watch_note_termination(watch);
 }
 
 /* --- the end --- */
@@ -228,6 +269,16 @@ static void remove_segments(unsigned long job) {
   for (struct dirent *entry; (entry = readdir(folder));)
     if (is_segment_of(entry->d_name, job)) unlinkat(dirfd(folder), entry->d_name, 0);
   closedir(folder);
+}
+
+/* Open MPI's folder of all sessions of this host goes with the last one. */
+static void remove_session(const cli_rank_watch_t *watch) {
+  char all[PATH_MAX];
+  if (!*watch->session || access(watch->session, F_OK)) return;
+  cli_session_folder_remove(watch->session);
+  snprintf(all, sizeof all, "%s", watch->session);
+  *strrchr(all, '/') = '\0';
+  rmdir(all);
 }
 
 static void note_ended_ranks(cli_rank_watch_t *watch) {
@@ -251,6 +302,7 @@ void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms) {
     if (watch->ranks[i].fd >= 0)
       syscall(SYS_PIDFD_SEND_SIGNAL, watch->ranks[i].fd, SIGKILL, NULL, 0);
   remove_segments(watch->job);
+  remove_session(watch);
 }
 
 int cli_rank_watch_find_lost(cli_rank_watch_t *watch) {
@@ -260,19 +312,18 @@ int cli_rank_watch_find_lost(cli_rank_watch_t *watch) {
   return watch->lost;
 }
 
-int cli_rank_watch_missing(const cli_rank_watch_t *watch, int world) {
-  int64_t sum = (int64_t)world * (world - 1) / 2;
-  if (!watch || watch->count != world - 1) return -1;
-  for (int i = 0; i < watch->count; i++) sum -= watch->ranks[i].rank;
-  return (int)sum;
-}
-
 void cli_rank_watch_end_launcher(const cli_rank_watch_t *watch, int ms, void (*warn)(void)) {
-  struct pollfd launcher = {.fd = STDERR_FILENO + 1, .events = POLLIN};
-  if (!watch || dup2(watch->launcher_fd, launcher.fd) < 0) return;
-  if (syscall(SYS_CLOSE_RANGE, launcher.fd + 1, ~0U, 0) || poll(&launcher, 1, ms)) return;
+  if (!watch) return;
+  struct pollfd launcher = {.fd = watch->launcher_fd, .events = POLLIN};
+  if (launcher.fd < 0 || poll(&launcher, 1, ms)) return;
   warn();
   syscall(SYS_PIDFD_SEND_SIGNAL, launcher.fd, SIGKILL, NULL, 0);
+  poll(&launcher, 1, ms);
+  remove_session(watch);
+}
+
+const char *cli_rank_watch_session(const cli_rank_watch_t *watch) {
+  return watch && *watch->session ? watch->session : NULL;
 }
 
 int cli_rank_watch_lost(const cli_rank_watch_t *watch) { return watch ? watch->lost : -1; }

@@ -18,6 +18,8 @@ void cli_rank_watch_destroy(cli_rank_watch_t *watch);
 void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms);
 /* Finds new ranks and stopped ones. */
 void cli_rank_watch_look(cli_rank_watch_t *watch);
+/* Number of ranks that have been seen. */
+int cli_rank_watch_count(const cli_rank_watch_t *watch);
 /* Results of the last cli_rank_watch_look: the lowest rank that was not stopped, -1: none; a line
  * on standard error for each stopped one. */
 int cli_rank_watch_first_running(const cli_rank_watch_t *watch);
@@ -26,12 +28,15 @@ void cli_rank_watch_tell_stopped(const cli_rank_watch_t *watch);
 int cli_rank_watch_lost(const cli_rank_watch_t *watch);
 /* Finds new ranks and those that have ended, without a wait; returns cli_rank_watch_lost. */
 int cli_rank_watch_find_lost(cli_rank_watch_t *watch);
-/* The only rank of 0 to `world` - 1 that was never seen; -1: none, or several. */
-int cli_rank_watch_missing(const cli_rank_watch_t *watch, int world);
-/* In a process that has no other use: closes all descriptors but those of the standard streams,
- * waits at most `ms` for the launcher to end, then calls `warn` and ends it by SIGKILL. */
+/* The folder of the launcher's files; NULL: not known, as no rank has been seen. */
+const char *cli_rank_watch_session(const cli_rank_watch_t *watch);
+/* The launcher is ending the ranks: if only one of them was never seen, it is the lost one. */
+void cli_rank_watch_note_termination(cli_rank_watch_t *watch);
+/* Waits at most `ms` for the launcher to end, then calls `warn`, ends it by SIGKILL, and removes
+ * its folder of files. */
 void cli_rank_watch_end_launcher(const cli_rank_watch_t *watch, int ms, void (*warn)(void));
-/* After the launcher has ended: waits at most `ms` for the ranks to end, and kills the others. */
+/* After the launcher has ended: waits at most `ms` for the ranks to end, kills the others, and
+ * removes files that the launcher has left. */
 void cli_rank_watch_finish(cli_rank_watch_t *watch, int ms);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* Called before the client is created. A process that MPI starts with others then warns of a long
  * start (HLORUN_WATCHDOG), and ends with exit code 6 some seconds after --timeout; both messages
- * name stopped processes of this machine. Under an mpirun of the user's, the end of a process
- * meanwhile is reported, and an mpirun that hangs after it is killed. No effect in other processes.
+ * name stopped processes of this machine. Meanwhile the end of a process is reported
+ * (cli_start_guard.h). No effect in other processes.
  * Errors: UNAVAILABLE without an event loop. */
 hr_status_t cli_start_watch_begin(const hr_options_t *options);
 /* Called after the creation of the client has succeeded or failed. */

@@ -23,6 +23,7 @@
 #include "cli/run/cli_run_parts.h"
 #include "cli/cli_sandbox.h"
 #include "cli/run/cli_signals.h"
+#include "cli/launch/cli_start_guard.h"
 #include "cli/launch/cli_start_watch.h"
 #include "cli/cli_stop.h"
 #include "cli/program/cli_tf.h"
@@ -360,6 +361,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
     return cli_launch_run(processes, hr_option_text(options, HR_OPTION_HOSTS), arguments->all_argc,
                           arguments->all_argv);
   HR_TRY(cli_log_dir_open(options, tp_launcher_world_size() > 0 ? tp_launcher_rank() : 0));
+  cli_start_guard_open();
   HR_TRY(cli_sandbox_open(options, NULL));
   HR_TRY(cli_limits_apply(options));
   cli_run_t run = {.options = options};
