@@ -88,6 +88,17 @@ module @product {
 PROGRAM
 sends "factors of products" "2 collectives, by which a process sends 1536 bytes" 'in0=-,d;in1=-,d;out0=d'
 
+# Two dimensions are reversed by one permute of what is left of them.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @flip {
+  func.func @main(%x: tensor<32x16xf32>) -> tensor<32x16xf32> {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<32x16xf32>
+    return %0 : tensor<32x16xf32>
+  }
+}
+PROGRAM
+sends "reversed dimensions" "1 collective, by which a process sends 256 bytes" 'in0=d;out0=d,m'
+
 # Two gathers of all rows: the array is gathered once for both, where each could sum up what its parts have for as much.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @twice {

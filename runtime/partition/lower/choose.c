@@ -131,19 +131,30 @@ static bool is_wanted(const spmd_chooser_t *chooser, int r) {
          chooser->lower->wanted[chooser->instr->id] >> r & 1;
 }
 
-/* Cost of a result: halos of cut permutation factors, and resharding to the wanted sharding. The
- * next user may take an elementwise result without resharding, so this counts a little less than
- * resharding an operand. */
+/* Cost of what result r fetches. Dimensions that are reversed together change places in one
+ * permute.
+ */
+static double fetches_cost(const spmd_chooser_t *chooser, const trial_t *trial, int r) {
+  double sum = 0, most = 0;
+  for (int f = 0; f < chooser->rule->factor_count; f++) {
+    if (!trial->axes[f].count || chooser->rule->factors[f].kind != SPMD_PERMUTATION) continue;
+    double cost = fetch_cost(chooser, trial, r, f);
+    sum += cost;
+    most = fmax(most, cost);
+  }
+  return chooser->instr->op == HLO_REVERSE ? most : sum;
+}
+
+/* Cost of a result: what it fetches, and resharding to the wanted sharding. The next user may take
+ * an elementwise result without resharding, so this counts a little less than resharding an
+ * operand. */
 static double result_cost(const spmd_chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
-  double cost = 0, share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
+  double share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
   if (!is_wanted(chooser, r)) return 0;
-  for (int f = 0; f < chooser->rule->factor_count; f++)
-    if (trial->axes[f].count && chooser->rule->factors[f].kind == SPMD_PERMUTATION)
-      cost += fetch_cost(chooser, trial, r, f);
-  return cost + share * spmd_move_us(chooser->lower, hlo_shape_leaf(chooser->instr->shape, r),
-                                     sharding,
-                                     spmd_wanted_result(chooser->lower, chooser->instr, r));
+  return fetches_cost(chooser, trial, r) +
+         share * spmd_move_us(chooser->lower, hlo_shape_leaf(chooser->instr->shape, r), sharding,
+                              spmd_wanted_result(chooser->lower, chooser->instr, r));
 }
 
 /* The share of a result that is merged: of a sort, the elements that are read. */
