@@ -189,6 +189,11 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define THIN_ROWS 16           /* most rows of a thin product */
 #define THIN_ROWS_OF_LARGE 48  /* most rows if b is large: packing writes as much as it reads */
 #define THIN_ROWS_OF_ALIASED 8 /* most rows if rows of b share cache sets */
+/* Most rows if a strip of b stays in a first-level cache, without AVX-512: up to 96 rows packing
+ * gains nothing there (256 x 512, 240 x 256, 800 x 1000 in f32), and it costs 1.1 times at 32. */
+#define THIN_ROWS_OF_CACHED 64
+#define CACHED_TERMS 1024 /* most rows of such a b */
+#define CACHED_LINES 8192 /* most rows times the lines by which they share cache sets */
 #define CACHE_LINE 64
 /* Number of rows of b, an odd number of cache lines apart, that do not stay in a second-level cache
  * for the next rows of a: four times the lines of 512 KiB. */
@@ -197,6 +202,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define TINY 4     /* most terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of this */
+#define STRIP_UNIT 32   /* the same for more than THIN_ROWS rows, which use the lines they read */
 #define GROUP_UNIT \
   16 /* divisor of a worker's rows: loops group rows, and sums depend on the groups */
 
@@ -221,19 +227,24 @@ static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
 }
 
-/* True if a column of b does not stay in a second-level cache for the next rows of a: a distance of
- * a multiple of 2^i lines leaves one set of 2^i to it. Not measured with AVX-512, whose processors
- * have larger caches. */
-static bool is_aliased(const dot_problem_t *p) {
+/* The number of cache sets of which a column of b uses one: a distance between rows of a multiple
+ * of 2^i lines leaves it one set of 2^i. */
+static int64_t sets_per_line(const dot_problem_t *p) {
   int64_t bytes = p->b.row_step * p->types.element_bytes, lines = bytes / CACHE_LINE;
-  return simd_width() != SIMD_512 && bytes % CACHE_LINE == 0 &&
-         p->k * (lines & -lines) > ALIASED_TERMS;
+  return bytes % CACHE_LINE ? 1 : lines & -lines;
 }
 
-/* Most rows of a for which b is read in place. */
+/* Most rows of a for which b is read in place. A strip of b has to stay in a cache for the next
+ * rows of a. Sharing of cache sets was not measured with AVX-512, whose processors have larger
+ * caches. */
 static int64_t most_thin_rows(const dot_problem_t *p) {
-  if (is_aliased(p)) return THIN_ROWS_OF_ALIASED;
-  return is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS;
+  int64_t lines = p->k * sets_per_line(p);
+  bool is_measured = simd_width() != SIMD_512;
+  if (is_measured && lines > ALIASED_TERMS) return THIN_ROWS_OF_ALIASED;
+  if (is_large(p)) return THIN_ROWS_OF_LARGE;
+  bool is_cached =
+      is_measured && p->a.col_step == 1 && p->k <= CACHED_TERMS && lines <= CACHED_LINES;
+  return is_cached ? THIN_ROWS_OF_CACHED : THIN_ROWS;
 }
 
 /* How a right matrix is read that comes from memory. Few rows of a (at most WIDE_ROWS): strips of
@@ -379,6 +390,13 @@ static void plan_scratch(dot_small_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
+/* Divisor of a worker's units. */
+static int64_t unit_of(const dot_problem_t *p, dot_loop_t loop) {
+  if (loop == LOOP_TURNED) return TURNED_COLUMNS;
+  if (loop != LOOP_COLUMNS) return GROUP_UNIT;
+  return p->m > THIN_ROWS ? STRIP_UNIT : COLUMN_UNIT;
+}
+
 /* Declines (out->plan stays NULL) integers and complex numbers, operands to be reordered, larger
  * products of narrow types, and right sides that are packed once because they are constant or
  * loop-invariant. */
@@ -410,10 +428,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->split =
       target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  int64_t unit = loop == LOOP_COLUMNS  ? COLUMN_UNIT
-                 : loop == LOOP_TURNED ? TURNED_COLUMNS
-                                       : GROUP_UNIT;
-  plan->unit_grain = hr_round_up(hr_max(1, share), unit);
+  plan->unit_grain = hr_round_up(hr_max(1, share), unit_of(problem, loop));
   out->plan = plan;
   return NULL;
 }

@@ -343,8 +343,9 @@ SIMD_INLINE bool SIMD_NAME(packs_first_rows)(const gemm_job_t *job, int parts,
 
 /* True if B is read in place: few rows use it, its rows are dense and fill vectors unless these can
  * be masked, and the second cache keeps its part. Rows that share cache sets are read again from
- * the second cache by each tile, so that only a few tiles do. Sums have the same order either
- * way. */
+ * the second cache by each tile, so that only a few tiles do; so are rows of which a panel takes
+ * one line each: packing makes 24 to 128 rows 1.05 to 1.2 times as fast. Sums have the same order
+ * either way. */
 SIMD_INLINE bool SIMD_NAME(reads_b_in_place)(const gemm_job_t *job, int parts,
                                              const gemm_range_t *range, const gemm_range_t *now,
                                              const SIMD_NAME(block_t) * block) {
@@ -352,7 +353,7 @@ SIMD_INLINE bool SIMD_NAME(reads_b_in_place)(const gemm_job_t *job, int parts,
   if (job->packed_b || !SIMD_NAME(has_dense_rows)(job, parts)) return false;
   if (block->col != 1 && (block->row != 1 || !HAS_MASKS)) return false;
   if (range->columns % LANES && !HAS_MASKS) return false;
-  bool conflicts = job->b_row * SIZE % CONFLICT_BYTES == 0;
+  bool conflicts = !HAS_MASKS || job->b_row * SIZE % CONFLICT_BYTES == 0;
   if (range->rows > (conflicts ? 2 * BLOCK_ROWS : PLACE_ROWS) || job->b_row == WIDTH ||
       (job->b_row < WIDTH && !HAS_MASKS))
     return false;

@@ -15,6 +15,20 @@ typedef struct SIMD_NAME(block) {
   int64_t row, col, panel; /* strides to the next row, column, and BLOCK_ROWS rows */
 } SIMD_NAME(block_t);
 
+/* Copies a column of a panel, of which `left` rows are in A. Whole vectors, if A has as many rows:
+ * the surplus is overwritten by the next column, or is in the padding of the panel. */
+SIMD_INLINE void SIMD_NAME(pack_column)(const SIMD_REAL *from, int64_t left, SIMD_REAL *panel) {
+  enum { REACH = (BLOCK_ROWS + LANES - 1) / LANES * LANES };
+  enum { IS_ONE_MOVE = (BLOCK_ROWS & (BLOCK_ROWS - 1)) == 0 };
+  if (!IS_ONE_MOVE && left >= REACH)
+    for (int i = 0; i < REACH; i += LANES)
+      *(SIMD_NAME(vec) *)(panel + i) = *(const SIMD_NAME(vec) *)(from + i);
+  else if (left >= BLOCK_ROWS)
+    memcpy(panel, from, BLOCK_ROWS * sizeof *panel);
+  else
+    memcpy(panel, from, (size_t)left * sizeof *panel);
+}
+
 /* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. PANELS panels are packed at once,
  * as neighbours share cache lines of A. These stretches of columns are too short for hardware
  * prefetchers: those AHEAD columns on are prefetched. */
@@ -25,14 +39,9 @@ SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
     for (int64_t p = 0; p < depth; p++) {
       int64_t end = hr_min(i + PANELS * BLOCK_ROWS, rows);
       for (int64_t at = i; at < end; at += LINE) __builtin_prefetch(a + at + (p + AHEAD) * col);
-      for (int64_t at = i; at < end; at += BLOCK_ROWS) {
-        const SIMD_REAL *from = a + at + p * col;
-        SIMD_REAL *panel = to + at / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
-        if (at + BLOCK_ROWS <= rows)
-          memcpy(panel, from, BLOCK_ROWS * sizeof *panel);
-        else
-          memcpy(panel, from, (size_t)(rows - at) * sizeof *panel);
-      }
+      SIMD_REAL *panel = to + i / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
+      for (int64_t at = i; at < end; at += BLOCK_ROWS, panel += PANEL(depth))
+        SIMD_NAME(pack_column)(a + at + p * col, rows - at, panel);
     }
 }
 
