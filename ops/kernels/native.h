@@ -82,8 +82,9 @@ typedef struct op_native_parts {
 /* A packed form of an operand that is faster to read and valid as long as the operand does not
  * change: computed once, before a loop that does not write the operand. */
 typedef struct op_native_prepack {
-  int leaf;     /* the operand; in[] holds its packed form instead */
-  size_t bytes; /* size of the packed form */
+  int leaf;            /* the operand; in[] holds its packed form instead */
+  size_t bytes;        /* size of the packed form */
+  bool pays_if_cached; /* no faster to read if the packed form comes from memory */
   const op_native_t
       *packer; /* runs packer_plan on the operand alone; its only result is the packed form */
   const void *packer_plan;

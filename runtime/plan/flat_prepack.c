@@ -5,8 +5,14 @@
  *
  * The packing step is inserted before the outermost loop that does not write the operand. Loops
  * with one iteration are skipped. Kernels that read one operand in one form share the packed copy,
- * which lives as long as the loop. Cost: steps times loop depth, and packed copies by pairs. */
+ * which lives as long as the loop. Cost: steps times loop depth, and packed copies by pairs.
+ *
+ * Kernels that a packed operand helps only while it is cached (pays_if_cached) read theirs in place
+ * if those of the loop have more than CACHED_BYTES: a decoder with 70 MB of weights and 4 rows
+ * takes as long, and the copies would double its memory. */
 #include "plan/flat_build.h"
+
+#define CACHED_BYTES (32 << 20) /* of a last-level cache */
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
   return &builder->steps.data[number];
@@ -99,13 +105,29 @@ static hr_status_t use_packed_operand(flat_builder_t *builder, int number, int p
   return NULL;
 }
 
+/* The loop before which the operand of a step is packed; -1: it is not. */
+static int packing_loop(const flat_builder_t *builder, int number) {
+  const flat_step_t *step = get_step(builder, number);
+  if (step->kind != FLAT_NATIVE || !step->native.prepack) return -1;
+  const flat_ref_t *operand = &step->in[step->native.prepack->leaf];
+  return find_loop(builder, number, flat_root(builder->buffers.data, operand->buffer));
+}
+
 hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
-  for (int s = 0; s < flat_now(builder) && !builder->options->no_fusion; s++) {
-    const flat_step_t *step = get_step(builder, s);
-    if (step->kind != FLAT_NATIVE || !step->native.prepack) continue;
-    int loop = find_loop(
-        builder, s, flat_root(builder->buffers.data, step->in[step->native.prepack->leaf].buffer));
+  int count = flat_now(builder), *loops;
+  size_t *bytes; /* of all packed operands, by loop */
+  if (builder->options->no_fusion || !count) return NULL;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count, &loops));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count, &bytes));
+  for (int s = 0; s < count; s++) {
+    loops[s] = packing_loop(builder, s);
+    if (loops[s] >= 0) bytes[loops[s]] += get_step(builder, s)->native.prepack->bytes;
+  }
+  for (int s = 0; s < count; s++) {
+    int loop = loops[s];
     if (loop < 0) continue;
+    const flat_step_t *step = get_step(builder, s);
+    if (step->native.prepack->pays_if_cached && bytes[loop] > CACHED_BYTES) continue;
     int packed = find_packed(builder, step, loop);
     if (packed < 0) HR_TRY(add_packer_step(builder, s, loop, &packed));
     HR_TRY(use_packed_operand(builder, s, packed));

@@ -277,6 +277,35 @@ static void test_prepack(void) {
   }
 }
 
+/* x = x w of 8 rows in a loop; %1$d: terms and columns. */
+static const char few_rows_text[] =
+    "HloModule m\n"
+    "body { s = (s32[], f32[8,%1$d], f32[%1$d,%1$d]) parameter(0)\n"
+    "  i = s32[] get-tuple-element(s), index=0 x = f32[8,%1$d] get-tuple-element(s), index=1\n"
+    "  w = f32[%1$d,%1$d] get-tuple-element(s), index=2 one = s32[] constant(1)\n"
+    "  d = f32[8,%1$d] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  j = s32[] add(i, one)\n"
+    "  ROOT t = (s32[], f32[8,%1$d], f32[%1$d,%1$d]) tuple(j, d, w) }\n"
+    "cond { s = (s32[], f32[8,%1$d], f32[%1$d,%1$d]) parameter(0)\n"
+    "  i = s32[] get-tuple-element(s), index=0 n = s32[] constant(20)\n"
+    "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+    "ENTRY e { x = f32[8,%1$d] parameter(0) w = f32[%1$d,%1$d] parameter(1) z = s32[] constant(0)\n"
+    "  t = (s32[], f32[8,%1$d], f32[%1$d,%1$d]) tuple(z, x, w)\n"
+    "  u = (s32[], f32[8,%1$d], f32[%1$d,%1$d]) while(t), condition=cond, body=body\n"
+    "  ROOT y = f32[8,%1$d] get-tuple-element(u), index=1 }";
+
+/* Weights of few rows are packed if a cache keeps them: 1 MiB, not 36 MiB. */
+static void test_large_prepack(void) {
+  for (int is_large = 0; is_large < 2; is_large++) {
+    char program[4000];
+    follow_fixture_t r;
+    snprintf(program, sizeof program, few_rows_text, is_large ? 3072 : 512);
+    CHECK_OK(open_fixture(program, 1, false, &r));
+    CU_ASSERT_EQUAL(count_packing(r.f.flat), is_large ? 0 : 1);
+    close_fixture(&r);
+  }
+}
+
 /* x = min(min(min(x w, 5) w, 5) w^T, 5) in a loop. */
 static const char shared_pack_text[] =
     "HloModule m\n"
@@ -353,5 +382,6 @@ CU_TestInfo suite_tile_fusion[] = {
     {"other readers", test_others},
     {"in loops", test_loops},
     {"operands packed before loops", test_prepack},
+    {"large operands of few rows", test_large_prepack},
     {"a packed operand that several products read", test_shared_pack},
     CU_TEST_INFO_NULL};

@@ -75,6 +75,7 @@ hr_status_t dot_plan_prepack(const op_native_target_t *target, const dot_problem
   HR_TRY(HR_NEW(target->arena, &prepack));
   *prepack = (op_native_prepack_t){.leaf = 1,
                                    .bytes = gemm_packed_bytes(&job),
+                                   .pays_if_cached = problem->m <= FEW_ROWS,
                                    .packer = &native_pack,
                                    .packer_plan = problem,
                                    .has_same_form = has_same_form,

@@ -92,6 +92,7 @@ typedef struct dot_small {
   dot_conversion_t a, b;
   size_t transposed_at, sums_at;
   int64_t units, unit_grain; /* columns or rows of one product */
+  int64_t finish_unit;       /* columns that an epilogue gets at once; 0: all */
   bool split;                /* divides the units, else the matrices of the batch */
   int64_t batch_grain;
 } dot_small_t;
@@ -101,7 +102,9 @@ typedef struct dot_small_run {
   const dot_small_t *plan;
   const char *a, *b;
   char *c;
-  dot_small_job_t job; /* if units are divided */
+  const op_native_epilogue_t *epilogue; /* columns loop only; else NULL */
+  dot_small_job_t job;                  /* if units are divided */
+  int64_t matrix;                       /* its number in the batch */
 } dot_small_run_t;
 
 /* Writes the job of one matrix in place: copying a job that was just written costs more than a
@@ -119,24 +122,42 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   job->c = r->c + matrix * p->m * p->n * each;
 }
 
+/* Runs columns [begin, end) of a product, with the epilogue after each finish_unit of them. */
+static void run_columns(const dot_small_run_t *r, const dot_small_job_t *job, int64_t matrix,
+                        int64_t begin, int64_t end, int worker) {
+  int64_t unit = r->plan->finish_unit ? r->plan->finish_unit : end - begin;
+  for (int64_t column = begin; column < end; column += unit) {
+    int64_t next = hr_min(column + unit, end);
+    op_native_part_t part = {matrix * job->m, job->m, column, next - column};
+    r->plan->loop(job, column, next);
+    r->epilogue->run(r->epilogue, &part, worker);
+  }
+}
+
+/* Runs units [begin, end) of a product. */
+static void run_product(const dot_small_run_t *r, const dot_small_job_t *job, int64_t matrix,
+                        int64_t begin, int64_t end, int worker) {
+  if (r->epilogue)
+    run_columns(r, job, matrix, begin, end, worker);
+  else
+    r->plan->loop(job, begin, end);
+}
+
 /* Runs whole products, matrices [begin, end) of the batch. */
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
-  (void)worker;
   for (int64_t i = begin; i < end; i++) {
     dot_small_job_t job;
     fill_job(r, i, &job);
-    r->plan->loop(&job, 0, r->plan->units);
+    run_product(r, &job, i, 0, r->plan->units, worker);
   }
 }
 
 /* Runs a part of one product: units are columns or rows, counted in grains. */
 static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
-  const dot_small_t *plan = r->plan;
-  (void)worker;
-  end *= plan->unit_grain;
-  plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
+  int64_t grain = r->plan->unit_grain;
+  run_product(r, &r->job, r->matrix, begin * grain, hr_min(end * grain, r->plan->units), worker);
 }
 
 /* Copies b so that its columns are dense; to[n][k] holds column n. */
@@ -157,7 +178,7 @@ static void run_products(hr_workers_t *workers, dot_small_run_t *r) {
   const dot_small_t *plan = r->plan;
   if (!plan->split && plan->problem->batch == 1) {
     fill_job(r, 0, &r->job);
-    plan->loop(&r->job, 0, plan->units);
+    run_product(r, &r->job, 0, 0, plan->units, 0);
     return;
   }
   if (!plan->split) {
@@ -166,6 +187,7 @@ static void run_products(hr_workers_t *workers, dot_small_run_t *r) {
   }
   for (int64_t i = 0; i < plan->problem->batch; i++) {
     fill_job(r, i, &r->job);
+    r->matrix = i;
     hr_workers_split(workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units,
                      r);
   }
@@ -179,7 +201,8 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
   dot_small_run_t r = {.plan = plan,
                        .a = dot_convert_operand(run, p, &p->a, &plan->a, in[0]),
                        .b = dot_convert_operand(run, p, &p->b, &plan->b, in[1]),
-                       .c = plan->narrowed ? scratch + plan->sums_at : out[0]};
+                       .c = plan->narrowed ? scratch + plan->sums_at : out[0],
+                       .epilogue = run->epilogue};
   if (plan->transposed) r.b = transpose_columns(p, r.b, scratch + plan->transposed_at);
   run_products(run->workers, &r);
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
@@ -202,7 +225,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *s
 #define TINY 4     /* most terms and columns of a tiny product */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* a worker's share of columns is a multiple of this */
-#define STRIP_UNIT 32   /* the same for more than THIN_ROWS rows, which use the lines they read */
+#define STRIP_UNIT 64   /* the same for more than THIN_ROWS rows, which use the lines they read */
 #define GROUP_UNIT \
   16 /* divisor of a worker's rows: loops group rows, and sums depend on the groups */
 
@@ -397,6 +420,27 @@ static int64_t unit_of(const dot_problem_t *p, dot_loop_t loop) {
   return p->m > THIN_ROWS ? STRIP_UNIT : COLUMN_UNIT;
 }
 
+/* Signature of op_native_parts_t.fuse. */
+static hr_status_t fuse_epilogue(const op_native_target_t *target, const void *before,
+                                 const op_native_grid_t *grid, op_native_step_t *out) {
+  dot_small_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  *plan = *(const dot_small_t *)before;
+  plan->finish_unit = grid->unit;
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}
+
+/* Describes the parts of the result for epilogues, of products whose time is not that of reading
+ * b. */
+static void plan_parts(const dot_small_t *plan, dot_loop_t loop, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  if (loop != LOOP_COLUMNS || plan->exchanged || plan->narrowed || p->m <= THIN_ROWS) return;
+  out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, STRIP_UNIT, !plan->split, false};
+  out->parts.fuse = fuse_epilogue;
+}
+
 /* Declines (out->plan stays NULL) integers and complex numbers, operands to be reordered, larger
  * products of narrow types, and right sides that are packed once because they are constant or
  * loop-invariant. */
@@ -429,6 +473,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
       target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
   plan->unit_grain = hr_round_up(hr_max(1, share), unit_of(problem, loop));
+  plan_parts(plan, loop, out);
   out->plan = plan;
   return NULL;
 }
