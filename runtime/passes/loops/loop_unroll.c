@@ -7,6 +7,7 @@
  * runs at most once where its body has effects, or a call whose handler keeps a state from one
  * iteration to the next. Results do not change. The limits bound the size of the code. */
 #include "ops/query/custom_call_table.h"
+#include "ops/query/fusion_form.h"
 #include "passes/loops/loop_shape.h"
 #include "passes/passes.h"
 
@@ -14,7 +15,10 @@ enum {
   MAX_INSTRS = 384,         /* most instructions of all iterations */
   MAX_INSTRS_SIMPLE = 1024, /* most instructions if the body is simple (is_simple) */
   MAX_TRIPS = 8,            /* most iterations */
-  MAX_TRIPS_SIMPLE = 64     /* most iterations if the body is simple */
+  MAX_TRIPS_SIMPLE = 64,    /* most iterations if the body is simple */
+  /* Most bytes that an iteration computes, unless the body is simple. Its dispatch takes little of
+   * its time then, and what several iterations compute would be kept at once. */
+  MAX_BYTES = 4 << 20
 };
 
 /* ---- profitability ---- */
@@ -35,16 +39,24 @@ static bool is_simple(const hlo_instr_t *instr) {
          op == HLO_REVERSE || op == HLO_PAD || op == HLO_CONCATENATE;
 }
 
+/* Bytes of the array that an instruction computes; 0 for those of tuples. */
+static int64_t computed_bytes(const hlo_instr_t *instr) {
+  if (is_free(instr->op) || !hlo_shape_is_array(instr->shape)) return 0;
+  return fusion_count(instr->shape) * (int64_t)hr_dtype_bytes(instr->shape->dtype);
+}
+
 static bool is_short(const loop_t *loop, int64_t trips) {
-  int64_t count = 0;
+  int64_t count = 0, bytes = 0;
   bool simple = true;
   for (size_t i = 0; i < loop->body->instrs.count; i++) {
     const hlo_instr_t *instr = loop->body->instrs.data[i];
     count += !is_free(instr->op);
+    bytes += computed_bytes(instr);
     simple &= is_simple(instr);
     if (pass_has_effect(instr) || op_custom_call_keeps_state(instr)) return false;
   }
   if (trips > (simple ? MAX_TRIPS_SIMPLE : MAX_TRIPS)) return false;
+  if (!simple && bytes > MAX_BYTES) return false;
   return trips * count <= (simple ? MAX_INSTRS_SIMPLE : MAX_INSTRS);
 }
 
