@@ -96,6 +96,8 @@ struct kir_value {
   kir_function_t *function; /* KIR_FUNCTION: the function; an intrinsic: its declaration */
   kir_type_t *memory_type;  /* ALLOCA: allocated type; GEP: element type */
   unsigned align;           /* alignment of a memory access in bytes; 0: the type's */
+  unsigned split_from;      /* id of the instruction on wider vectors of which this is a part, until
+                               that is split; 0: none */
   bool is_poison;           /* a constant: all lanes are poison */
   bool is_nontemporal;      /* STORE: bypasses the caches */
   bool is_inbounds;         /* GEP */

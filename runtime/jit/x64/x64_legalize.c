@@ -222,6 +222,7 @@ static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned fi
       (instr->op == KIR_LOAD || instr->op == KIR_STORE) && is_beyond
           ? build_first_lanes(s, instr->op, type, args, lanes, all - first)
           : kir_build(s->builder, instr->op, type, instr->detail, args, instr->arg_count);
+  if (!made->split_from) made->split_from = instr->id;
   made->align = instr->align;
   made->is_nontemporal = instr->is_nontemporal;
   return made;
