@@ -94,20 +94,22 @@ static bool same_node(const jit_node_t *a, const jit_node_t *b) {
 /* Is it a constant, or made by at most `depth` short ops from values that others read, too, and
  * that are kept in any case? */
 static bool is_short(const jit_node_t *node, int depth) {
-  bool is_made = node->kind == JIT_OP && depth > 0 && jit_node_cost(node) <= 1;
+  bool is_wide = hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8;
+  bool is_made = node->kind == JIT_OP && depth > 0 && jit_node_cost(node) <= 1 + is_wide;
   for (int k = 0; k < node->arg_count && is_made; k++)
     is_made = node->args[k]->uses > 1 || is_short(node->args[k], depth - 1);
   return is_made || node->kind == JIT_CONSTANT;
 }
 
-/* Those that need most registers come first, so that least results wait meanwhile. The order of
- * small ones is left as it is. */
+/* Those that need most registers come first, so that least results wait meanwhile, and those that
+ * are made right before their use last: coefficients that conditions choose follow the sum so far.
+ * The order of other small ones is left as it is. */
 void jit_node_order(const jit_node_t *node, int order[3]) {
   int needed[3];
   for (int k = 0; k < node->arg_count; k++) {
     int at = k;
-    bool is_small = node->args[k]->registers < REGISTERS / 2 || is_short(node->args[k], SHORT_OPS);
-    needed[k] = is_small ? 0 : node->args[k]->registers;
+    needed[k] = node->args[k]->registers < REGISTERS / 2 ? 0 : node->args[k]->registers;
+    if (is_short(node->args[k], SHORT_OPS)) needed[k] = -1;
     for (; at > 0 && needed[order[at - 1]] < needed[k]; at--) order[at] = order[at - 1];
     order[at] = k;
   }
