@@ -280,7 +280,8 @@ static bool is_float_min_max(const jit_reducer_t *reducer) {
          hr_dtype_is_float(reducer->dtypes[0]);
 }
 
-/* NaNs are tested for once at the end, so that each step handles numbers only. */
+/* NaNs are tested for once at the end, so that each step handles numbers only. For processors with
+ * masks: others move the result of the test through general registers. */
 static void fold_min_max(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
                          kir_value_t **accs) {
   lanes = fold_to_register(code, reducer, lanes, accs);
@@ -301,7 +302,7 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
   if (jit_reducer_is_ordered(reducer))
     lanes = 1;
-  else if (is_whole && lanes > 1 && is_float_min_max(reducer))
+  else if (is_whole && lanes > 1 && code->target->has_masks && is_float_min_max(reducer))
     fold_min_max(code, reducer, lanes, accs);
   else if (is_whole && !has_narrow_lanes(reducer, accs))
     fold_butterfly(code, reducer, lanes, accs);

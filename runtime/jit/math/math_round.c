@@ -57,13 +57,12 @@ static math_value_t extreme_of_number(jit_code_t *c, math_value_t x, math_value_
   return choose(c, is_nan(c, x), x, choose(c, compare(c, is, x, k), x, k));
 }
 
-/* x + y is NaN if x or y is NaN. */
 static math_value_t extreme(jit_code_t *c, math_value_t x, math_value_t y, bool most) {
   double number;
   if (is_number(y, &number)) return extreme_of_number(c, x, y, number, most);
   if (is_number(x, &number)) return extreme_of_number(c, y, x, number, most);
   math_value_t extreme = jit_math_minmax_number(c, x, y, most);
-  return choose(c, compare(c, KIR_FCMP_UNO, x, y), add(c, x, y), extreme);
+  return choose_k(c, compare(c, KIR_FCMP_UNO, x, y), NAN, extreme);
 }
 
 math_value_t jit_emit_maximum(jit_code_t *c, math_value_t x, math_value_t y) {

@@ -292,6 +292,11 @@ static void add_index(x64_code_t *code, kir_value_t *gep, x86_mem_t *address) {
     address->disp += kir_sign_extend(index->lanes[0], index->type->bits) * gep->detail;
     return;
   }
+  if (index->op == KIR_ADD && index->type->lanes == 1 && x64_node(code, index)->is_folded) {
+    address->disp +=
+        kir_sign_extend(index->args[1]->lanes[0], index->args[1]->type->bits) * gep->detail;
+    index = index->args[0];
+  }
   address->index =
       index->type->lanes > 1 ? x64_vector(code, index, SCRATCH) : x64_gpr(code, index, X86_CX);
   address->scale = gep->detail;

@@ -141,6 +141,15 @@ static void fold_sum(x64_code_t *code, const kir_value_t *sum) {
   if (only_user(code, splat->args[0])) x64_node(code, splat->args[0])->is_folded = true;
 }
 
+/* Is the sum of a number and a constant only the index of one address? The constant is then part of
+ * its displacement. */
+static bool is_sum_in_address(const x64_code_t *code, const kir_value_t *sum) {
+  const kir_value_t *gep = only_user(code, sum);
+  return gep && gep->op == KIR_GEP && gep->args[1] == sum && gep->block == sum->block &&
+         sum->type->lanes == 1 && sum->type->bits == 64 && kir_is_constant(sum->args[1]) &&
+         !kir_is_constant(sum->args[0]) && fits_operand(gep) && are_near(sum->args[1], gep->detail);
+}
+
 static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
   bool *is_folded = &x64_node(code, instr)->is_folded;
   if (x64_is_rotate(code, instr))
@@ -149,14 +158,18 @@ static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
     *is_folded = is_memory_operand(code, instr) || is_extending_load(code, instr);
   if (instr->op == KIR_GEP) *is_folded = fits_operand(instr);
   if (instr->op == KIR_ADD && is_sum_in_gather(code, instr)) fold_sum(code, instr);
+  if (instr->op == KIR_ADD && is_sum_in_address(code, instr)) *is_folded = true;
   if (instr->op == KIR_ICMP || instr->op == KIR_FCMP || instr->op == KIR_REDUCE_OR)
     *is_folded = is_fused_condition(code, instr);
 }
 
 static void unfold_addresses(x64_code_t *code, const kir_value_t *user) {
   for (int k = 0; k < user->arg_count; k++)
-    if (is_address(user->args[k]) && !accepts_address(user, k, user->args[k]))
+    if (is_address(user->args[k]) && !accepts_address(user, k, user->args[k])) {
+      const kir_value_t *index = user->args[k]->args[1];
       x64_node(code, user->args[k])->is_folded = false;
+      if (index->op == KIR_ADD && index->type->lanes == 1) x64_node(code, index)->is_folded = false;
+    }
 }
 
 /* --- positions -------------------------------------------------------------------------------- */
@@ -226,7 +239,8 @@ void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each,
   if (instr->op == KIR_PHI || instr->op == KIR_RESULT) return;
   for (int k = 0; k < instr->arg_count; k++) {
     kir_value_t *read = instr->args[k];
-    if (x64_node(code, read)->is_folded && read->op == KIR_ADD) read = x64_number_of_indices(read);
+    bool is_sum = x64_node(code, read)->is_folded && read->op == KIR_ADD;
+    if (is_sum) read = read->type->lanes > 1 ? x64_number_of_indices(read) : read->args[0];
     if (kir_is_constant(read) || read->op == KIR_FUNCTION) continue;
     if (x64_node(code, read)->is_folded)
       x64_each_operand(code, read, each, context);
