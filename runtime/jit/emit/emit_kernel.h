@@ -83,6 +83,7 @@ typedef struct jit_emit {
     int var;           /* loop variable that differs from lane to lane; -1: none */
     int count;         /* lanes of the code being emitted; 1 in scalar loops */
     kir_value_t *mask; /* lanes inside the loop's bounds; NULL: all */
+    int in_bounds;     /* number of these, which are the first ones; 0: not known, or no mask */
     int phase, period; /* lane 0's variable modulo `period` is `phase`; period 0: not known */
     bool is_only;      /* the loop has no iteration but this one, which begins at 0 */
     int64_t from, to;  /* known interval of the variable; equal: not known */

@@ -214,7 +214,9 @@ static void emit_phased_remainder(jit_emit_t *emit, const jit_lanes_t *how, kir_
     jit_emit_at(emit, emit->level);
     jit_level_enter(emit, how->var,
                     kir_add(emit->code->builder, from, jit_emit_i64(emit, copy * how->lanes)));
+    emit->lane.in_bounds = mask ? (int)lanes_left : 0;
     emit_body(emit, how, how->lanes, mask, copy, true);
+    emit->lane.in_bounds = 0;
     jit_level_leave(emit);
   }
 }

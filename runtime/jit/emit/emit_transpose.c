@@ -262,12 +262,13 @@ static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_va
 }
 
 /* Columns from `from` on, of each lane's row. Nothing beyond the last row's last column is read:
- * vectors that would extend beyond it end there instead and are shifted down in registers. */
+ * vectors that would extend beyond it end there instead and are shifted down in registers. Lanes
+ * out of bounds get the first row. */
 static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
                       kir_value_t **rows) {
-  int64_t last =
-      (emit->lane.count - 1) * band->jump + band->high - band->low + 1 - emit->lane.count;
-  for (int l = 0; l < emit->lane.count; l++) {
+  int count = emit->lane.mask ? emit->lane.in_bounds : emit->lane.count;
+  int64_t last = (count - 1) * band->jump + band->high - band->low + 1 - emit->lane.count;
+  for (int l = 0; l < count; l++) {
     int64_t at = l * band->jump + from, offset = at < last ? at : last;
     int lanes[JIT_MAX_LANES];
     rows[l] = load_vector(emit, band, first, offset);
@@ -275,6 +276,7 @@ static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *fir
       lanes[i] = i + at - offset < emit->lane.count ? (int)(i + at - offset) : i;
     if (at > offset) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
   }
+  for (int l = count; l < emit->lane.count; l++) rows[l] = rows[0];
   jit_emit_transposed(emit->code, rows, emit->lane.count);
 }
 
@@ -303,9 +305,17 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   }
 }
 
+/* Can the rows of the lanes in bounds be loaded as vectors, without reading before the first one?
+ */
+static bool suits_mask(const jit_emit_t *emit, const jit_band_t *band) {
+  if (!emit->lane.mask) return true;
+  int64_t span = (emit->lane.in_bounds - 1) * band->jump + band->high - band->low + 1;
+  return emit->lane.in_bounds && !band->is_packed && span >= emit->lane.count;
+}
+
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
-  if (!band || emit->lane.count != band->lanes || emit->lane.mask) return NULL;
+  if (!band || emit->lane.count != band->lanes || !suits_mask(emit, band)) return NULL;
   if (emit->function_part && emit->function_part->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)

@@ -272,6 +272,7 @@ static bool has_idle_lanes(const jit_kernel_t *kernel) {
   int lanes = kernel->loops.lanes;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
   if (size % lanes == 0 || size >= SHORT_LINE * lanes || jit_inner_fits(kernel)) return false;
+  if (jit_inner_is_small(kernel) && !jit_inner_reads_disjoint(kernel)) return false;
   return lane_use(size, lanes) < IDLE_GAIN * lane_use(kernel->loops.narrow_row, lanes);
 }
 

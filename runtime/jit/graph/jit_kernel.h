@@ -218,6 +218,9 @@ bool jit_loads_fit(const jit_kernel_t *kernel, int var, int vectors);
 bool jit_inner_fits(const jit_kernel_t *kernel);
 /* Number of scalar loads per iteration: lanes provided neither by whole vectors nor by a band. */
 int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel);
+/* Is an iteration so small that the remainder of the innermost loop has code of its own? Without
+ * masks other remainders end with scalars, which cost more. */
+bool jit_inner_is_small(const jit_kernel_t *kernel);
 
 /* Provider (jit_emit_t.provider, with the kernel as context) of loads that are transposed through
  * tiles in memory. */

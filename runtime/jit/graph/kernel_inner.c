@@ -103,6 +103,11 @@ bool jit_inner_fits(const jit_kernel_t *kernel) {
   return jit_loads_fit(kernel, jit_lane_loop(kernel), jit_inner_vectors(kernel));
 }
 
+bool jit_inner_is_small(const jit_kernel_t *kernel) {
+  int most = kernel->target->has_masks ? JIT_NODES_SMALL : JIT_NODES_ITERATION;
+  return kernel->graph->node_count * kernel->loops.vectors <= most;
+}
+
 /* Number of disjoint reads of a load. Targets with gather instructions gather elements of 4 and 8
  * bytes. */
 static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_node_t *node) {

@@ -127,23 +127,16 @@ static bool needs_no_loop(const jit_kernel_t *kernel, int var) {
   return count * kernel->graph->node_count <= JIT_NODES_SMALL;
 }
 
-/* Most nodes of an iteration whose remainder has code of its own, too. Without masks the others end
- * with scalars, which cost more. */
-static int small_iteration(const jit_kernel_t *kernel) {
-  return kernel->target->has_masks ? JIT_NODES_SMALL : JIT_NODES_ITERATION;
-}
-
 /* Emits the innermost loop, over all its values or over a block. */
 static void emit_innermost(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
-  jit_lanes_t how = {
-      .var = jit_lane_loop(kernel),
-      .lanes = kernel->loops.lanes,
-      .unroll = kernel->loops.vectors,
-      .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
-      .context = kernel,
-      .is_phased = true,
-      .is_few = needs_no_loop(kernel, jit_lane_loop(kernel)),
-      .is_small = kernel->graph->node_count * kernel->loops.vectors <= small_iteration(kernel)};
+  jit_lanes_t how = {.var = jit_lane_loop(kernel),
+                     .lanes = kernel->loops.lanes,
+                     .unroll = kernel->loops.vectors,
+                     .body = kernel->loops.unrolled ? emit_unrolled_roots : emit_roots,
+                     .context = kernel,
+                     .is_phased = true,
+                     .is_few = needs_no_loop(kernel, jit_lane_loop(kernel)),
+                     .is_small = jit_inner_is_small(kernel)};
   const jit_parts_t *inner = &kernel->loops.inner;
   if (block) {
     emit_block(emit, kernel, inner, &how, block);
