@@ -99,6 +99,24 @@ module @flip {
 PROGRAM
 sends "reversed dimensions" "1 collective, by which a process sends 256 bytes" 'in0=d;out0=d,m'
 
+# An array that slices take apart moves once for all of them.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @pieces {
+  func.func @main(%x: tensor<32x8xf32>) -> tensor<32x8xf32> {
+    %0 = stablehlo.slice %x [0:5, 0:8] : (tensor<32x8xf32>) -> tensor<5x8xf32>
+    %1 = stablehlo.slice %x [5:13, 0:8] : (tensor<32x8xf32>) -> tensor<8x8xf32>
+    %2 = stablehlo.slice %x [13:32, 0:8] : (tensor<32x8xf32>) -> tensor<19x8xf32>
+    %two = stablehlo.constant dense<2.0> : tensor<5x8xf32>
+    %three = stablehlo.constant dense<3.0> : tensor<8x8xf32>
+    %3 = stablehlo.multiply %0, %two : tensor<5x8xf32>
+    %4 = stablehlo.multiply %1, %three : tensor<8x8xf32>
+    %5 = stablehlo.concatenate %3, %4, %2, dim = 0 : (tensor<5x8xf32>, tensor<8x8xf32>, tensor<19x8xf32>) -> tensor<32x8xf32>
+    return %5 : tensor<32x8xf32>
+  }
+}
+PROGRAM
+sends "pieces of an array" "1 collective, by which a process sends 256 bytes" 'in0=m;out0=-,m'
+
 # Two gathers of all rows: the array is gathered once for both, where each could sum up what its parts have for as much.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @twice {

@@ -207,15 +207,28 @@ static bool is_shared(const spmd_chooser_t *chooser, const hlo_instr_t *operand)
   return reads_much && last && last != chooser->instr && last->op == op;
 }
 
-/* Cost of resharding operand k; a little less if a later operation may take it as it is then. */
+/* For SPMD_SHARE_MOVES: the share of a slice in the cost of moving its operand, of which slices
+ * take everything together: the others take it as it is then. */
+static double slice_share(const spmd_chooser_t *chooser, const hlo_instr_t *operand) {
+  const hlo_instr_t *instr = chooser->instr;
+  spmd_lower_module_t *shared = chooser->lower->shared;
+  int64_t all = hlo_shape_elements(operand->shape), part = hlo_shape_elements(instr->shape);
+  if (instr->op != HLO_SLICE || part >= all || chooser->lower->sliced[operand->id] < all) return 1;
+  shared->changes[SPMD_SHARE_MOVES]++;
+  return shared->strategy == SPMD_SHARE_MOVES ? (double)part / (double)all : 1;
+}
+
+/* Cost of resharding operand k; less if a later operation may take it as it is then. */
 static double operand_cost(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   int operand;
   const hlo_instr_t *reader =
       spmd_reader_of(chooser->lower, chooser->instr, k, trial->tensors, &operand);
   if (is_repeated(chooser, trial, k)) return 0;
+  double cost = spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, operand),
+                              trial->tensors[k]);
+  if (cost == 0) return 0;
   double share = is_shared(chooser, reader->operands[operand]) ? SHARED_SHARE : 1;
-  return share * spmd_use_cost(chooser->lower, spmd_operand(chooser->lower, reader, operand),
-                               trial->tensors[k]);
+  return share * slice_share(chooser, reader->operands[operand]) * cost;
 }
 
 /* True if operand k is gathered and otherwise stays as it is defined. */
