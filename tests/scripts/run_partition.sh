@@ -149,6 +149,36 @@ expect_text "the scan is explained" "1 collective, by which a process sends 768 
 expect_exit "the scan on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/scan.mlir"
 expect_exit "the scan on four" 0 "$hlorun" "${scan[@]}" --random-inputs --expect "$work/one.npz" "$work/scan.mlir"
 
+# The layers of a stack that are cut by columns in the loop are cut so before it, instead of gathered.
+cat >"$work/layers.mlir" <<'PROGRAM'
+module @layers {
+  func.func @main(%w: tensor<8x16x16xf32>, %x: tensor<32x16xf32>) -> tensor<32x16xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %0:3 = stablehlo.while(%v = %w, %i = %zero, %c = %x) : tensor<8x16x16xf32>, tensor<i32>, tensor<32x16xf32>
+    cond {
+      %end = stablehlo.constant dense<8> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %1 = stablehlo.dynamic_slice %v, %i, %zero, %zero, sizes = [1, 16, 16] : (tensor<8x16x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x16x16xf32>
+      %2 = stablehlo.reshape %1 : (tensor<1x16x16xf32>) -> tensor<16x16xf32>
+      %3 = stablehlo.dot_general %c, %2, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+      %4 = stablehlo.tanh %3 : tensor<32x16xf32>
+      %5 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %v, %5, %4 : tensor<8x16x16xf32>, tensor<i32>, tensor<32x16xf32>
+    }
+    return %0#2 : tensor<32x16xf32>
+  }
+}
+PROGRAM
+layers=(-n 8 --mesh a=2,b=4 --sharding 'in0=a+b;in1=-,a+b;out0=-,a+b')
+expect_exit "the layers are explained" 0 "$hlorun" "${layers[@]}" --explain-sharding "$work/layers.mlir"
+expect_text "the layers are explained" "(while) sends 896 bytes: all-to-all of f32[8,1,16,2] among 8"
+expect_text "the layers are explained" "2 collectives, by which a process sends 2688 bytes"
+expect_exit "the layers on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/layers.mlir"
+expect_exit "the layers on eight" 0 "$hlorun" "${layers[@]}" --random-inputs --expect "$work/one.npz" "$work/layers.mlir"
+
 # ApproxTopK whose results do not fit its operands: more elements, no array, other sizes, other types.
 cat >"$work/approx.mlir" <<'PROGRAM'
 module @approx {

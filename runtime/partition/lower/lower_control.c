@@ -60,39 +60,60 @@ static bool counts_to(const hlo_computation_t *condition, int64_t number) {
   return false;
 }
 
-/* True if each iteration slices one element along dimension d of state element i, does not change
- * the array, and there are as many iterations as elements. */
-static bool takes_each(const hlo_instr_t *loop, int i, int d) {
+/* The slice by which each iteration takes one element along dimension d of state element i, if it
+ * does not change the array, and there are as many iterations as elements; else NULL. */
+static const hlo_instr_t *slice_of_each(const hlo_instr_t *loop, int i, int d) {
   const hlo_computation_t *body = loop->called[1];
   const hlo_instr_t *param = only_param(loop, 1);
   int64_t size = loop->shape->elements[i]->dims[d];
-  if (body->root->op != HLO_TUPLE || !is_carried(body->root->operands[i], param, i)) return false;
-  if (size < 2 || !counts_to(loop->called[0], size)) return false;
+  if (body->root->op != HLO_TUPLE || !is_carried(body->root->operands[i], param, i)) return NULL;
+  if (size < 2 || !counts_to(loop->called[0], size)) return NULL;
   for (size_t k = 0; k < body->instrs.count; k++) {
     const hlo_instr_t *slice = body->instrs.data[k];
     if (slice->op == HLO_DYNAMIC_SLICE && slice->shape->dims[d] == 1 &&
         is_carried(slice->operands[0], param, i))
-      return true;
+      return slice;
   }
-  return false;
+  return NULL;
 }
 
-/* Gathers arrays that the loop scans along a cut dimension before the loop: sending each element to
- * all partitions in its iteration would take twice the bytes, and a collective each. */
+/* For SPMD_CUT_SCANNED: cuts the other dimensions as propagation cuts the slice, if none of them is
+ * cut. */
+static void cut_as_slice(spmd_lower_t *lower, const hlo_instr_t *slice, int d, spmd_axes_t *dims) {
+  const spmd_sharding_t *own = spmd_preferred(lower, slice, 0);
+  int64_t parts = 1;
+  for (int e = 0; own && e < own->rank; e++) {
+    if (dims[e].count) return;
+    if (e != d) parts *= spmd_axes_parts(own->dims[e].axes);
+  }
+  if (!own || parts < 2) return;
+  lower->shared->changes[SPMD_CUT_SCANNED]++;
+  if (lower->shared->strategy != SPMD_CUT_SCANNED) return;
+  for (int e = 0; e < own->rank; e++)
+    if (e != d) dims[e] = own->dims[e].axes;
+}
+
+/* Gathers arrays that the loop scans along a cut dimension before the loop, or cuts them along
+ * others: sending each element to all partitions in its iteration would take twice the bytes, and a
+ * collective each. */
 static void gather_scanned(spmd_lower_t *lower, const hlo_instr_t *loop,
                            const spmd_sharding_t **state) {
   bool flat = hlo_shape_is_tuple(loop->shape) &&
               loop->shape->element_count == hlo_shape_leaf_count(loop->shape);
   for (int i = 0; flat && state && i < loop->shape->element_count; i++) {
     spmd_axes_t dims[HLO_MAX_RANK];
-    bool changes = false;
+    const hlo_instr_t *slice = NULL;
+    int scanned = 0;
     for (int d = 0; state[i] && d < state[i]->rank; d++) {
       dims[d] = state[i]->dims[d].axes;
-      if (!dims[d].count || !takes_each(loop, i, d)) continue;
+      const hlo_instr_t *takes = dims[d].count ? slice_of_each(loop, i, d) : NULL;
+      if (!takes) continue;
       dims[d] = (spmd_axes_t){0};
-      changes = true;
+      slice = takes;
+      scanned = d;
     }
-    if (changes)
+    if (slice) cut_as_slice(lower, slice, scanned, dims);
+    if (slice)
       spmd_emit_failed(&lower->emit, spmd_sharding_make(lower->arena, lower->mesh, state[i]->rank,
                                                         dims, (spmd_axes_t){0}, &state[i]));
   }
