@@ -141,8 +141,8 @@ static kir_value_t *known_quotient(const jit_code_t *code, bool is_signed, const
   return is_same && last->block == kir_insert_block(code->builder) ? last->quotient : NULL;
 }
 
-/* a / b and a % b; divisors 0 and -1, which have rules of their own, are replaced by 1 first.
- * With op->safe_divisor the divisor is a constant that is neither. */
+/* a / b and a % b; divisors 0 and -1, which have rules of their own, are replaced by 1 first, which
+ * leaves the remainder 0. With op->safe_divisor the divisor is a constant that is neither. */
 static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
                            kir_value_t *b) {
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED, remainder = op->op == HLO_REMAINDER;
@@ -155,14 +155,17 @@ static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_val
     safe = kir_select(builder, special, jit_int(type, 1), b);
   }
   kir_value_t *result = known_quotient(code, is_signed, a, b);
+  if (remainder && !result && !op->safe_divisor && jit_lanes(type) == 1) {
+    result = is_signed ? kir_srem(builder, a, safe) : kir_urem(builder, a, safe);
+    return kir_select(builder, is_zero, a, result);
+  }
   if (!result) result = plain_divide(code, is_signed, op->safe_divisor, a, safe);
   code->division = (jit_division_t){a, b, result, kir_insert_block(builder), is_signed};
   if (remainder) result = kir_sub(builder, a, kir_mul(builder, result, safe));
   if (op->safe_divisor) return result;
-  kir_value_t *by_minus = remainder ? jit_int(type, 0) : kir_neg(builder, a);
-  kir_value_t *by_zero = remainder ? a : jit_int(type, -1);
-  if (is_signed) result = kir_select(builder, is_minus, by_minus, result);
-  return kir_select(builder, is_zero, by_zero, result);
+  if (remainder) return kir_select(builder, is_zero, a, result);
+  if (is_signed) result = kir_select(builder, is_minus, kir_neg(builder, a), result);
+  return kir_select(builder, is_zero, jit_int(type, -1), result);
 }
 
 /* The bits of the type itself, zero-extended; registers hold narrow types sign-extended. */
