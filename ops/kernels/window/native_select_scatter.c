@@ -17,7 +17,6 @@ NATIVE_OPTIMIZE
 
 enum {
   LANES = 64,     /* lanes per call of a loop */
-  STEP = 16,      /* lanes of a vector */
   GRAIN = 1 << 13 /* least source elements per worker */
 };
 
@@ -36,82 +35,54 @@ typedef struct native_select_plan {
   void (*select_loop)(const select_block_t *block);
 } native_select_plan_t;
 
-/* Selects and adds STEP lanes from `first` on at a time, as vectors: every element of the window is
- * written, the selected ones changed. Returns the first lane that is left. */
-#define DEFINE_SELECT_STEPS(name, T, INTEGER, keeps)                                            \
-  NATIVE_INLINE int64_t steps_##name(const select_block_t *block) {                             \
-    typedef T vector_t                                                                          \
-        __attribute__((vector_size(STEP * sizeof(T)), aligned(sizeof(T)), may_alias));          \
-    typedef INTEGER mask_t __attribute__((vector_size(STEP * sizeof(T))));                      \
-    int64_t l = 0;                                                                              \
-    for (; l + STEP <= block->lanes; l += STEP) {                                               \
-      const T *operand = (const T *)block->operand + l, *source = (const T *)block->source + l; \
-      vector_t best = *(const vector_t *)(operand + block->offsets[0]);                         \
-      mask_t chosen = {0};                                                                      \
-      for (int64_t p = 1; p < block->count; p++) {                                              \
-        vector_t next = *(const vector_t *)(operand + block->offsets[p]);                       \
-        mask_t kept = (mask_t)(best keeps next), number = (mask_t){0} + (INTEGER)p;             \
-        best = (vector_t)(((mask_t)best & kept) | ((mask_t)next & ~kept));                      \
-        chosen = (chosen & kept) | (number & ~kept);                                            \
-      }                                                                                         \
-      for (int64_t p = 0; p < block->count; p++) {                                              \
-        vector_t *to = (vector_t *)((T *)block->out + l + block->offsets[p]);                   \
-        mask_t is = (mask_t)(chosen == (mask_t){0} + (INTEGER)p);                               \
-        vector_t sum = *to + *(const vector_t *)source;                                         \
-        *to = (vector_t)(((mask_t)sum & is) | ((mask_t)*to & ~is));                             \
-      }                                                                                         \
-    }                                                                                           \
-    return l;                                                                                   \
-  }
+#define TILES_FILE "ops/kernels/window/select_scatter_steps.h"
+#include "ops/kernels/simd/simd_foreach_real.h"
 
+#define F32_STEPS(direction, block) SIMD_FOREACH_REAL_OF(f32, steps_##direction)(block)
+#define F64_STEPS(direction, block) SIMD_FOREACH_REAL_OF(f64, steps_##direction)(block)
 /* Other types: one lane after the other. */
-#define DEFINE_NO_STEPS(name, T, INTEGER, keeps)                    \
-  NATIVE_INLINE int64_t steps_##name(const select_block_t *block) { \
-    (void)block;                                                    \
-    return 0;                                                       \
-  }
+#define NO_STEPS(direction, block) 0
 
 /* Per lane: the selected element is kept as long as `keeps` holds between it and the next one. */
-#define DEFINE_SELECT(name, T, INTEGER, steps, value, add, keeps)          \
-  steps(name, T, INTEGER, keeps)                                           \
-      NATIVE_CLONES static void pick_##name(const select_block_t *block) { \
-    const T *operand = block->operand, *source = block->source;            \
-    T best[LANES], *out = block->out;                                      \
-    int32_t chosen[LANES];                                                 \
-    int64_t first = steps_##name(block);                                   \
-    for (int64_t l = first; l < block->lanes; l++) {                       \
-      best[l] = operand[block->offsets[0] + l];                            \
-      chosen[l] = 0;                                                       \
-    }                                                                      \
-    for (int64_t p = 1; p < block->count; p++) {                           \
-      const T *next = operand + block->offsets[p];                         \
-      for (int64_t l = first; l < block->lanes; l++) {                     \
-        bool kept = value(best[l]) keeps value(next[l]);                   \
-        best[l] = kept ? best[l] : next[l];                                \
-        chosen[l] = kept ? chosen[l] : (int32_t)p;                         \
-      }                                                                    \
-    }                                                                      \
-    for (int64_t l = first; l < block->lanes; l++) {                       \
-      T *to = out + block->offsets[chosen[l]] + l;                         \
-      *to = add(*to, source[l]);                                           \
-    }                                                                      \
+#define DEFINE_SELECT(name, T, direction, steps, value, add, keeps)                  \
+  NATIVE_CLONES static void pick_##name##_##direction(const select_block_t *block) { \
+    const T *operand = block->operand, *source = block->source;                      \
+    T best[LANES], *out = block->out;                                                \
+    int32_t chosen[LANES];                                                           \
+    int64_t first = steps(direction, block);                                         \
+    for (int64_t l = first; l < block->lanes; l++) {                                 \
+      best[l] = operand[block->offsets[0] + l];                                      \
+      chosen[l] = 0;                                                                 \
+    }                                                                                \
+    for (int64_t p = 1; p < block->count; p++) {                                     \
+      const T *next = operand + block->offsets[p];                                   \
+      for (int64_t l = first; l < block->lanes; l++) {                               \
+        bool kept = value(best[l]) keeps value(next[l]);                             \
+        best[l] = kept ? best[l] : next[l];                                          \
+        chosen[l] = kept ? chosen[l] : (int32_t)p;                                   \
+      }                                                                              \
+    }                                                                                \
+    for (int64_t l = first; l < block->lanes; l++) {                                 \
+      T *to = out + block->offsets[chosen[l]] + l;                                   \
+      *to = add(*to, source[l]);                                                     \
+    }                                                                                \
   }
-#define DEFINE_SELECTS(name, T, INTEGER, steps, value, add)   \
-  DEFINE_SELECT(name##_ge, T, INTEGER, steps, value, add, >=) \
-  DEFINE_SELECT(name##_gt, T, INTEGER, steps, value, add, >)  \
-  DEFINE_SELECT(name##_le, T, INTEGER, steps, value, add, <=) \
-  DEFINE_SELECT(name##_lt, T, INTEGER, steps, value, add, <)
+#define DEFINE_SELECTS(name, T, steps, value, add)  \
+  DEFINE_SELECT(name, T, ge, steps, value, add, >=) \
+  DEFINE_SELECT(name, T, gt, steps, value, add, >)  \
+  DEFINE_SELECT(name, T, le, steps, value, add, <=) \
+  DEFINE_SELECT(name, T, lt, steps, value, add, <)
 
 #define IDENTITY(x) (x)
 #define SUM(a, b) ((a) + (b))
 #define BF16_SUM(a, b) hr_f32_to_bf16(hr_bf16_to_f32(a) + hr_bf16_to_f32(b))
 #define F16_SUM(a, b) hr_f32_to_f16(hr_f16_to_f32(a) + hr_f16_to_f32(b))
-DEFINE_SELECTS(f32, float, int32_t, DEFINE_SELECT_STEPS, IDENTITY, SUM)
-DEFINE_SELECTS(f64, double, int64_t, DEFINE_SELECT_STEPS, IDENTITY, SUM)
-DEFINE_SELECTS(bf16, uint16_t, , DEFINE_NO_STEPS, hr_bf16_to_f32, BF16_SUM)
-DEFINE_SELECTS(f16, uint16_t, , DEFINE_NO_STEPS, hr_f16_to_f32, F16_SUM)
+DEFINE_SELECTS(f32, float, F32_STEPS, IDENTITY, SUM)
+DEFINE_SELECTS(f64, double, F64_STEPS, IDENTITY, SUM)
+DEFINE_SELECTS(bf16, uint16_t, NO_STEPS, hr_bf16_to_f32, BF16_SUM)
+DEFINE_SELECTS(f16, uint16_t, NO_STEPS, hr_f16_to_f32, F16_SUM)
 #define S32_SUM(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
-DEFINE_SELECTS(s32, int32_t, , DEFINE_NO_STEPS, IDENTITY, S32_SUM)
+DEFINE_SELECTS(s32, int32_t, NO_STEPS, IDENTITY, S32_SUM)
 
 typedef struct select_row {
   hr_dtype_t dtype;
