@@ -11,4 +11,5 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import long_tail_elements  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 import long_tail_linear  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 import long_tail_moves  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+import long_tail_users  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from long_tail_tools import P  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
