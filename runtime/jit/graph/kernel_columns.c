@@ -184,6 +184,7 @@ static void emit_lane_loop(jit_emit_t *emit, columns_t *columns,
                      .count = size % block ? -1 : block,
                      .unroll = 1,
                      .is_phased = block >= size || block % kernel->loops.lanes == 0,
+                     .is_small = jit_inner_is_small(kernel),
                      .body = body,
                      .context = columns};
   kir_value_t *from, *to;
