@@ -104,8 +104,8 @@ static void choose_blocks(jit_kernel_t *kernel) {
 static void choose_parts(jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
   kernel->loops.inner.count = 0;
-  if (reduce->columns < kernel->loops.nest.sizes[kernel->loops.nest.rank - 1]) return;
   kernel->loops.vectors = 1;
+  if (reduce->columns < kernel->loops.nest.sizes[kernel->loops.nest.rank - 1]) return;
   jit_inner_parts(kernel);
   int64_t nodes = kernel->graph->node_count * (reduce->unroll ? reduce->unroll : 1);
   if (nodes * kernel->loops.inner.count > PARTS_NODES_MAX) kernel->loops.inner.count = 0;
@@ -127,7 +127,8 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   reduce->unroll = unroll;
   reduce->chunk = chunk;
-  kernel->loops.lanes = jit_kernel_lanes(kernel);
+  kernel->loops.lanes = jit_kernel_interleaved_lanes(
+      kernel, jit_kernel_lanes(kernel), kernel->loops.nest.sizes[kernel->loops.nest.rank - 1]);
   choose_groups(kernel);
   choose_blocks(kernel);
   choose_parts(kernel);
