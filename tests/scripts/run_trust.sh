@@ -259,6 +259,33 @@ lines() { numbered "$1" "$2" "\n"; }
   echo 'ENTRY main { p = f32[] parameter(0)'
   echo "ROOT r = f32[] all-reduce(p), to_apply=add, replica_groups={$(joined 400000 '{#}')} }"
 } >groups.hlo
+# And with operations of one shape that differ only in an attribute, with functions, loops, and terms of a sum.
+{
+  echo 'HloModule pads ENTRY main { p = f32[4] parameter(0) z = f32[] constant(0)'
+  lines 60000 'a# = f32[4] pad(p, z), padding=#_-#'
+  echo "ROOT r = ($(joined 60000 'f32[4]')) tuple($(joined 60000 'a#')) }"
+} >pads.hlo
+{
+  echo 'HloModule functions'
+  lines 40000 'f_# { a = f32[4] parameter(0) c = f32[] constant(#) b = f32[4] broadcast(c), dimensions={} ROOT s = f32[4] add(a, b) }'
+  echo 'ENTRY main { x_0 = f32[4] parameter(0)'
+  lines 40000 '#' | awk '{ printf "x_%d = f32[4] call(x_%d), to_apply=f_%d\n", NR, NR - 1, NR - 1 }'
+  echo 'ROOT r = f32[4] copy(x_40000) }'
+} >functions.hlo
+{
+  echo 'HloModule loops'
+  lines 20000 'c_# { t = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(t), index=0 n = s32[] constant(#) ROOT l = pred[] compare(i, n), direction=LT }'
+  echo 'body { t = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(t), index=0 v = f32[4] get-tuple-element(t), index=1'
+  echo 'o = s32[] constant(1) j = s32[] add(i, o) w = f32[4] cosine(v) ROOT u = (s32[], f32[4]) tuple(j, w) }'
+  echo 'ENTRY main { x_0 = (s32[], f32[4]) parameter(0)'
+  lines 20000 '#' |
+    awk '{ printf "x_%d = (s32[], f32[4]) while(x_%d), condition=c_%d, body=body\n", NR, NR - 1, NR - 1 }'
+  echo 'ROOT r = f32[4] get-tuple-element(x_20000), index=1 }'
+} >loops.hlo
+for program in pads functions loops; do
+  expect_exit "many $program" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" --random-inputs --cache none -o many.npz \
+    "$program.hlo"
+done
 expect_exit "many groups" 0 timeout -k 5 20 "$hlorun" check groups.hlo
 for program in operands aliases slices sums; do
   expect_exit "many $program" 0 timeout -k 5 20 "$hlorun" --random-inputs --cache none -o many.npz "$program.hlo"

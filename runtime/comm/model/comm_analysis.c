@@ -9,6 +9,8 @@
  *
  * Cost: linear sweeps times the depth of nesting; `before` is items squared bits per computation
  *       and is made only for proofs over any order. */
+#include <limits.h>
+
 #include "comm/model/comm_analysis.h"
 
 #include "base/map.h"
@@ -106,10 +108,22 @@ static void sweep_reach(reach_t *reach, const hlo_computation_t *computation) {
   }
 }
 
+/* The rows of instructions and those that are kept grow with the square of the program. They may
+ * take a quarter of the memory: other computations have rows, too. */
+static hr_status_t check_reach(const hlo_computation_t *computation, const check_body_t *body) {
+  double rows = (double)computation->instrs.count + body->item_count;
+  double bytes = rows * body->item_count / CHAR_BIT, most = (double)hr_mem_physical_bytes() / 4;
+  if (bytes <= most) return NULL;
+  return hr_error(HR_NO_MEMORY,
+                  "the order of %d communicating instructions needs %.3g bytes, want at most %.3g",
+                  body->item_count, bytes, most);
+}
+
 static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *computation,
                                check_body_t *body) {
   void *memory;
   size_t bytes;
+  HR_TRY(check_reach(computation, body));
   body->row_words = (body->item_count + 63) / 64;
   HR_TRY(hr_size_product(computation->instrs.count + 1, (size_t)body->row_words * sizeof(uint64_t),
                          &bytes));

@@ -55,9 +55,9 @@ static bool is_candidate(const flat_plan_t *flat, int loop) {
 
 static void add_buffer(jit_region_t *region, flat_ref_t ref) {
   if (ref.buffer < 0) return;
-  int root = flat_root(region->flat->buffers, ref.buffer);
-  if (region->number_of[root] >= 0) return;
-  region->number_of[root] = region->buffer_count;
+  int root = flat_root(region->flat->buffers, ref.buffer), *slot = region_slot(region, root);
+  if (*slot >= 0) return;
+  *slot = region->buffer_count;
   region->buffers[region->buffer_count++] = (region_buffer_t){.buffer = root};
 }
 
@@ -68,9 +68,17 @@ static int count_refs(const jit_region_t *region) {
   return count;
 }
 
+/* At most half of the slots are used. */
+static hr_status_t make_slots(jit_region_t *region, int ref_count, hr_arena_t *arena) {
+  uint32_t count = 2;
+  while (count < 2 * (uint32_t)ref_count) count *= 2;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &region->slots));
+  for (uint32_t i = 0; i < count; i++) region->slots[i] = -1;
+  region->slot_mask = count - 1;
+  return NULL;
+}
+
 static void find_buffers(jit_region_t *region) {
-  const flat_plan_t *flat = region->flat;
-  for (int b = 0; b < flat->buffer_count; b++) region->number_of[b] = -1;
   for (int s = region->step; s < region->end; s++) {
     const flat_step_t *step = region_step(region, s);
     for (int i = 0; i < step->in_count; i++) add_buffer(region, step->in[i]);
@@ -124,10 +132,9 @@ static void choose_poll_interval(jit_region_t *region, int loop) {
 }
 
 static hr_status_t analyse_loop(jit_region_t *region, hr_arena_t *arena) {
-  const flat_plan_t *flat = region->flat;
-  int begin = region->step, end = region->end;
-  HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
-  HR_TRY(HR_NEW_ARRAY(arena, count_refs(region), &region->buffers));
+  int begin = region->step, end = region->end, ref_count = count_refs(region);
+  HR_TRY(HR_NEW_ARRAY(arena, ref_count, &region->buffers));
+  HR_TRY(make_slots(region, ref_count, arena));
   HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_inlined));
   HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->poll_intervals));
   for (int s = begin; s < end; s++) {

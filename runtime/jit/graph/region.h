@@ -28,7 +28,8 @@ typedef struct jit_region {
   flat_step_t loop; /* the while step before jit_find_regions replaced it */
   int buffer_count;
   region_buffer_t *buffers;
-  int *number_of; /* index in `buffers`, by buffer of the flat plan */
+  uint32_t slot_mask; /* number of slots - 1; a power of two of slots */
+  int *slots;         /* hash table of indices in `buffers`, with -1 in empty slots */
   int literal_count;
   const void **literals;
   bool *is_inlined;        /* is the step's kernel inlined? Indexed by step - `step` */
@@ -40,10 +41,19 @@ static inline const flat_step_t *region_step(const jit_region_t *region, int s) 
   return s == region->step ? &region->loop : &region->flat->steps[s];
 }
 
+/* The slot of a root buffer, or the empty one for it. The table has the size of the region, which
+ * may be one of many in a large plan. */
+static inline int *region_slot(const jit_region_t *region, int root) {
+  uint32_t i = (uint32_t)root & region->slot_mask;
+  while (region->slots[i] >= 0 && region->buffers[region->slots[i]].buffer != root)
+    i = (i + 1) & region->slot_mask;
+  return &region->slots[i];
+}
+
 /* The buffer that holds a leaf's bytes; NULL: the leaf has none. */
 static inline region_buffer_t *region_buffer_of(const jit_region_t *region, flat_ref_t ref) {
   if (ref.buffer < 0) return NULL;
-  return &region->buffers[region->number_of[flat_root(region->flat->buffers, ref.buffer)]];
+  return &region->buffers[*region_slot(region, flat_root(region->flat->buffers, ref.buffer))];
 }
 
 /* Lanes for which a kernel computes all its elements at once; 0: the kernel needs loops. */

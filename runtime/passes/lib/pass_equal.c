@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/digest.h"
+
 enum { HASHED_BYTES = 4096 }; /* bytes of a literal that are hashed */
 
 /* ---- attributes ---- */
@@ -160,6 +162,9 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return hr_hash_bytes(&word, sizeof word, hash);
 }
 
+/* Under a seed that is not known no program can choose its instructions' hashes. */
+static uint64_t secret_seed(void) { return hr_hash_secret("instructions", 12); }
+
 static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
   hash = mix(hash, (uint64_t)shape->dtype << 32 |
                        (uint64_t)(uint32_t)(shape->rank + shape->element_count));
@@ -168,7 +173,37 @@ static uint64_t hash_shape(uint64_t hash, const hlo_shape_t *shape) {
                      : hash;
 }
 
-/* Attributes of other kinds are not hashed, which is allowed. */
+static uint64_t hash_ints(uint64_t hash, hr_ints_t ints) {
+  return hr_hash_bytes(ints.data, (size_t)ints.count * sizeof *ints.data, hash);
+}
+
+static uint64_t hash_lists(uint64_t hash, const hlo_int_lists_t *lists) {
+  for (int64_t i = 0; lists && i < lists->count; i++) hash = hash_ints(hash, lists->lists[i]);
+  return hash;
+}
+
+static uint64_t hash_window(uint64_t hash, const hlo_window_t *window) {
+  for (int d = 0; window && d < window->rank; d++) {
+    const hlo_window_dim_t *dim = &window->dims[d];
+    int64_t words[] = {dim->size,          dim->stride,          dim->pad_low, dim->pad_high,
+                       dim->base_dilation, dim->window_dilation, dim->reversal};
+    hash = hr_hash_bytes(words, sizeof words, hash);
+  }
+  return hash;
+}
+
+static uint64_t hash_labels(uint64_t hash, const hlo_dim_labels_t *labels) {
+  size_t spatial = (size_t)labels->spatial_rank * sizeof(int64_t);
+  int64_t words[] = {labels->lhs_batch,          labels->lhs_feature, labels->rhs_input_feature,
+                     labels->rhs_output_feature, labels->out_batch,   labels->out_feature};
+  hash = hr_hash_bytes(words, sizeof words, hash);
+  hash = hr_hash_bytes(labels->lhs_spatial, spatial, hash);
+  hash = hr_hash_bytes(labels->rhs_spatial, spatial, hash);
+  return hr_hash_bytes(labels->out_spatial, spatial, hash);
+}
+
+/* Every kind that a program can vary at will is hashed: instructions of equal hashes are compared
+ * one by one. Attributes of rare kinds are not, which is allowed. */
 static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
   hash = mix(hash, attr->key);
   if (attr->key == HLO_ATTR_CHANNEL_ID) return hash;
@@ -178,11 +213,27 @@ static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
     case HLO_KIND_INT:
     case HLO_KIND_ENUM:
       return mix(hash, (uint64_t)attr->integer);
+    case HLO_KIND_FLOAT:
+      return hr_hash_bytes(&attr->number, sizeof attr->number, hash);
+    case HLO_KIND_STRING:
+      return hr_hash_bytes(attr->text.data, attr->text.size, hash);
+    case HLO_KIND_ENUMS:
     case HLO_KIND_INTS:
-      return hr_hash_bytes(attr->ints.data, (size_t)attr->ints.count * sizeof(int64_t), hash);
+      return hash_ints(hash, attr->ints);
+    case HLO_KIND_INT_LISTS:
+      return hash_lists(hash, attr->lists);
+    case HLO_KIND_WINDOW:
+      return hash_window(hash, attr->window);
+    case HLO_KIND_DIM_LABELS:
+      return hash_labels(hash, attr->labels);
+    case HLO_KIND_PADDING:
+      return hr_hash_bytes(attr->padding->dims,
+                           (size_t)attr->padding->rank * sizeof *attr->padding->dims, hash);
     case HLO_KIND_SLICE:
       return hr_hash_bytes(attr->slice->dims, (size_t)attr->slice->rank * sizeof *attr->slice->dims,
                            hash);
+    case HLO_KIND_GROUPS:
+      return mix(hash, (uint64_t)(uintptr_t)attr->groups);
     default:
       return hash;
   }
@@ -190,7 +241,7 @@ static uint64_t hash_attr(uint64_t hash, const hlo_attr_t *attr) {
 
 /* Hash of everything but the operands. */
 static uint64_t hash_kind(const hlo_instr_t *instr) {
-  uint64_t hash = hash_shape(mix(7, (uint64_t)instr->op), instr->shape);
+  uint64_t hash = hash_shape(mix(secret_seed(), (uint64_t)instr->op), instr->shape);
   for (int i = 0; i < instr->attr_count; i++) hash = hash_attr(hash, &instr->attrs[i]);
   for (int c = 0; c < instr->called_count; c++)
     hash = mix(hash, (uint64_t)(uintptr_t)instr->called[c]);

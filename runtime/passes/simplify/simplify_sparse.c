@@ -18,10 +18,11 @@
 /* ---- gradient descent on some rows ---- */
 
 #define SCATTERS_MAX 8 /* most scatters of a sum */
+#define LOOKS_MAX 64   /* most instructions that are looked at for them */
 
 /* Scatters into zeros whose sum is the gradient of a table. */
 typedef struct row_sums {
-  int count;
+  int count, looks;
   const hlo_instr_t *scatters[SCATTERS_MAX];
 } row_sums_t;
 
@@ -35,7 +36,7 @@ static bool is_sum_of_rows(const hlo_instr_t *x) {
 
 /* Is x a sum of scatters, or a reshape of one, that nothing else reads? Adds them to *sums. */
 static bool match_rows(pass_rewrite_t *rewrite, const hlo_instr_t *x, row_sums_t *sums) {
-  if (pass_use_count(rewrite, x) > 1) return false;
+  if (pass_use_count(rewrite, x) > 1 || sums->looks++ == LOOKS_MAX) return false;
   if (x->op == HLO_RESHAPE) return match_rows(rewrite, x->operands[0], sums);
   if (x->op == HLO_ADD && sums->count < SCATTERS_MAX)
     return match_rows(rewrite, x->operands[0], sums) && match_rows(rewrite, x->operands[1], sums);
