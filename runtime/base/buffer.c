@@ -184,6 +184,15 @@ static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer)
   return st;
 }
 
+/* True if a pipe of this name has been read. To open it again would wait for another writer. */
+static bool take_stream(const char *path, hr_buffer_t **out_buffer) {
+  pthread_mutex_lock(&streams_lock);
+  stream_t *stream = find_stream(path);
+  if (stream) *out_buffer = hr_buffer_retain(stream->bytes);
+  pthread_mutex_unlock(&streams_lock);
+  return stream;
+}
+
 /* Files that cannot be mapped are read. */
 hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
@@ -218,6 +227,7 @@ static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffe
 /* "-" is the standard input. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
   int fd = -1;
+  if (take_stream(path, out_buffer)) return NULL;
   if (strcmp(path, "-") != 0)
     HR_TRY(hr_open(path, O_RDONLY, &fd));
   else if ((fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0)

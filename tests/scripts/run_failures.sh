@@ -199,6 +199,14 @@ else
   skip "functions cannot be wrapped in this build"
 fi
 
+# Under a parent that ignores the ends of its children, such as some daemons.
+if command -v "$mpirun" >/dev/null && env --ignore-signal=CHLD true 2>/dev/null; then
+  expect_exit "SIGCHLD ignored" 0 timeout 60 env --ignore-signal=CHLD HLORUN_LAUNCHER=mpirun \
+    "$hlorun" -n 2 --random-inputs small.hlo
+else
+  skip "env cannot ignore signals"
+fi
+
 # A rank that is asked to end from the moment on at which it can be: it is named, with the signal.
 catches_signals() { # PROCESS
   local caught

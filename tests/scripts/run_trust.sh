@@ -101,7 +101,10 @@ else
 fi
 
 # Pipes whose other end nobody opens, or that bring nothing, wait as long as --timeout says.
-mkfifo silent
+mkfifo silent named
+# A program in a pipe is read once, however often it is needed.
+(timeout 60 sh -c 'cat twice.hlo >named' &)
+expect_exit "a program in a named pipe" 0 timeout 30 "$hlorun" --random-inputs named
 cat >feeds.hlo <<'END'
 HloModule feeds
 ENTRY main {
