@@ -98,6 +98,7 @@ static pid_t start_probe(const char *host) {
     sigprocmask(SIG_SETMASK, &none, NULL);
     ask(host);
   }
+  if (pid > 0) setpgid(pid, pid); /* it may be ended before it runs */
   return pid;
 }
 
