@@ -417,7 +417,7 @@ static void plan_scratch(dot_small_t *plan, op_native_step_t *out) {
 static int64_t unit_of(const dot_problem_t *p, dot_loop_t loop) {
   if (loop == LOOP_TURNED) return TURNED_COLUMNS;
   if (loop != LOOP_COLUMNS) return GROUP_UNIT;
-  return p->m > THIN_ROWS ? STRIP_UNIT : COLUMN_UNIT;
+  return p->m > THIN_ROWS && !is_large(p) ? STRIP_UNIT : COLUMN_UNIT;
 }
 
 /* Signature of op_native_parts_t.fuse. */
@@ -433,10 +433,11 @@ static hr_status_t fuse_epilogue(const op_native_target_t *target, const void *b
 }
 
 /* Describes the parts of the result for epilogues, of products whose time is not that of reading
- * b. */
+ * b. A large b is read along its rows, not by strips. */
 static void plan_parts(const dot_small_t *plan, dot_loop_t loop, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
-  if (loop != LOOP_COLUMNS || plan->exchanged || plan->narrowed || p->m <= THIN_ROWS) return;
+  if (loop != LOOP_COLUMNS || plan->exchanged || plan->narrowed) return;
+  if (p->m <= THIN_ROWS || is_large(p)) return;
   out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, STRIP_UNIT, !plan->split, false};
   out->parts.fuse = fuse_epilogue;
 }
