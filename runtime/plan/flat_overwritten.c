@@ -133,7 +133,7 @@ bool flat_is_overwritten(const hlo_instr_t *loop, const flat_trip_count_t *trips
  * `value`? */
 static bool is_overwritten_state(const hlo_instr_t *tuple, const hlo_instr_t *value) {
   const hlo_instr_t *loop = NULL;
-  for (size_t i = 0; i < tuple->parent->instrs.count; i++) {
+  for (size_t i = tuple->id + 1; i < tuple->parent->instrs.count; i++) {
     const hlo_instr_t *user = tuple->parent->instrs.data[i];
     for (int j = 0; j < user->operand_count; j++) {
       if (user->operands[j] != tuple) continue;
@@ -151,7 +151,7 @@ static bool is_overwritten_state(const hlo_instr_t *tuple, const hlo_instr_t *va
 bool flat_is_never_read(const hlo_instr_t *instr) {
   bool is_used = false;
   if (instr->op != HLO_BROADCAST || instr->parent->root == instr) return false;
-  for (size_t i = 0; i < instr->parent->instrs.count; i++) {
+  for (size_t i = instr->id + 1; i < instr->parent->instrs.count; i++) {
     const hlo_instr_t *user = instr->parent->instrs.data[i];
     bool uses = false;
     for (int j = 0; j < user->operand_count; j++) uses |= user->operands[j] == instr;

@@ -125,7 +125,8 @@ static void find_candidates(spmd_chooser_t *chooser, int a) {
   if (chooser->lower->shared->strategy == SPMD_GATHER_WHOLE) return;
   for (int f = 0; whole && f < chooser->rule->factor_count; f++)
     if (chooser->rule->factors[f].kind == SPMD_PASS_THROUGH &&
-        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 && spmd_cuts_all(chooser->rule, f))
+        chooser->rule->factors[f].size % chooser->atoms[a].size == 0 &&
+        spmd_cuts_all(chooser->rule, f))
       add_candidate(chooser, a, f);
 }
 
