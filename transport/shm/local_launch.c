@@ -34,6 +34,10 @@ static struct {
   int processes, rank, fd;
 } own;
 
+bool tp_local_launch_is_set(void) {
+  return own.looked ? own.processes > 0 : getenv(VARIABLE) != NULL;
+}
+
 bool tp_local_launch(int *out_processes, int *out_rank) {
   const char *text = own.looked ? NULL : getenv(VARIABLE);
   own.looked = true;

@@ -11,7 +11,10 @@ hr_status_t tp_local_launch_memory(int processes, int *out_fd);
 /* Parent: to be called between fork and exec. */
 void tp_local_launch_export(int processes, int rank, int fd);
 
-/* Child: true if this process was started so. Removes the variable, so that processes started by
+/* Child: true if this process was started so. The variable stays, for a program that the process
+ * may execute. */
+bool tp_local_launch_is_set(void);
+/* The same. Removes the variable, so that processes started by
  * this one do not inherit it. */
 bool tp_local_launch(int *out_processes, int *out_rank);
 /* To be called once. Errors: UNAVAILABLE. */

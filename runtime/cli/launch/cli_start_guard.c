@@ -51,10 +51,7 @@ static void on_termination(int signal_number, siginfo_t *info, void *context) {
   raise(signal_number); /* delivered when this function returns */
 }
 
-static bool is_under_mpi(void) {
-  int world_size, local_rank;
-  return tp_launcher_world_size() > 1 && !tp_local_launch(&world_size, &local_rank);
-}
+static bool is_under_mpi(void) { return !tp_local_launch_is_set() && tp_launcher_world_size() > 1; }
 
 void cli_start_guard_linger(void) {
   struct sigaction before, action = {.sa_sigaction = on_termination, .sa_flags = SA_SIGINFO};
