@@ -265,14 +265,23 @@ static double lane_use(int64_t size, int lanes) {
   return (double)size / (double)(hr_div_ceil(size, lanes) * lanes);
 }
 
+/* Are elements of the rows stored, too? */
+static bool stores_rows(const jit_kernel_t *kernel) {
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->roots[r].is_full) return true;
+  return false;
+}
+
 /* Are many results computed in partly idle lanes? Elements that lie apart are then loaded one by
- * one. Rows that leave most lanes idle, if the terms of a result are the lanes, are still worse. */
+ * one, or transposed, as those that are stored are. Rows that leave most lanes idle, if the terms
+ * of a result are the lanes, are still worse. */
 static bool has_idle_lanes(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->loops.nest;
   int lanes = kernel->loops.lanes;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
   if (size % lanes == 0 || size >= SHORT_LINE * lanes || jit_inner_fits(kernel)) return false;
-  if (jit_inner_is_small(kernel) && !jit_inner_reads_disjoint(kernel)) return false;
+  if (jit_inner_is_small(kernel) && !jit_inner_reads_disjoint(kernel) && !stores_rows(kernel))
+    return false;
   return lane_use(size, lanes) < IDLE_GAIN * lane_use(kernel->loops.narrow_row, lanes);
 }
 
