@@ -12,7 +12,7 @@
  * takes as long, and the copies would double its memory. */
 #include "plan/flat_build.h"
 
-#define CACHED_BYTES (32 << 20) /* of a last-level cache */
+#define CACHED_BYTES (32 << 20) /* a last-level cache */
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
   return &builder->steps.data[number];
@@ -115,7 +115,7 @@ static int packing_loop(const flat_builder_t *builder, int number) {
 
 hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
   int count = flat_now(builder), *loops;
-  size_t *bytes; /* of all packed operands, by loop */
+  size_t *bytes; /* size of all packed operands, by loop */
   if (builder->options->no_fusion || !count) return NULL;
   HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count, &loops));
   HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count, &bytes));

@@ -300,9 +300,10 @@ SCRIPT
     python3 - "$work/stats.json" >"$work/out" 2>&1 <<'SCRIPT' && pass || fail "each maps its part of $file" "$work/out"
 import json, sys
 peaks = [rank["peak_rss_bytes"] for rank in json.load(open(sys.argv[1]))["per_rank"]]
-# The whole has 32 MiB, a part and its copy 16; the first process compares an archive's check sum.
+# The whole has 32 MiB, a part and its copy 16, and the process at least 12 of its own, more where the pages of its code
+# are large; the first process compares an archive's check sum.
 print(peaks)
-assert all(peak < (16 + 14) << 20 for peak in peaks[1:]), peaks
+assert all(peak < (16 + 20) << 20 for peak in peaks[1:]), peaks
 SCRIPT
   done
 else

@@ -88,17 +88,6 @@ module @product {
 PROGRAM
 sends "factors of products" "2 collectives, by which a process sends 1536 bytes" 'in0=-,d;in1=-,d;out0=d'
 
-# Two dimensions are reversed by one permute of what is left of them.
-cat >"$work/few.mlir" <<'PROGRAM'
-module @flip {
-  func.func @main(%x: tensor<32x16xf32>) -> tensor<32x16xf32> {
-    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<32x16xf32>
-    return %0 : tensor<32x16xf32>
-  }
-}
-PROGRAM
-sends "reversed dimensions" "1 collective, by which a process sends 256 bytes" 'in0=d;out0=d,m'
-
 # An array that slices take apart moves once for all of them.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @pieces {
@@ -130,16 +119,21 @@ module @twice {
 PROGRAM
 sends "two gathers" "1 collective, by which a process sends 3072 bytes" 'in0=d;in1=d;out0=d;out1=d'
 
-# Two dimensions are reversed by one permute.
-cat >"$work/few.mlir" <<'PROGRAM'
+# Two dimensions are reversed by one permute, of what is left of them where only one was cut. $1: their sizes
+reversal() {
+  cat >"$work/few.mlir" <<PROGRAM
 module @reversed {
-  func.func @main(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
-    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<16x8xf32>
-    return %0 : tensor<16x8xf32>
+  func.func @main(%x: tensor<$1xf32>) -> tensor<$1xf32> {
+    %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<$1xf32>
+    return %0 : tensor<$1xf32>
   }
 }
 PROGRAM
+}
+reversal 16x8
 sends "reversal" "1 collective, by which a process sends 64 bytes" 'in0=d,m;out0=d,m'
+reversal 32x16
+sends "reversed dimensions" "1 collective, by which a process sends 256 bytes" 'in0=d;out0=d,m'
 
 # A permute of what was permuted and then transposed is one; what it would take alone does not make it a gather.
 cat >"$work/few.mlir" <<'PROGRAM'

@@ -11,7 +11,7 @@
 #include "tests/lib/unit.h"
 
 #define WORLD 4
-#define LOOKS 500 /* of up to 20 ms each */
+#define LOOKS 500 /* up to 20 ms each */
 
 typedef struct job {
   pid_t launcher, ranks[WORLD]; /* 0: has not been started */

@@ -10,13 +10,14 @@
  * the offsets of the part. */
 #define CLI_PART ".part"
 
-typedef struct cli_place { /* of a part in a global array */
+/* The place of a part in a global array. */
+typedef struct cli_place {
   int64_t whole[HLO_MAX_RANK], starts[HLO_MAX_RANK];
 } cli_place_t;
 
 typedef struct cli_assembly {
   hr_dtype_t dtype;
-  cli_part_t part; /* of this process */
+  cli_part_t part; /* the part of this process */
   int64_t *starts; /* starts of the parts so far, one row for each */
   int count;       /* parts so far */
   int64_t copied;  /* elements */

@@ -6,16 +6,18 @@
 #include "jit/math/jit_math.h"
 
 #define SHORT_REMAINDER 32 /* vectors in a loop whose remainder takes little of its time */
-#define RESERVED 0.25      /* of 32 registers, for constants and for parts of functions */
-#define RESERVED_OF_16 0.1 /* of 16, of which x64/ orders the parts of vectors to use few */
-#define MASKS 8            /* conditions: as many as registers, and a few that are spilled */
-#define LONG_CHAIN 48      /* ops of an element that are a long chain even without functions */
+/* Share of the registers for constants and for parts of functions: of 32, and of 16, for which x64/
+ * orders the parts of vectors so that few are live. */
+#define RESERVED 0.25
+#define RESERVED_OF_16 0.1
+#define MASKS 8       /* conditions: as many as registers, and a few that are spilled */
+#define LONG_CHAIN 48 /* ops of an element that are a long chain even without functions */
 /* Long chains with a division or a root for so many ops wait for the divider, where more vectors
  * help even if some values do not fit the registers: with AVX2 30 steps of Newton's method on cubes
  * take 1.7 times as long with 2 vectors as with 4. */
 #define OPS_PER_DIVISION 16
 #define VECTORS_OF_DIVISIONS 4
-#define SPILLED 0.3 /* of the registers, for chains of divisions */
+#define SPILLED 0.3 /* share of the registers that chains of divisions may exceed them by */
 
 typedef struct live {
   double vectors, masks;

@@ -449,6 +449,7 @@ static bool has_candidates(const hlo_computation_t *computation) {
 
 static hr_status_t tile_computation(hlo_computation_t *computation, bool *out_changed) {
   pass_rewrite_t rewrite;
+  if (!has_candidates(computation)) return NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   tiling_t t = {.rewrite = &rewrite, .count = rewrite.old_count};
   hr_status_t st = tile_all(&t);
@@ -460,11 +461,5 @@ static hr_status_t tile_computation(hlo_computation_t *computation, bool *out_ch
 }
 
 hr_status_t pass_tile_products(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count;
-  for (size_t c = 0; c < count; c++) {
-    hlo_computation_t *computation = module->computations.data[c];
-    if (!computation->is_fusion && has_candidates(computation))
-      HR_TRY(tile_computation(computation, out_changed));
-  }
-  return module->computations.count > count ? pass_computations_order(module) : NULL;
+  return pass_rewrite_unfused(module, tile_computation, out_changed);
 }

@@ -31,7 +31,7 @@ typedef struct member {
   uint8_t *reads;    /* by id of what a fusion computes; NULL: no fusion */
   bool is_result;    /* something else reads it */
   hlo_instr_t *tile; /* in the body */
-  int state;         /* of a result: its element of the loop's state */
+  int state;         /* element of the loop's state, if it is a result */
 } member_t;
 
 typedef struct tile_rows {
@@ -404,8 +404,15 @@ static hr_status_t tile_all(tile_rows_t *t) {
   return NULL;
 }
 
+static bool has_candidates(const hlo_computation_t *computation) {
+  for (size_t i = 0; i < computation->instrs.count; i++)
+    if (may_be_spared(computation->instrs.data[i])) return true;
+  return false;
+}
+
 static hr_status_t tile_computation(hlo_computation_t *computation, bool *out_changed) {
   pass_rewrite_t rewrite;
+  if (!has_candidates(computation)) return NULL;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   tile_rows_t t = {.rewrite = &rewrite, .count = rewrite.old_count};
   hr_status_t st = tile_all(&t);
@@ -416,18 +423,6 @@ static hr_status_t tile_computation(hlo_computation_t *computation, bool *out_ch
   return pass_rewrite_end(&rewrite, st);
 }
 
-static bool has_candidates(const hlo_computation_t *computation) {
-  for (size_t i = 0; i < computation->instrs.count; i++)
-    if (may_be_spared(computation->instrs.data[i])) return true;
-  return false;
-}
-
 hr_status_t pass_tile_rows(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count;
-  for (size_t c = 0; c < count; c++) {
-    hlo_computation_t *computation = module->computations.data[c];
-    if (!computation->is_fusion && has_candidates(computation))
-      HR_TRY(tile_computation(computation, out_changed));
-  }
-  return module->computations.count > count ? pass_computations_order(module) : NULL;
+  return pass_rewrite_unfused(module, tile_computation, out_changed);
 }

@@ -110,15 +110,14 @@ static hr_status_t drop_all(dropper_t *dropper) {
   return NULL;
 }
 
+static hr_status_t drop_from(hlo_computation_t *computation, bool *out_changed) {
+  dropper_t dropper;
+  HR_TRY(pass_rewrite_begin(&dropper.rewrite, computation));
+  hr_status_t st = drop_all(&dropper);
+  *out_changed |= dropper.rewrite.changed;
+  return pass_rewrite_end(&dropper.rewrite, st);
+}
+
 hr_status_t pass_unread_results(hlo_module_t *module, bool *out_changed) {
-  size_t count = module->computations.count;
-  for (size_t c = 0; c < count; c++) {
-    dropper_t dropper;
-    if (module->computations.data[c]->is_fusion) continue;
-    HR_TRY(pass_rewrite_begin(&dropper.rewrite, module->computations.data[c]));
-    hr_status_t st = drop_all(&dropper);
-    *out_changed |= dropper.rewrite.changed;
-    HR_TRY(pass_rewrite_end(&dropper.rewrite, st));
-  }
-  return module->computations.count > count ? pass_computations_order(module) : NULL;
+  return pass_rewrite_unfused(module, drop_from, out_changed);
 }

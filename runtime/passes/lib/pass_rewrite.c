@@ -270,6 +270,15 @@ hr_status_t pass_rewrite_module(hlo_module_t *module, pass_visit_fn visit, void 
   return module->computations.count > count ? pass_computations_order(module) : NULL;
 }
 
+hr_status_t pass_rewrite_unfused(hlo_module_t *module, pass_computation_fn rewrite,
+                                 bool *out_changed) {
+  size_t count = module->computations.count;
+  for (size_t c = 0; c < count; c++)
+    if (!module->computations.data[c]->is_fusion)
+      HR_TRY(rewrite(module->computations.data[c], out_changed));
+  return module->computations.count > count ? pass_computations_order(module) : NULL;
+}
+
 hr_status_t pass_remove_dead(hlo_computation_t *computation) {
   pass_rewrite_t rewrite;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));

@@ -72,6 +72,11 @@ hr_status_t pass_rewrite_each(hlo_computation_t *computation, pass_visit_fn visi
  * the list is reordered at the end. */
 hr_status_t pass_rewrite_module(hlo_module_t *module, pass_visit_fn visit, void *context,
                                 bool *out_changed);
+/* Calls `rewrite` for each computation that is not that of a fusion; like pass_rewrite_module
+ * otherwise. */
+typedef hr_status_t (*pass_computation_fn)(hlo_computation_t *computation, bool *out_changed);
+hr_status_t pass_rewrite_unfused(hlo_module_t *module, pass_computation_fn rewrite,
+                                 bool *out_changed);
 
 /* Removes dead instructions. */
 hr_status_t pass_remove_dead(hlo_computation_t *computation);
