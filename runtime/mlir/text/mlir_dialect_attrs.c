@@ -288,12 +288,26 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect,
   return mlir_make_enum(parser->arena, owner, name, word, out_attr);
 }
 
+/* "#name<body>" as it stands in the source, so that messages about it find their place; a copy if
+ * blanks are inside. */
+static hr_status_t text_with_body(mlir_parser_t *parser, hr_str_t name, hr_str_t body,
+                                  hr_str_t *out_text) {
+  const char *text;
+  if (name.data + name.size + 1 == body.data) {
+    *out_text = (hr_str_t){name.data - 1, name.size + body.size + 3};
+    return NULL;
+  }
+  HR_TRY(
+      hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+  *out_text = hr_str_from(text);
+  return NULL;
+}
+
 /* Keeps the text of "#dialect.name" or "#dialect.name<...>". #complex.number has a type after
  * it. */
 static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
                                 const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
-  const char *text;
   hr_str_t body;
   bool typed = false;
   bool has_body = mlir_at(parser, '<');
@@ -301,12 +315,10 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   attr->kind = MLIR_ATTR_OPAQUE;
   if (has_body) {
     HR_TRY(mlir_take_balanced(parser, &body));
-    HR_TRY(
-        hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+    HR_TRY(text_with_body(parser, name, body, &attr->text));
   } else {
-    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s", HR_STR_ARGS(name)));
+    attr->text = (hr_str_t){name.data - 1, name.size + 1};
   }
-  attr->text = hr_str_from(text);
   *out_attr = attr;
   if (has_body && hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;

@@ -172,10 +172,12 @@ hr_status_t mlir_form_parse_while(mlir_form_state_t *state) {
   return st;
 }
 
-/* %a, %b : T, T; or nothing. Unlike in other forms, one type cannot stand for several values. */
+/* {attributes} %a, %b : T, T; or nothing; stablehlo.return has the attributes after the values.
+ * Unlike in other forms, one type cannot stand for several values. */
 hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
-  HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
+  HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  if (!state->dict) HR_TRY(mlir_form_take_dict(state));
   HR_TRY(mlir_form_finish_list(state));
   if (state->type_count == state->uses.count) return NULL;
   return mlir_error(state->parser->module, state->op, "%zu values and %zu types", state->uses.count,

@@ -84,12 +84,28 @@ static const char *axes_name(hr_str_t op) {
   return "axes";
 }
 
+/* The reduction of sdy.all_reduce max {"m"} %x: none for a sum. */
+static hr_status_t take_reduction(mlir_form_state_t *state) {
+  static const char *const words[] = {"sum", "max", "min"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    bool there;
+    const mlir_attr_t *attr;
+    HR_TRY(mlir_take_word_if(state->parser, words[i], &there));
+    if (!there) continue;
+    HR_TRY(
+        mlir_make_enum(state->parser->arena, "sdy", "reduction_op", hr_str_from(words[i]), &attr));
+    return mlir_form_add_attr(state, "reduction_op", attr);
+  }
+  return NULL;
+}
+
 /* sdy.all_gather [{}, {"d"}] %x out_sharding=<@mesh, [{}, {}]> : T. Similar ops have a list {"m"}
  * or none. At most one list comes before the operand: a second one would replace the first, and
  * the next step refuses it. */
 hr_status_t mlir_form_parse_sdy_collective(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
   hr_str_t list = {NULL, 0};
+  HR_TRY(take_reduction(state));
   if (mlir_at(parser, '['))
     HR_TRY(take_bracketed(parser, '[', ']', &list));
   else if (mlir_at(parser, '{'))

@@ -155,12 +155,15 @@ static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
 /* The form has no place for results and regions, which text in the generic form may give it. */
 static bool return_fits(const mlir_op_t *op) { return !op->result_count && !op->region_count; }
 
-/* Operands and types; nothing else for an empty return. */
+/* Operands and types; nothing else for an empty return. Attributes come first, but for StableHLO.
+ */
 static void print_return(op_printer_t *printer, const mlir_op_t *op) {
+  bool is_last = hr_str_is(op->name, "stablehlo.return");
   mlir_print_op_name(printer, op);
+  if (!is_last) mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
   if (op->operand_count) form_add(printer, " ");
   mlir_print_uses(printer, op->operand_count, op->operands);
-  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
+  if (is_last) mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
   if (!op->operand_count) return;
   form_add(printer, " : ");
   mlir_print_operand_types(printer, op);

@@ -73,36 +73,36 @@ static void axis_list_deinit(axis_list_t *list) {
 }
 
 /* ["a"=2, "b"=4] */
-static hr_status_t read_axes(spmd_scan_t *scan, axis_list_t *list) {
-  HR_TRY(spmd_scan_want(scan, "["));
-  for (bool more = !spmd_scan_take(scan, "]"); more;) {
+static hr_status_t read_axes(hr_scan_t *scan, axis_list_t *list) {
+  HR_TRY(hr_scan_want(scan, "["));
+  for (bool more = !hr_scan_take(scan, "]"); more;) {
     hr_str_t name;
     int64_t size;
-    HR_TRY(spmd_scan_quoted(scan, &name));
-    HR_TRY(spmd_scan_want(scan, "="));
-    HR_TRY(spmd_scan_number(scan, &size));
+    HR_TRY(hr_scan_quoted(scan, &name));
+    HR_TRY(hr_scan_want(scan, "="));
+    HR_TRY(hr_scan_number(scan, &size));
     if (size < 1) return hr_error(HR_INVALID, "mesh axis \"%.*s\" of size 0", HR_STR_ARGS(name));
     for (size_t i = 0; i < list->names.count; i++)
       if (hr_str_equal(list->names.data[i], name))
         return hr_error(HR_INVALID, "a mesh with two axes \"%.*s\"", HR_STR_ARGS(name));
     HR_VEC_PUSH(&list->names, name);
     HR_VEC_PUSH(&list->sizes, size);
-    HR_TRY(spmd_scan_more(scan, "]", &more));
+    HR_TRY(hr_scan_more(scan, "]", &more));
   }
   return NULL;
 }
 
 /* Reads an optional ", device_ids=[3, 2, 1, 0]". */
-static hr_status_t read_ids(spmd_scan_t *scan, axis_list_t *list) {
-  if (!spmd_scan_take(scan, ",")) return NULL;
-  HR_TRY(spmd_scan_want(scan, "device_ids"));
-  HR_TRY(spmd_scan_want(scan, "="));
-  HR_TRY(spmd_scan_want(scan, "["));
-  for (bool more = !spmd_scan_take(scan, "]"); more;) {
+static hr_status_t read_ids(hr_scan_t *scan, axis_list_t *list) {
+  if (!hr_scan_take(scan, ",")) return NULL;
+  HR_TRY(hr_scan_want(scan, "device_ids"));
+  HR_TRY(hr_scan_want(scan, "="));
+  HR_TRY(hr_scan_want(scan, "["));
+  for (bool more = !hr_scan_take(scan, "]"); more;) {
     int64_t id;
-    HR_TRY(spmd_scan_number(scan, &id));
+    HR_TRY(hr_scan_number(scan, &id));
     HR_VEC_PUSH(&list->ids, id);
-    HR_TRY(spmd_scan_more(scan, "]", &more));
+    HR_TRY(hr_scan_more(scan, "]", &more));
   }
   return NULL;
 }
@@ -140,7 +140,7 @@ static hr_status_t add_list(spmd_meshes_t *meshes, hr_str_t name, const axis_lis
   return push(meshes, source);
 }
 
-hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name) {
+hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, hr_scan_t *scan, hr_str_t name) {
   axis_list_t list = {0};
   hr_status_t st = read_axes(scan, &list);
   if (!st) st = read_ids(scan, &list);
@@ -150,13 +150,13 @@ hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_st
 }
 
 /* " = #sdy.mesh<...>" */
-static hr_status_t read_entry(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name) {
+static hr_status_t read_entry(spmd_meshes_t *meshes, hr_scan_t *scan, hr_str_t name) {
   if (spmd_meshes_find(meshes, name) >= 0)
     return hr_error(HR_INVALID, "there are two meshes @%.*s", HR_STR_ARGS(name));
-  HR_TRY(spmd_scan_want(scan, "="));
-  HR_TRY(spmd_scan_want(scan, "#sdy.mesh<"));
+  HR_TRY(hr_scan_want(scan, "="));
+  HR_TRY(hr_scan_want(scan, "#sdy.mesh<"));
   HR_TRY(spmd_meshes_read_one(meshes, scan, name));
-  return spmd_scan_want(scan, ">");
+  return hr_scan_want(scan, ">");
 }
 
 /* Place of "sdy.mesh @name" in the program's text, else of its first list of meshes. */
@@ -181,44 +181,44 @@ static hr_pos_t place_of(const hr_source_t *source, hr_str_t name) {
 }
 
 hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_source_t *source) {
-  spmd_scan_t scan = spmd_scan(text, "list of meshes");
-  HR_TRY(spmd_scan_want(&scan, "{"));
-  for (bool more = !spmd_scan_take(&scan, "}"); more;) {
-    hr_str_t name = spmd_scan_name(&scan);
+  hr_scan_t scan = hr_scan(text, "list of meshes");
+  HR_TRY(hr_scan_want(&scan, "{"));
+  for (bool more = !hr_scan_take(&scan, "}"); more;) {
+    hr_str_t name = hr_scan_name(&scan);
     hr_where_t where = {.pos = place_of(source, name)};
     hr_where_push(&where);
     hr_status_t st = read_entry(meshes, &scan, name);
     hr_where_pop(&where);
     HR_TRY(st);
-    HR_TRY(spmd_scan_more(&scan, "}", &more));
+    HR_TRY(hr_scan_more(&scan, "}", &more));
   }
   return NULL;
 }
 
 /* data=4,model=2 */
-static hr_status_t read_option(spmd_scan_t *scan, axis_list_t *list) {
+static hr_status_t read_option(hr_scan_t *scan, axis_list_t *list) {
   int64_t devices = 1;
   for (bool more = true; more;) {
-    hr_str_t name = spmd_scan_name(scan);
+    hr_str_t name = hr_scan_name(scan);
     int64_t size;
-    if (!name.size) return spmd_scan_unexpected(scan, "the name of an axis");
+    if (!name.size) return hr_scan_unexpected(scan, "the name of an axis");
     if (hr_str_is(name, "-"))
       return hr_error(HR_INVALID, "an axis \"-\", which means none in --sharding");
-    HR_TRY(spmd_scan_want(scan, "="));
-    HR_TRY(spmd_scan_number(scan, &size));
+    HR_TRY(hr_scan_want(scan, "="));
+    HR_TRY(hr_scan_number(scan, &size));
     if (size < 1) return hr_error(HR_INVALID, "axis %.*s has a size of 0", HR_STR_ARGS(name));
     devices *= size;
     if (devices > INT16_MAX)
       return hr_error(HR_INVALID, "%ld devices or more, want at most %d", (long)devices, INT16_MAX);
     HR_VEC_PUSH(&list->names, name);
     HR_VEC_PUSH(&list->sizes, size);
-    more = spmd_scan_take(scan, ",");
+    more = hr_scan_take(scan, ",");
   }
-  return spmd_scan_is_done(scan) ? NULL : spmd_scan_want(scan, ",");
+  return hr_scan_is_done(scan) ? NULL : hr_scan_want(scan, ",");
 }
 
 hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text) {
-  spmd_scan_t scan = spmd_scan(hr_str_from(text), "list");
+  hr_scan_t scan = hr_scan(hr_str_from(text), "list");
   axis_list_t list = {0};
   hr_status_t st = read_option(&scan, &list);
   if (!st) st = add_list(meshes, HR_STR("mesh"), &list);

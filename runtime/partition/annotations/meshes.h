@@ -17,7 +17,7 @@
 #ifndef HR_PARTITION_MESHES_H
 #define HR_PARTITION_MESHES_H
 
-#include "partition/core/scan_text.h"
+#include "base/scan_text.h"
 #include "partition/program.h"
 
 typedef struct spmd_mesh_source {
@@ -44,7 +44,7 @@ typedef struct spmd_meshes {
  * for places in messages. Errors: INVALID. */
 hr_status_t spmd_meshes_read(spmd_meshes_t *meshes, hr_str_t text, const hr_source_t *source);
 /* Reads ["a"=2] with its device_ids, without brackets around. Errors: INVALID. */
-hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, spmd_scan_t *scan, hr_str_t name);
+hr_status_t spmd_meshes_read_one(spmd_meshes_t *meshes, hr_scan_t *scan, hr_str_t name);
 /* Reads data=4,model=2 of --mesh. Errors: USAGE. */
 hr_status_t spmd_meshes_read_option(spmd_meshes_t *meshes, const char *text);
 /* Gives all used meshes the axes of `like`, which have other sizes. False, without a change, if no

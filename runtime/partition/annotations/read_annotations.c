@@ -285,11 +285,11 @@ static hr_status_t open_dims_of(spmd_reader_t *reader, const hlo_instr_t *instr,
   if (is_border(instr)) return text.size ? all_dims(reader, out_dims) : NULL;
   const char *at = text.size ? memmem(text.data, text.size, "unspecified_dims=[", 18) : NULL;
   if (spmd_marker_of(instr) != SPMD_CONSTRAINT || !at) return NULL;
-  spmd_scan_t scan = {at + 18, text.data + text.size, "backend_config"};
+  hr_scan_t scan = {at + 18, text.data + text.size, "backend_config"};
   HR_TRY(HR_NEW_ARRAY(reader->program->arena, HLO_MAX_RANK, &dims));
-  for (bool more = !spmd_scan_take(&scan, "]"); more && count < HLO_MAX_RANK; count++) {
-    HR_TRY(spmd_scan_number(&scan, &dims[count]));
-    HR_TRY(spmd_scan_more(&scan, "]", &more));
+  for (bool more = !hr_scan_take(&scan, "]"); more && count < HLO_MAX_RANK; count++) {
+    HR_TRY(hr_scan_number(&scan, &dims[count]));
+    HR_TRY(hr_scan_more(&scan, "]", &more));
   }
   *out_dims = (hr_ints_t){dims, count};
   return NULL;

@@ -64,13 +64,13 @@ static hr_status_t add_axis(const spmd_meshes_t *meshes, hr_str_t name, spmd_dim
 
 /* Dimension `d`: names joined by '+', or '-' for none; '?' leaves it open. */
 static hr_status_t read_option_dim(const spmd_meshes_t *meshes, const spmd_option_t *option, int d,
-                                   spmd_scan_t *scan, spmd_dim_t *dim) {
+                                   hr_scan_t *scan, spmd_dim_t *dim) {
   *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
-  dim->open = spmd_scan_take(scan, "?");
+  dim->open = hr_scan_take(scan, "?");
   bool is_first = true;
   for (bool more = !dim->open; more; is_first = false) {
-    hr_str_t name = spmd_scan_name(scan);
-    more = spmd_scan_take(scan, "+");
+    hr_str_t name = hr_scan_name(scan);
+    more = hr_scan_take(scan, "+");
     if (!name.size)
       return spmd_option_error(option, "no axis for dimension %d%s, want axes, '-' or '?'", d,
                                is_first ? "" : " after '+'");
@@ -89,11 +89,11 @@ hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
   size_t size = end ? (size_t)(end - text->data) : text->size;
   hr_str_t part = {text->data, size};
   const char *equals = memchr(part.data, '=', part.size);
-  spmd_scan_t scan = spmd_scan(part, "option --sharding");
+  hr_scan_t scan = hr_scan(part, "option --sharding");
   *out_option = (spmd_option_t){.number = -1};
-  out_option->is_input = spmd_scan_take(&scan, "in");
-  bool known = out_option->is_input || spmd_scan_take(&scan, "out");
-  if (known) hr_status_release(spmd_scan_number(&scan, &out_option->number));
+  out_option->is_input = hr_scan_take(&scan, "in");
+  bool known = out_option->is_input || hr_scan_take(&scan, "out");
+  if (known) hr_status_release(hr_scan_number(&scan, &out_option->number));
   if (!equals || out_option->number < 0 || scan.at != equals)
     return hr_error(HR_USAGE,
                     "option --sharding: \"%.*s\", want inN=AXES or outN=AXES, such as "
@@ -109,7 +109,7 @@ hr_status_t spmd_next_option(hr_str_t *text, spmd_option_t *out_option) {
 /* "data,-": dimension 0 over data, the others whole. */
 hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, const spmd_option_t *option,
                                       int rank, const spmd_sharding_t **out_sharding) {
-  spmd_scan_t scan = spmd_scan(option->list, "option --sharding");
+  hr_scan_t scan = hr_scan(option->list, "option --sharding");
   spmd_sharding_t *sharding;
   spmd_dim_t *dims;
   HR_TRY(HR_NEW(meshes->arena, &sharding));
@@ -121,9 +121,9 @@ hr_status_t spmd_read_option_sharding(const spmd_meshes_t *meshes, const spmd_op
     if (d == rank)
       return spmd_option_error(option, "axes for dimension %d of a value of rank %d", d, rank);
     HR_TRY(read_option_dim(meshes, option, d, &scan, &dims[d]));
-    more = spmd_scan_take(&scan, ",");
+    more = hr_scan_take(&scan, ",");
   }
-  if (!spmd_scan_is_done(&scan))
+  if (!hr_scan_is_done(&scan))
     return spmd_option_error(option, "\"%.*s\", want ',' between dimensions and '+' between axes",
                              (int)(scan.end - scan.at), scan.at);
   *sharding = (spmd_sharding_t){.mesh = meshes->mesh, .device = -1, .rank = rank, .dims = dims};

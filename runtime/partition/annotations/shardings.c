@@ -8,14 +8,14 @@
 
 hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text) {
   static const char word[] = "mesh<[";
-  spmd_scan_t scan = spmd_scan(text, "sharding");
+  hr_scan_t scan = hr_scan(text, "sharding");
   while (scan.at < scan.end) {
     const char *at = memmem(scan.at, (size_t)(scan.end - scan.at), word, sizeof word - 1);
     if (!at) return NULL;
     scan.at = at + sizeof word - 2;
     const char *end = memchr(scan.at, '>', (size_t)(scan.end - scan.at));
     hr_str_t name = {at, end ? (size_t)(end - at) + 1 : 0};
-    if (!end) return spmd_scan_want(&scan, ">");
+    if (!end) return hr_scan_want(&scan, ">");
     if (spmd_meshes_find(meshes, name) < 0) HR_TRY(spmd_meshes_read_one(meshes, &scan, name));
     scan.at = end;
   }
@@ -46,19 +46,19 @@ static hr_status_t no_axis(const spmd_mesh_source_t *source, hr_str_t name) {
 
 /* "a" or "a":(2)4; appended to `axes`. */
 static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                             spmd_scan_t *scan, spmd_axes_t *axes) {
+                             hr_scan_t *scan, spmd_axes_t *axes) {
   hr_str_t name;
   spmd_axes_t image;
   int64_t pre = 1, size;
-  HR_TRY(spmd_scan_quoted(scan, &name));
+  HR_TRY(hr_scan_quoted(scan, &name));
   int axis = spmd_source_axis(source, name);
   if (axis < 0) return no_axis(source, name);
   size = source->axis_sizes[axis];
-  if (spmd_scan_take(scan, ":")) {
-    HR_TRY(spmd_scan_want(scan, "("));
-    HR_TRY(spmd_scan_number(scan, &pre));
-    HR_TRY(spmd_scan_want(scan, ")"));
-    HR_TRY(spmd_scan_number(scan, &size));
+  if (hr_scan_take(scan, ":")) {
+    HR_TRY(hr_scan_want(scan, "("));
+    HR_TRY(hr_scan_number(scan, &pre));
+    HR_TRY(hr_scan_want(scan, ")"));
+    HR_TRY(hr_scan_number(scan, &size));
     int64_t whole = source->axis_sizes[axis];
     if (pre < 1 || size < 2 || size == whole || whole % (pre * size))
       return hr_error(HR_INVALID,
@@ -74,34 +74,34 @@ static hr_status_t take_axis(const spmd_meshes_t *meshes, const spmd_mesh_source
 
 /* The list after "{", up to "}". */
 static hr_status_t take_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                             spmd_scan_t *scan, spmd_axes_t *axes) {
-  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+                             hr_scan_t *scan, spmd_axes_t *axes) {
+  for (bool more = !hr_scan_take(scan, "}"); more;) {
     HR_TRY(take_axis(meshes, source, scan, axes));
-    HR_TRY(spmd_scan_more(scan, "}", &more));
+    HR_TRY(hr_scan_more(scan, "}", &more));
   }
   return NULL;
 }
 
 /* {"a", "b":(1)2, ?}p1 */
 static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                            spmd_scan_t *scan, spmd_dim_t *dim) {
+                            hr_scan_t *scan, spmd_dim_t *dim) {
   int64_t priority;
   *dim = (spmd_dim_t){.priority = SPMD_NO_PRIORITY};
-  HR_TRY(spmd_scan_want(scan, "{"));
-  bool is_empty = spmd_scan_take(scan, "}");
+  HR_TRY(hr_scan_want(scan, "{"));
+  bool is_empty = hr_scan_take(scan, "}");
   for (bool more = !is_empty; more;) {
-    if (spmd_scan_take(scan, "?"))
+    if (hr_scan_take(scan, "?"))
       dim->open = true;
     else
       HR_TRY(take_axis(meshes, source, scan, &dim->axes));
     if (dim->open)
-      HR_TRY(spmd_scan_want(scan, "}"));
+      HR_TRY(hr_scan_want(scan, "}"));
     else
-      HR_TRY(spmd_scan_more(scan, "}", &more));
+      HR_TRY(hr_scan_more(scan, "}", &more));
     more &= !dim->open;
   }
-  if (!spmd_scan_take(scan, "p")) return NULL;
-  HR_TRY(spmd_scan_number(scan, &priority));
+  if (!hr_scan_take(scan, "p")) return NULL;
+  HR_TRY(hr_scan_number(scan, &priority));
   if (is_empty)
     return hr_error(HR_INVALID, "priority %ld of a closed dimension without axes", (long)priority);
   dim->priority = (int)priority;
@@ -109,24 +109,24 @@ static hr_status_t take_dim(const spmd_meshes_t *meshes, const spmd_mesh_source_
 }
 
 /* Reads the reduction of unreduced axes; no word means a sum. */
-static hr_status_t take_kind(spmd_scan_t *scan, spmd_reduction_t *out_kind) {
+static hr_status_t take_kind(hr_scan_t *scan, spmd_reduction_t *out_kind) {
   static const struct {
     const char *word;
     spmd_reduction_t kind;
   } kinds[] = {{"max", SPMD_MAX}, {"min", SPMD_MIN}, {"sum", SPMD_SUM}, {"add", SPMD_SUM}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (spmd_scan_take(scan, kinds[i].word)) *out_kind = kinds[i].kind;
-  return spmd_scan_want(scan, "{");
+    if (hr_scan_take(scan, kinds[i].word)) *out_kind = kinds[i].kind;
+  return hr_scan_want(scan, "{");
 }
 
 /* , replicated={..}, unreduced=max{..} */
 static hr_status_t take_rest(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                             spmd_scan_t *scan, spmd_sharding_t *sharding) {
-  while (spmd_scan_take(scan, ",")) {
-    if (spmd_scan_take(scan, "replicated={")) {
+                             hr_scan_t *scan, spmd_sharding_t *sharding) {
+  while (hr_scan_take(scan, ",")) {
+    if (hr_scan_take(scan, "replicated={")) {
       HR_TRY(take_axes(meshes, source, scan, &sharding->replicated));
     } else {
-      HR_TRY(spmd_scan_want(scan, "unreduced="));
+      HR_TRY(hr_scan_want(scan, "unreduced="));
       HR_TRY(take_kind(scan, &sharding->reduction));
       HR_TRY(take_axes(meshes, source, scan, &sharding->unreduced));
     }
@@ -151,20 +151,20 @@ static hr_status_t no_mesh(const spmd_meshes_t *meshes, hr_str_t name) {
 }
 
 /* Reads @name, @"name" or mesh<["a"=2]>; the text of an inline mesh is its source's name. */
-static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+static hr_status_t take_mesh(const spmd_meshes_t *meshes, hr_scan_t *scan,
                              const spmd_mesh_source_t **out_source) {
   hr_str_t name;
-  if (spmd_scan_take(scan, "@")) {
+  if (hr_scan_take(scan, "@")) {
     bool quoted = scan->at < scan->end && *scan->at == '"';
     if (quoted)
-      HR_TRY(spmd_scan_quoted(scan, &name));
+      HR_TRY(hr_scan_quoted(scan, &name));
     else
-      name = spmd_scan_name(scan);
+      name = hr_scan_name(scan);
   } else {
-    HR_TRY(spmd_scan_want(scan, "mesh<["));
+    HR_TRY(hr_scan_want(scan, "mesh<["));
     const char *start = scan->at - 6;
     while (scan->at < scan->end && *scan->at != '>') scan->at++;
-    HR_TRY(spmd_scan_want(scan, ">"));
+    HR_TRY(hr_scan_want(scan, ">"));
     name = (hr_str_t){start, (size_t)(scan->at - start)};
   }
   int found = spmd_meshes_find(meshes, name);
@@ -175,14 +175,14 @@ static hr_status_t take_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan,
 
 /* [{"a"}, {?}] */
 static hr_status_t take_dims(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                             spmd_scan_t *scan, spmd_sharding_t *sharding) {
+                             hr_scan_t *scan, spmd_sharding_t *sharding) {
   spmd_dim_t dims[HLO_MAX_RANK], *copy;
-  HR_TRY(spmd_scan_want(scan, "["));
-  for (bool more = !spmd_scan_take(scan, "]"); more; sharding->rank++) {
+  HR_TRY(hr_scan_want(scan, "["));
+  for (bool more = !hr_scan_take(scan, "]"); more; sharding->rank++) {
     if (sharding->rank == HLO_MAX_RANK)
       return hr_error(HR_INVALID, "a sharding of more than %d dimensions", HLO_MAX_RANK);
     HR_TRY(take_dim(meshes, source, scan, &dims[sharding->rank]));
-    HR_TRY(spmd_scan_more(scan, "]", &more));
+    HR_TRY(hr_scan_more(scan, "]", &more));
   }
   HR_TRY(HR_NEW_ARRAY(meshes->arena, sharding->rank, &copy));
   memcpy(copy, dims, (size_t)sharding->rank * sizeof *dims);
@@ -191,38 +191,38 @@ static hr_status_t take_dims(const spmd_meshes_t *meshes, const spmd_mesh_source
 }
 
 /* <@mesh, [..], replicated={..}, unreduced={..}> with or without the attribute's name in front. */
-hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, hr_scan_t *scan,
                                const spmd_sharding_t **out_sharding) {
   const spmd_mesh_source_t *source;
   spmd_sharding_t *sharding;
   HR_TRY(HR_NEW(meshes->arena, &sharding));
-  spmd_scan_take(scan, "#sdy.sharding");
-  HR_TRY(spmd_scan_want(scan, "<"));
+  hr_scan_take(scan, "#sdy.sharding");
+  HR_TRY(hr_scan_want(scan, "<"));
   HR_TRY(take_mesh(meshes, scan, &source));
   *sharding = (spmd_sharding_t){
       .mesh = meshes->mesh, .device = source->device, .placement = source->placement};
-  HR_TRY(spmd_scan_want(scan, ","));
+  HR_TRY(hr_scan_want(scan, ","));
   HR_TRY(take_dims(meshes, source, scan, sharding));
   HR_TRY(take_rest(meshes, source, scan, sharding));
   *out_sharding = sharding;
-  return spmd_scan_want(scan, ">");
+  return hr_scan_want(scan, ">");
 }
 
 /* Reads all shardings before it compares their number, so that a malformed one is reported first.
  */
 hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int count,
                                 const spmd_sharding_t **out_shardings) {
-  spmd_scan_t scan = spmd_scan(text, "sharding");
+  hr_scan_t scan = hr_scan(text, "sharding");
   int found = 0;
-  if (!spmd_scan_take(&scan, "#sdy.sharding_per_value<[") && !spmd_scan_take(&scan, "[")) {
+  if (!hr_scan_take(&scan, "#sdy.sharding_per_value<[") && !hr_scan_take(&scan, "[")) {
     if (count != 1) return hr_error(HR_INVALID, "one sharding for %d values", count);
     return spmd_read_sharding(meshes, &scan, out_shardings);
   }
-  for (bool more = !spmd_scan_take(&scan, "]"); more; found++) {
+  for (bool more = !hr_scan_take(&scan, "]"); more; found++) {
     const spmd_sharding_t *sharding;
     HR_TRY(spmd_read_sharding(meshes, &scan, &sharding));
     if (found < count) out_shardings[found] = sharding;
-    HR_TRY(spmd_scan_more(&scan, "]", &more));
+    HR_TRY(hr_scan_more(&scan, "]", &more));
   }
   if (found == count) return NULL;
   return hr_error(HR_INVALID, "%d sharding%s for %d value%s", found, found == 1 ? "" : "s", count,
@@ -231,7 +231,7 @@ hr_status_t spmd_read_shardings(const spmd_meshes_t *meshes, hr_str_t text, int 
 
 /* The next mesh that a text of shardings names, "<@mesh," or "<mesh<[...]>,"; NULL: none is left.
  */
-static const spmd_mesh_source_t *next_mesh(const spmd_meshes_t *meshes, spmd_scan_t *scan) {
+static const spmd_mesh_source_t *next_mesh(const spmd_meshes_t *meshes, hr_scan_t *scan) {
   const spmd_mesh_source_t *source = NULL;
   for (; scan->at + 1 < scan->end; scan->at++) {
     bool begins = scan->at[0] == '<' && (scan->at[1] == '@' || scan->at[1] == 'm');
@@ -245,7 +245,7 @@ static const spmd_mesh_source_t *next_mesh(const spmd_meshes_t *meshes, spmd_sca
 }
 
 void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual) {
-  spmd_scan_t scan = spmd_scan(text, "sharding");
+  hr_scan_t scan = hr_scan(text, "sharding");
   const spmd_mesh_source_t *source = next_mesh(meshes, &scan);
   while (source) {
     const char *start = scan.at;
@@ -259,8 +259,8 @@ void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual) {
 }
 
 /* Tries the list of axes on one mesh; false, with the error in *last, if it lacks one. */
-static bool has_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source,
-                     spmd_scan_t scan, spmd_axes_t *out_axes, hr_status_t *last) {
+static bool has_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *source, hr_scan_t scan,
+                     spmd_axes_t *out_axes, hr_status_t *last) {
   *out_axes = (spmd_axes_t){0, NULL};
   hr_status_release(*last);
   *last = take_axes(meshes, source, &scan, out_axes);
@@ -269,14 +269,14 @@ static bool has_axes(const spmd_meshes_t *meshes, const spmd_mesh_source_t *sour
 
 hr_status_t spmd_read_manual_axes(const spmd_meshes_t *meshes, hr_str_t text, hr_str_t shardings,
                                   const spmd_mesh_source_t **out_source, spmd_axes_t *out_axes) {
-  spmd_scan_t scan = spmd_scan(text, "list of manual axes");
-  spmd_scan_t names = spmd_scan(shardings, "sharding");
+  hr_scan_t scan = hr_scan(text, "list of manual axes");
+  hr_scan_t names = hr_scan(shardings, "sharding");
   spmd_axes_t axes = {0, NULL};
   hr_status_t st = NULL;
   bool found = false;
   *out_source = NULL;
-  spmd_scan_take(&scan, "#sdy<manual_axes");
-  HR_TRY(spmd_scan_want(&scan, "{"));
+  hr_scan_take(&scan, "#sdy<manual_axes");
+  HR_TRY(hr_scan_want(&scan, "{"));
   while (!found && (*out_source = next_mesh(meshes, &names)))
     found = has_axes(meshes, *out_source, scan, &axes, &st);
   for (size_t i = 0; i < meshes->sources.count && !found; i++) {

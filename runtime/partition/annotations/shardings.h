@@ -13,7 +13,7 @@ hr_status_t spmd_read_inline_meshes(spmd_meshes_t *meshes, hr_str_t text);
 void spmd_note_used(spmd_meshes_t *meshes, hr_str_t text, bool is_manual);
 /* "#sdy.sharding<@mesh, [{"a"}, {?}p1], replicated={..}, unreduced={..}>", or the same in <...>
  * alone. Errors: INVALID with what was found and wanted. */
-hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, spmd_scan_t *scan,
+hr_status_t spmd_read_sharding(const spmd_meshes_t *meshes, hr_scan_t *scan,
                                const spmd_sharding_t **out_sharding);
 /* "#sdy.sharding_per_value<[<..>, <..>]>", or one sharding. Errors: INVALID unless there are
  * `count`. */

@@ -6,7 +6,7 @@
  * first without a separator. Rules of a program may stand in #sdy.op_sharding_rule<...>. */
 #include <string.h>
 
-#include "partition/core/scan_text.h"
+#include "base/scan_text.h"
 #include "partition/rules/rule_builder.h"
 
 /* Shardy's documents use the letters before i for sizes and axes. */
@@ -85,15 +85,15 @@ void spmd_rule_print(hr_strbuf_t *text, const spmd_rule_t *rule) {
 /* --- parsing --- */
 
 /* One factor's name; -1: there is none here. */
-static hr_status_t take_factor(spmd_scan_t *scan, int *out_factor) {
+static hr_status_t take_factor(hr_scan_t *scan, int *out_factor) {
   int64_t number = 0;
   *out_factor = -1;
-  spmd_scan_take(scan, "");
+  hr_scan_take(scan, "");
   if (scan->at == scan->end || *scan->at < FIRST_NAME || *scan->at > 'z') return NULL;
   int factor = *scan->at++ - FIRST_NAME;
   if (scan->at < scan->end && *scan->at == '_') {
     scan->at++;
-    HR_TRY(spmd_scan_number(scan, &number));
+    HR_TRY(hr_scan_number(scan, &number));
   }
   if (number > MAX_RULE_FACTORS)
     return hr_error(HR_INVALID, "a rule of more than %d factors", MAX_RULE_FACTORS);
@@ -101,9 +101,9 @@ static hr_status_t take_factor(spmd_scan_t *scan, int *out_factor) {
   return NULL;
 }
 
-static hr_status_t want_factor(spmd_scan_t *scan, int *out_factor) {
+static hr_status_t want_factor(hr_scan_t *scan, int *out_factor) {
   HR_TRY(take_factor(scan, out_factor));
-  return *out_factor >= 0 ? NULL : spmd_scan_unexpected(scan, "a factor");
+  return *out_factor >= 0 ? NULL : hr_scan_unexpected(scan, "a factor");
 }
 
 /* True if a dimension of the tensor has the factor. */
@@ -115,7 +115,7 @@ static bool has_factor(const rule_builder_t *builder, int tensor, int factor) {
 }
 
 /* Parses the factors of one dimension; adds those that are new. Their sizes follow later. */
-static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int tensor, int dim) {
+static hr_status_t parse_dim(rule_builder_t *builder, hr_scan_t *scan, int tensor, int dim) {
   for (;;) {
     int factor;
     HR_TRY(take_factor(scan, &factor));
@@ -132,55 +132,55 @@ static hr_status_t parse_dim(rule_builder_t *builder, spmd_scan_t *scan, int ten
   }
 }
 
-static hr_status_t parse_tensor(rule_builder_t *builder, spmd_scan_t *scan, int tensor) {
+static hr_status_t parse_tensor(rule_builder_t *builder, hr_scan_t *scan, int tensor) {
   int rank = rule_rank(builder, tensor), dim = 0;
-  HR_TRY(spmd_scan_want(scan, "["));
-  for (bool more = !spmd_scan_take(scan, "]"); more; dim++) {
+  HR_TRY(hr_scan_want(scan, "["));
+  for (bool more = !hr_scan_take(scan, "]"); more; dim++) {
     if (dim == rank) break;
     HR_TRY(parse_dim(builder, scan, tensor, dim));
-    HR_TRY(spmd_scan_more(scan, "]", &more));
+    HR_TRY(hr_scan_more(scan, "]", &more));
   }
   if (dim == rank && scan->at[-1] == ']') return NULL;
   return hlo_error(builder->instr, NULL,
                    "its sharding rule has other than %d dimensions for value %d", rank, tensor);
 }
 
-static hr_status_t parse_tensors(rule_builder_t *builder, spmd_scan_t *scan, int first, int count) {
+static hr_status_t parse_tensors(rule_builder_t *builder, hr_scan_t *scan, int first, int count) {
   int t = 0;
-  HR_TRY(spmd_scan_want(scan, "("));
-  for (bool more = !spmd_scan_take(scan, ")"); more; t++) {
+  HR_TRY(hr_scan_want(scan, "("));
+  for (bool more = !hr_scan_take(scan, ")"); more; t++) {
     if (t == count) break;
     HR_TRY(parse_tensor(builder, scan, first + t));
-    HR_TRY(spmd_scan_more(scan, ")", &more));
+    HR_TRY(hr_scan_more(scan, ")", &more));
   }
   if (t == count && scan->at[-1] == ')') return NULL;
   return hlo_error(builder->instr, NULL, "its sharding rule is for other than %d values", count);
 }
 
 /* {i=8, j=6}: factors without a size keep 1. */
-static hr_status_t parse_sizes(rule_builder_t *builder, spmd_scan_t *scan) {
-  if (!spmd_scan_take(scan, "{")) return NULL;
-  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+static hr_status_t parse_sizes(rule_builder_t *builder, hr_scan_t *scan) {
+  if (!hr_scan_take(scan, "{")) return NULL;
+  for (bool more = !hr_scan_take(scan, "}"); more;) {
     int factor;
     int64_t size;
     HR_TRY(want_factor(scan, &factor));
-    HR_TRY(spmd_scan_want(scan, "="));
-    HR_TRY(spmd_scan_number(scan, &size));
+    HR_TRY(hr_scan_want(scan, "="));
+    HR_TRY(hr_scan_number(scan, &size));
     if (factor >= builder->factor_count || size < 1)
       return hlo_error(builder->instr, NULL, "its sharding rule has a size for no factor, or 0");
     builder->factors[factor].size = size;
-    HR_TRY(spmd_scan_more(scan, "}", &more));
+    HR_TRY(hr_scan_more(scan, "}", &more));
   }
   return NULL;
 }
 
 /* Parses reduction={k}. SPMD_PASS_THROUGH stands for the list of blocked factors, which have a kind
  * besides. */
-static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const char *word,
+static hr_status_t parse_kind(rule_builder_t *builder, hr_scan_t *scan, const char *word,
                               spmd_factor_kind_t kind) {
-  if (!spmd_scan_take(scan, word)) return NULL;
-  HR_TRY(spmd_scan_want(scan, "={"));
-  for (bool more = !spmd_scan_take(scan, "}"); more;) {
+  if (!hr_scan_take(scan, word)) return NULL;
+  HR_TRY(hr_scan_want(scan, "={"));
+  for (bool more = !hr_scan_take(scan, "}"); more;) {
     int factor;
     HR_TRY(want_factor(scan, &factor));
     if (factor >= builder->factor_count)
@@ -189,7 +189,7 @@ static hr_status_t parse_kind(rule_builder_t *builder, spmd_scan_t *scan, const 
       builder->factors[factor].blocked = true;
     else
       builder->factors[factor].kind = kind;
-    HR_TRY(spmd_scan_more(scan, "}", &more));
+    HR_TRY(hr_scan_more(scan, "}", &more));
   }
   return NULL;
 }
@@ -218,20 +218,20 @@ static hr_status_t check_sizes(const rule_builder_t *builder) {
 }
 
 /* The groups of factors have a fixed order; each may be absent. */
-static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
-  bool wrapped = spmd_scan_take(scan, "#sdy.op_sharding_rule<") ||
-                 spmd_scan_take(scan, "#sdy.op_sharding_rule <");
+static hr_status_t parse(rule_builder_t *builder, hr_scan_t *scan) {
+  bool wrapped =
+      hr_scan_take(scan, "#sdy.op_sharding_rule<") || hr_scan_take(scan, "#sdy.op_sharding_rule <");
   HR_TRY(parse_tensors(builder, scan, 0, builder->operand_count));
-  HR_TRY(spmd_scan_want(scan, "->"));
+  HR_TRY(hr_scan_want(scan, "->"));
   HR_TRY(parse_tensors(builder, scan, builder->operand_count, builder->result_count));
   HR_TRY(parse_sizes(builder, scan));
   HR_TRY(parse_kind(builder, scan, "reduction", SPMD_REDUCTION));
   HR_TRY(parse_kind(builder, scan, "need_replication", SPMD_NEED_REPLICATION));
   HR_TRY(parse_kind(builder, scan, "permutation", SPMD_PERMUTATION));
   HR_TRY(parse_kind(builder, scan, "blocked_propagation", SPMD_PASS_THROUGH));
-  if (spmd_scan_take(scan, ",")) HR_TRY(spmd_scan_want(scan, "custom"));
+  if (hr_scan_take(scan, ",")) HR_TRY(hr_scan_want(scan, "custom"));
   builder->custom = true;
-  if (wrapped) HR_TRY(spmd_scan_want(scan, ">"));
+  if (wrapped) HR_TRY(hr_scan_want(scan, ">"));
   return check_sizes(builder);
 }
 
@@ -239,7 +239,7 @@ static hr_status_t parse(rule_builder_t *builder, spmd_scan_t *scan) {
 hr_status_t rule_parse(hr_arena_t *arena, const hlo_instr_t *instr, hr_str_t text,
                        const spmd_rule_t **out_rule) {
   rule_builder_t builder;
-  spmd_scan_t scan = spmd_scan(text, "sharding rule");
+  hr_scan_t scan = hr_scan(text, "sharding rule");
   hr_where_t where = {.pos = hlo_instr_pos(instr)};
   HR_TRY(hr_arena_cstr(arena, instr->name, &where.instruction));
   HR_TRY(hr_arena_cstr(arena, instr->parent->name, &where.computation));

@@ -192,6 +192,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
     return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
   function->is_importing = true;
   importer->at = function->op;
+  HR_TRY(sdy_verify_function(importer->sdy, function->op));
   HR_TRY(import_scope_new(importer, name, function->op, &scope));
   HR_TRY(check_arguments(&scope, function->op, block));
   HR_TRY(import_arguments(importer, function->op, block, &scope));
@@ -321,6 +322,7 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   const mlir_op_t *op = importer->from->op;
   mlir_block_t *block = import_block_of(op, 0);
   hlo_module_t *module = importer->module;
+  if (block) HR_TRY(sdy_verifier_create(importer->from, block, importer->arena, &importer->sdy));
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
   importer->entry = entry;
   importer->is_interpreted = import_has_checks(block);
@@ -352,6 +354,7 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   hr_status_t st = import_module(&importer, entry);
   for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
     if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
+  sdy_verifier_deinit(importer.sdy);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.names);
   hr_map_deinit(&importer.awaited);
