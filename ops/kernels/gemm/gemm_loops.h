@@ -109,12 +109,15 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t m
 FEW_ROWS_OF(1, , LAST_WHOLE)
 FEW_ROWS_OF(2, , LAST_WHOLE)
 FEW_ROWS_OF(3, , LAST_WHOLE)
-/* Tiles of BLOCK_ROWS rows. The loops are compiled for each of their forms. */
-#define ALL_ROWS_OF(VECS, NAME, LAST)                                                           \
+/* Tiles of BLOCK_ROWS rows. The loops are compiled for each of their forms. GAPS: whether the last
+ * vector may be in the next panel. */
+#define ALL_ROWS_OF(VECS, NAME, LAST, GAPS)                                                     \
   SIMD_TARGET static void SIMD_NAME(all_rows##VECS##NAME)(                                      \
       gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_NAME(operands_t) * operands, \
       SIMD_REAL * c) {                                                                          \
-    SIMD_NAME(operands_t) in = *operands, bare = in;                                            \
+    SIMD_NAME(operands_t) in = *operands, bare;                                                 \
+    if (!(GAPS)) in.b_gap = in.packed_gap = 0;                                                  \
+    bare = in;                                                                                  \
     bare.ahead = NULL;                                                                          \
     bare.packed = NULL;                                                                         \
     if (in.packed)                                                                              \
@@ -126,25 +129,26 @@ FEW_ROWS_OF(3, , LAST_WHOLE)
     else                                                                                        \
       SIMD_NAME(whole_tile)(VECS, LAST, mode, at, bare, c);                                     \
   }
-ALL_ROWS_OF(1, , LAST_WHOLE)
-ALL_ROWS_OF(2, , LAST_WHOLE)
-ALL_ROWS_OF(3, , LAST_WHOLE)
+ALL_ROWS_OF(1, , LAST_WHOLE, false)
+ALL_ROWS_OF(2, , LAST_WHOLE, false)
+ALL_ROWS_OF(3, , LAST_WHOLE, false)
 #if SIMD_BYTES == 64
 FEW_ROWS_OF(1, _masked, LAST_MASKED)
 FEW_ROWS_OF(2, _masked, LAST_MASKED)
 FEW_ROWS_OF(3, _masked, LAST_MASKED)
-ALL_ROWS_OF(1, _masked, LAST_MASKED)
-ALL_ROWS_OF(2, _masked, LAST_MASKED)
-ALL_ROWS_OF(3, _masked, LAST_MASKED)
+ALL_ROWS_OF(1, _masked, LAST_MASKED, false)
+ALL_ROWS_OF(2, _masked, LAST_MASKED, false)
+ALL_ROWS_OF(3, _masked, LAST_MASKED, false)
+ALL_ROWS_OF(2, _across, LAST_WHOLE, true)
 FEW_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS)
 FEW_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS)
 FEW_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS)
-ALL_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS)
-ALL_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS)
-ALL_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS)
-ALL_ROWS_OF(1, _row_pairs, LAST_ROW_PAIRS)
-ALL_ROWS_OF(2, _row_pairs, LAST_ROW_PAIRS)
-ALL_ROWS_OF(3, _row_pairs, LAST_ROW_PAIRS)
+ALL_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS, false)
+ALL_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS, false)
+ALL_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS, false)
+ALL_ROWS_OF(1, _row_pairs, LAST_ROW_PAIRS, false)
+ALL_ROWS_OF(2, _row_pairs, LAST_ROW_PAIRS, false)
+ALL_ROWS_OF(3, _row_pairs, LAST_ROW_PAIRS, false)
 #endif
 #undef ALL_ROWS_OF
 #undef FEW_ROWS_OF
@@ -296,24 +300,58 @@ SIMD_INLINE void SIMD_NAME(prefetch_next)(const SIMD_NAME(group_t) * group, int6
   in->next_step = next->step;
 }
 
+/* Operands of the tile of columns from `column` on, of rows from `row` on. The first rows pack the
+ * panels if they read exactly `count` columns; *out_at: the strides. */
+SIMD_INLINE SIMD_NAME(operands_t)
+    SIMD_NAME(operands_of)(const SIMD_NAME(group_t) * group, int64_t row, int64_t column,
+                           int64_t count, const SIMD_REAL *a, const SIMD_NAME(target_t) * *out_at) {
+  int64_t panels = hr_div_ceil(group->columns, WIDTH), number = hr_div_ceil(column, WIDTH);
+  int64_t panel = column / WIDTH * WIDTH;
+  const SIMD_REAL *b = group->b + panel * group->b_step + column - panel;
+  SIMD_NAME(operands_t) in = {.a = a, .b = b};
+  in.ahead = SIMD_NAME(ahead_of)(group->block, row, number);
+  SIMD_NAME(prefetch_next)(group, row / BLOCK_ROWS * panels + number, &in);
+  *out_at = &group->at;
+  if (!group->source || row || !SIMD_NAME(reads_exactly)(count)) return in;
+  in.packed = (SIMD_REAL *)in.b;
+  in.b = group->source + column;
+  *out_at = &group->from;
+  return in;
+}
+
+#if SIMD_BYTES == 64
+/* Multiplies BLOCK_ROWS rows by the last columns of a group, a panel and one vector more, by two
+ * tiles of two vectors: with a tile of one vector 64 columns take 1.06 times as long, as it has too
+ * few sums to hide the latency of an addition. */
+SIMD_INLINE void SIMD_NAME(last_panels)(const SIMD_NAME(group_t) * group, int64_t row,
+                                        int64_t first, const SIMD_REAL *a, SIMD_REAL *c) {
+  const int64_t second = first + 2 * LANES;
+  const SIMD_NAME(target_t) * at;
+  SIMD_NAME(operands_t) in = SIMD_NAME(operands_of)(group, row, first, WIDTH, a, &at);
+  SIMD_NAME(all_rows2)(group->mode, at, &in, c + first);
+  in = SIMD_NAME(operands_of)(group, row, second, 2 * LANES, a, &at);
+  in.packed_gap = group->b_step * WIDTH - WIDTH;
+  in.b_gap = in.packed || group->b_step == 1 ? 0 : in.packed_gap;
+  SIMD_NAME(all_rows2_across)(group->mode, at, &in, c + second);
+}
+#endif
+
 /* Multiplies at most BLOCK_ROWS rows of a block, from `row` on, by columns [first, end) of a
  * group. The first rows pack the panels. */
 SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group, int64_t row,
                                                int64_t first, int64_t end, const SIMD_REAL *a,
                                                SIMD_REAL *c) {
   int64_t rows = hr_min(BLOCK_ROWS, group->block->rows - row);
-  int64_t panels = hr_div_ceil(group->columns, WIDTH);
   for (int64_t s = first; s < end; s += WIDTH) {
     int64_t count = hr_min(WIDTH, end - s);
-    const SIMD_NAME(target_t) *at = &group->at;
-    SIMD_NAME(operands_t) in = {.a = a, .b = group->b + s * group->b_step};
-    in.ahead = SIMD_NAME(ahead_of)(group->block, row, s / WIDTH);
-    SIMD_NAME(prefetch_next)(group, row / BLOCK_ROWS * panels + s / WIDTH, &in);
-    if (group->source && row == 0 && SIMD_NAME(reads_exactly)(count)) {
-      in.packed = (SIMD_REAL *)in.b;
-      in.b = group->source + s;
-      at = &group->from;
+    const SIMD_NAME(target_t) * at;
+#if SIMD_BYTES == 64
+    if (rows == BLOCK_ROWS && s + WIDTH + LANES == group->columns) {
+      SIMD_NAME(last_panels)(group, row, s, a, c);
+      return;
     }
+#endif
+    SIMD_NAME(operands_t) in = SIMD_NAME(operands_of)(group, row, s, count, a, &at);
     if (count % LANES == 0) SIMD_NAME(any_tile)
     (rows, count / LANES, group->mode, at, &in, c + s);
     else SIMD_NAME(edge)(rows, count, group->mode, at, &in, c + s);

@@ -48,6 +48,9 @@ typedef struct SIMD_NAME(operands) {
   const SIMD_REAL *next;  /* elements of B that a later group packs, prefetched */
   int64_t next_step;      /* distance between them; 0: none, and `next` is any address */
   SIMD_REAL *packed;      /* panel that the rows of B are copied to; or NULL */
+  /* Gaps before the last vector of a row of B, and of `packed`, which is in the next panel; 0: the
+   * vector follows the others. */
+  int64_t b_gap, packed_gap;
 } SIMD_NAME(operands_t);
 
 /* The same at the current term. */
@@ -185,13 +188,15 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, gemm_last_t last,
                                      SIMD_NAME(acc) sums[8][16]) {
   SIMD_NAME(acc) line[16];
   const SIMD_REAL *b = now->in.b + u * at->b_row;
-  SIMD_NAME(vec) *packed = (SIMD_NAME(vec) *)(now->in.packed + u * PANEL_WIDTH);
+  SIMD_REAL *packed = now->in.packed + u * PANEL_WIDTH;
   int whole = last == LAST_WHOLE ? vecs : vecs - 1;
 #pragma GCC unroll 16
-  for (int v = 0; v < whole; v++) line[v] = ((const SIMD_NAME(vec) *)b)[v];
+  for (int v = 0; v < whole; v++)
+    line[v] = *(const SIMD_NAME(vec) *)(b + v * LANES + (v == vecs - 1 ? now->in.b_gap : 0));
   if (now->in.packed)
 #pragma GCC unroll 16
-    for (int v = 0; v < whole; v++) packed[v] = line[v];
+    for (int v = 0; v < whole; v++)
+      *(SIMD_NAME(vec) *)(packed + v * LANES + (v == vecs - 1 ? now->in.packed_gap : 0)) = line[v];
   if (prefetch_rows)
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(b + prefetch_rows + v * LANES);
@@ -204,7 +209,9 @@ SIMD_INLINE void SIMD_NAME(add_term)(int rows, int vecs, gemm_last_t last,
 #if SIMD_BYTES == 64
   if (last == LAST_WHOLE) return;
   __asm__ volatile("" : : : "memory"); /* no load moves up here: the registers are taken */
-  if (now->in.packed) packed[whole] = SIMD_NAME(load_first)(at->last, b + whole * LANES);
+  if (now->in.packed)
+    *(SIMD_NAME(vec) *)(packed + whole * LANES) =
+        SIMD_NAME(load_first)(at->last, b + whole * LANES);
   if (last != LAST_TERM_PAIRS || u % 2) SIMD_NAME(add_last)(rows, whole, last, at, u, now, sums);
 #endif
 }
