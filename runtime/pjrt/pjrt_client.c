@@ -1,5 +1,6 @@
 /* Clients: how many devices there are, and the functions that ask for them. HLORUN_DEVICES devices
- * in each process of a launcher (hlorun -n, mpirun, srun), or in the only one.
+ * in each process of a launcher (hlorun -n, mpirun, srun), or in the only one; without it as many
+ * as the program asks of JAX's CPU backend.
  * The platform is called "cpu", as JAX chooses its lowerings, donation and custom calls by that
  * name; the version says that it is hlorun. */
 #include "pjrt/pjrt_client.h"
@@ -13,6 +14,7 @@
 #include "hlorun.h"
 #include "pjrt/pjrt_fork.h"
 #include "pjrt/pjrt_options.h"
+#include "pjrt/pjrt_python.h"
 #include "pjrt/pjrt_world.h"
 #include "transport/core/transport.h"
 
@@ -58,11 +60,32 @@ static hr_status_t find_option(const pjrt_client_create_args_t *args, const char
   return text && *text ? read_count(variable, hr_str_from(text), limit, out_value) : NULL;
 }
 
+/* The last value of a flag in XLA_FLAGS; without data if it is not there. */
+static hr_str_t find_xla_flag(const char *flag) {
+  const char *value = NULL, *at = getenv("XLA_FLAGS");
+  while (at && (at = strstr(at, flag))) value = at += strlen(flag);
+  return value ? (hr_str_t){value, strcspn(value, " \t\n")} : (hr_str_t){0};
+}
+
+/* Programs that are written for several devices of JAX's CPU backend ask for them by JAX's
+ * configuration or, what counts less, by a flag of XLA. */
+static hr_status_t find_requested_devices(int64_t limit, int64_t *out_count) {
+  char number[32];
+  snprintf(number, sizeof number, "%ld", pjrt_python_device_count());
+  if (*number != '0')
+    return read_count("jax_num_cpu_devices", hr_str_from(number), limit, out_count);
+  hr_str_t flag = find_xla_flag("--xla_force_host_platform_device_count=");
+  if (flag.data) return read_count("xla_force_host_platform_device_count", flag, limit, out_count);
+  *out_count = 1;
+  return NULL;
+}
+
 /* All processes have the same number of devices. */
 static hr_status_t count_devices(const pjrt_client_create_args_t *args, pjrt_client_t *client) {
   int64_t devices;
   int64_t most = client->process_count > 1 ? MAX_DEVICES_OF_MANY : PJRT_MAX_DEVICES;
-  HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 1, most, &devices));
+  HR_TRY(find_option(args, "devices", "HLORUN_DEVICES", 0, most, &devices));
+  if (!devices) HR_TRY(find_requested_devices(most, &devices));
   client->local_count = (int)devices;
   client->device_count = client->local_count * client->process_count;
   return NULL;

@@ -101,6 +101,7 @@ static custom_ffi_bundle_t read_bundle(object_t *entry) {
  * would for that client.
  * share: where JAX has no CPU client of its own, what it asks of "cpu" (the place of a callback's
  * arguments) is asked of hlorun: one more row of the table of backends, if there is such a table.
+ * device_count: of JAX before 0.5, which has no such configuration, 0.
  * begin: asks JAX to call `share` when it has made a backend.
  * call: makes arrays of addresses, calls, and copies the results; the text of a failure, else None.
  * The arrays are copies, as the callback may keep them. */
@@ -141,6 +142,9 @@ static const char helper_source[] =
     "    bridge = sys.modules.get('jax._src.xla_bridge')\n"
     "    hooks = getattr(bridge, '_backend_initialization_hooks', None)\n"
     "    if isinstance(hooks, list): hooks.append(share)\n"
+    "def device_count():\n"
+    "    config = getattr(sys.modules.get('jax'), 'config', None)\n"
+    "    return max(getattr(config, 'jax_num_cpu_devices', 0), 0)\n"
     "def view(address, name, dims):\n"
     "    dtype = np.dtype(getattr(ml_dtypes, name, None) or name)\n"
     "    size = int(np.prod(dims, dtype=np.int64)) * dtype.itemsize\n"
@@ -367,4 +371,16 @@ void pjrt_python_begin(void) {
     hr_status_release(custom_ffi_register(hr_str_from(targets[i]), &bundle));
   custom_ffi_set_resolver(resolve);
   add_hook();
+}
+
+long pjrt_python_device_count(void) {
+  if (!python.Py_IsInitialized || !python.Py_IsInitialized()) return 0;
+  int state = python.PyGILState_Ensure();
+  object_t *device_count = find_helper("device_count");
+  object_t *found = device_count ? python.PyObject_CallFunction(device_count, "") : NULL;
+  long count = found ? python.PyLong_AsLong(found) : 0;
+  if (found) python.Py_DecRef(found);
+  python.PyErr_Clear();
+  python.PyGILState_Release(state);
+  return count;
 }

@@ -6,4 +6,8 @@
 /* Makes the handlers of JAX available to programs; no effect outside of Python. Thread: any. */
 void pjrt_python_begin(void);
 
+/* The devices that JAX's configuration asks of its CPU backend (jax_num_cpu_devices); 0 if it does
+ * not, and outside of Python. Thread: any that does not keep Python's lock from others. */
+long pjrt_python_device_count(void);
+
 #endif

@@ -67,6 +67,26 @@ for count in 0 8x -1 100000; do
   expect_exit "HLORUN_DEVICES=$count" 1 env HLORUN_DEVICES=$count "$python" "$work/devices.py"
   expect_text "HLORUN_DEVICES=$count" "HLORUN_DEVICES is \"$count\", want 1 to 1024"
 done
+# Devices that a program asks of JAX's CPU backend, by either way; HLORUN_DEVICES counts before them.
+cat >"$work/requested.py" <<'PROGRAM'
+import jax, os, sys
+if sys.argv[1:]:
+    try: jax.config.update("jax_num_cpu_devices", int(sys.argv[1]))
+    except AttributeError: os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + sys.argv[1]
+print(len(jax.devices()), "devices")
+PROGRAM
+force="--xla_cpu_use_onednn=true --xla_force_host_platform_device_count"
+for setting in XLA_FLAGS="$force=5" XLA_FLAGS="$force=2 $force=5 " JAX_NUM_CPU_DEVICES=5 HLORUN_DEVICES=5; do
+  [ "$setting" = JAX_NUM_CPU_DEVICES=5 ] && set -- 5 || set --
+  expect_exit "$setting" 0 env "$setting" "$python" "$work/requested.py" "$@"
+  expect_text "$setting" "5 devices"
+done
+expect_exit "3 devices of JAX's configuration" 0 env XLA_FLAGS="$force=5" "$python" "$work/requested.py" 3
+expect_text "3 devices of JAX's configuration" "3 devices"
+expect_exit "HLORUN_DEVICES and others" 0 env XLA_FLAGS="$force=5" HLORUN_DEVICES=2 "$python" "$work/requested.py" 3
+expect_text "HLORUN_DEVICES and others" "2 devices"
+expect_exit "XLA_FLAGS with a wrong count" 1 env XLA_FLAGS="$force=x" "$python" "$work/requested.py"
+expect_text "XLA_FLAGS with a wrong count" 'xla_force_host_platform_device_count is "x", want 1 to 1024'
 expect_exit "HLORUN_THREADS=x" 1 env HLORUN_THREADS=x "$python" "$work/devices.py"
 expect_text "HLORUN_THREADS=x" 'HLORUN_THREADS is "x", want 1 to 1024'
 expect_exit "HLORUN_THREADS=1" 0 env HLORUN_DEVICES=3 HLORUN_THREADS=1 "$python" "$work/devices.py"
