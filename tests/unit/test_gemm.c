@@ -2,6 +2,7 @@
 #include "ops/kernels/gemm/gemm.h"
 
 #include <complex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,10 +239,50 @@ static void no_pivot(void) {
   int32_t pivots[3];
   lu_matrix_t matrix = {HR_F64, 3, 3, a, 3, pivots};
   char space[4096] __attribute__((aligned(64)));
-  CU_ASSERT_TRUE_FATAL(lu_space_bytes(HR_F64, 3) <= sizeof space);
+  CU_ASSERT_TRUE_FATAL(lu_space_bytes(HR_F64, 3, 3) <= sizeof space);
   CU_ASSERT_EQUAL(lu_factor(NULL, &matrix, space, 0), 1);
   CU_ASSERT_EQUAL(pivots[0], 1);
   CU_ASSERT_EQUAL(pivots[1], 3);
+}
+
+/* Largest difference of P A and L U. */
+static double factor_error(const lu_matrix_t *lu, double *a) {
+  const double *f = lu->data;
+  double error = 0;
+  for (int64_t i = 0; i < lu->m && i < lu->n; i++)
+    for (int64_t j = 0; j < lu->n; j++) {
+      double *swapped = &a[(lu->pivots[i] - 1) * lu->n + j], saved = a[i * lu->n + j];
+      a[i * lu->n + j] = *swapped;
+      *swapped = saved;
+    }
+  for (int64_t i = 0; i < lu->m; i++)
+    for (int64_t j = 0; j < lu->n; j++) {
+      double sum = i <= j ? f[i * lu->n + j] : 0;
+      for (int64_t k = 0; k < i && k <= j; k++) sum += f[i * lu->n + k] * f[k * lu->n + j];
+      error = fmax(error, fabs(sum - a[i * lu->n + j]));
+    }
+  return error;
+}
+
+/* The scratch memory of factorisations is that of a matrix of their size. */
+static void factor_space(void) {
+  const int64_t sizes[][2] = {{20, 20}, {17, 70}, {70, 17}, {200, 200}, {40, 500}, {500, 40}};
+  for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+    int64_t m = sizes[s][0], n = sizes[s][1];
+    double *a = numbers(HR_F64, m * n, 5), *f = numbers(HR_F64, m * n, 5);
+    int32_t pivots[500];
+    lu_matrix_t matrix = {HR_F64, m, n, f, n, pivots};
+    size_t bytes = (lu_space_bytes(HR_F64, m, n) + 63) / 64 * 64;
+    char *space = aligned_alloc(64, bytes + 64);
+    memset(space + bytes, 0x5a, 64);
+    CU_ASSERT_EQUAL(lu_factor(NULL, &matrix, space, bytes), 0);
+    for (int j = 0; j < 64; j++) CU_ASSERT_EQUAL(space[bytes + (size_t)j], 0x5a);
+    CU_ASSERT_TRUE(factor_error(&matrix, a) < 1e-10);
+    free(a);
+    free(f);
+    free(space);
+  }
+  CU_ASSERT_TRUE(lu_space_bytes(HR_F64, 20, 20) < 20000);
 }
 
 CU_TestInfo suite_gemm[] = {{"products", products},
@@ -251,4 +292,5 @@ CU_TestInfo suite_gemm[] = {{"products", products},
                             {"tasks", tasks},
                             {"space for fewer terms", fewer_terms},
                             {"a column without pivot", no_pivot},
+                            {"space of factorisations", factor_space},
                             CU_TEST_INFO_NULL};

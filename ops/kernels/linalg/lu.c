@@ -179,9 +179,8 @@ static int64_t factor_all(lu_run_t *r) {
   return zero_pivot;
 }
 
-size_t lu_space_bytes(hr_dtype_t dtype, int64_t m) {
-  gemm_job_t largest = {
-      .dtype = dtype, .m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .a_row = 1 << 20, .a_col = 1};
+size_t lu_space_bytes(hr_dtype_t dtype, int64_t m, int64_t n) {
+  gemm_job_t largest = {.dtype = dtype, .m = m, .n = n, .k = hr_min(m, n), .a_row = n, .a_col = 1};
   size_t panel = (size_t)(m * LU_PANEL) * hr_dtype_bytes(dtype),
          products = gemm_space_bytes(&largest);
   if (m <= LU_PANEL) return panel;

@@ -14,8 +14,9 @@ typedef struct lu_matrix {
   int32_t *pivots; /* min(m, n) entries: row i was swapped with row pivots[i]; both from 1 */
 } lu_matrix_t;
 
-/* Scratch bytes per worker for a matrix of at most m rows, to be aligned to 64 bytes. */
-size_t lu_space_bytes(hr_dtype_t dtype, int64_t m);
+/* Scratch bytes per worker for a matrix of at most m rows and n columns, to be aligned to 64
+ * bytes. */
+size_t lu_space_bytes(hr_dtype_t dtype, int64_t m, int64_t n);
 /* P A = L U in place, like LAPACK's getrf.
  * Memory:  space_bytes (lu_space_bytes) at `space` for each worker.
  * Cost:    2/3 n^3 flops for a square matrix.

@@ -67,7 +67,7 @@ static hr_status_t run_getrf(const op_native_run_t *run, const void *plan_, void
 
 static size_t plan_matrices(const op_native_target_t *target, double products, lu_native_t *plan) {
   int64_t lanes = plan->batched ? plan->batched->lanes : 1;
-  size_t one = lu_space_bytes(plan->dtype, plan->m);
+  size_t one = lu_space_bytes(plan->dtype, plan->m, plan->n);
   size_t group = (size_t)lanes * ((size_t)(plan->m * plan->n) * hr_dtype_bytes(plan->dtype) +
                                   (size_t)plan->n * sizeof(int32_t));
   return native_matrices_plan(target, hr_div_ceil(plan->batch, lanes), products * (double)lanes, 0,

@@ -322,7 +322,8 @@ typedef struct other_parts {
   int left;  /* instructions that may still be looked at */
 } other_parts_t;
 
-/* Finds those from which `instr` is computed. */
+/* Finds those from which `instr` is computed; what updates write is read from memory, as no cluster
+ * takes them as producers. */
 static void find_other_parts(const fuse_graph_t *graph, const hlo_instr_t *instr,
                              other_parts_t *found) {
   const hlo_instr_t *over = fuse_find_storage(found->update->operands[0]);
@@ -330,7 +331,9 @@ static void find_other_parts(const fuse_graph_t *graph, const hlo_instr_t *instr
     const hlo_instr_t *operand = instr->operands[k];
     found->left--;
     if (fuse_find_storage(operand) != over) {
-      if (fuse_is_fusible(graph, operand)) find_other_parts(graph, operand, found);
+      bool is_computed =
+          fuse_is_fusible(graph, operand) && op_codegens[operand->op] != CODEGEN_UPDATE;
+      if (is_computed) find_other_parts(graph, operand, found);
       continue;
     }
     bool is_known = found->count && found->parts[0] == instr;
