@@ -122,7 +122,8 @@ static hlo_instr_t *build_row_slice(batcher_t *batcher, hlo_instr_t *all, const 
 static bool is_profitable(const hlo_instr_t *dot, const hlo_instr_t *slice, int side) {
   int64_t terms = dot->operands[side]->shape->dims[contracting_dim(dot, side)];
   int64_t rows = slice->operands[0]->shape->dims[0];
-  return hlo_shape_elements(dot->shape) * terms >= MIN_MULTIPLICATIONS && rows > 1 &&
+  return !loop_is_large_product(dot) &&
+         hlo_shape_elements(dot->shape) * terms >= MIN_MULTIPLICATIONS && rows > 1 &&
          rows * hlo_shape_elements(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <=
              MAX_BATCH_BYTES;
 }

@@ -362,3 +362,17 @@ hr_status_t loop_rewrite_each(hlo_module_t *module, loop_rewrite_fn rewrite_loop
   *out_changed |= changed;
   return changed ? pass_computations_order(module) : NULL;
 }
+
+/* --- products --- */
+
+enum { LARGE_LINES = 64, LARGE_MULTIPLICATIONS = 1 << 21 };
+
+bool loop_is_large_product(const hlo_instr_t *instr) {
+  int64_t terms = 1;
+  if (instr->op != HLO_DOT || hlo_attr_ints(instr, HLO_ATTR_LHS_BATCH_DIMS).count) return false;
+  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  for (int64_t i = 0; i < dims.count; i++) terms *= instr->operands[0]->shape->dims[dims.data[i]];
+  for (int k = 0; k < 2; k++)
+    if (hlo_shape_elements(instr->operands[k]->shape) < LARGE_LINES * terms) return false;
+  return terms * hlo_shape_elements(instr->shape) >= LARGE_MULTIPLICATIONS;
+}

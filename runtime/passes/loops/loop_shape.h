@@ -57,6 +57,10 @@ hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hl
 hr_status_t loop_peel(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations,
                       hlo_instr_t **out_state);
 
+/* A product that runs at full speed alone: several iterations' at once take no less time, but
+ * memory for all of them. */
+bool loop_is_large_product(const hlo_instr_t *instr);
+
 /* Mapping from the state of an old loop to that of a new one: the kept elements, followed by
  * hoisted values. */
 typedef struct loop_change {

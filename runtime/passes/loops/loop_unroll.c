@@ -16,8 +16,9 @@ enum {
   MAX_INSTRS_SIMPLE = 1024, /* most instructions if the body is simple (is_simple) */
   MAX_TRIPS = 8,            /* most iterations */
   MAX_TRIPS_SIMPLE = 64,    /* most iterations if the body is simple */
-  /* Most bytes that an iteration computes, unless the body is simple. Its dispatch takes little of
-   * its time then, and what several iterations compute would be kept at once. */
+  /* Most bytes that an iteration computes, unless the body is simple. Beyond that, or with large
+   * products, its dispatch takes little of its time, and what several iterations compute would be
+   * kept at once. */
   MAX_BYTES = 4 << 20
 };
 
@@ -54,6 +55,7 @@ static bool is_short(const loop_t *loop, int64_t trips) {
     bytes += computed_bytes(instr);
     simple &= is_simple(instr);
     if (pass_has_effect(instr) || op_custom_call_keeps_state(instr)) return false;
+    if (trips > 1 && loop_is_large_product(instr)) return false;
   }
   if (trips > (simple ? MAX_TRIPS_SIMPLE : MAX_TRIPS)) return false;
   if (!simple && bytes > MAX_BYTES) return false;
