@@ -1,6 +1,8 @@
 /* Winograd convolution divided by output channels, for few tiles and many weights: transformed
  * weights have four times as many bytes and would go to memory and back. Here a part of them is
- * transformed into the second-level cache, multiplied by all tiles, and discarded.
+ * transformed into the second-level cache, multiplied by all tiles, and discarded. Each task reads
+ * the points of all tiles, which may have 1.5 times as many bytes as transformed weights: up to
+ * there it is faster (1.2 to 1.6 times on a Zen 5), and takes no more memory.
  *
  *   all tiles are transformed to the points
  *   for each few output channels                 one task of a worker
@@ -15,8 +17,6 @@
 
 #define WEIGHTS_BYTES (448 << 10) /* transformed at a time: half of the second-level cache */
 #define LEAST_BYTES (512 << 10)   /* bytes; smaller weights stay in that cache as a whole */
-#define MOST_POINT_BYTES \
-  (4 << 20) /* most bytes of the points of all tiles, which each task reads */
 #define TERM_UNIT 8
 #define GRAIN 2 /* tiles per task */
 
@@ -43,7 +43,7 @@ void winograd_plan_columns(winograd_t *plan) {
   int64_t weights = each * p->in_channels * p->out_channels;
   int64_t points = each * plan->tiling.count * (p->in_channels + p->out_channels);
   if (p->kind != CONV_FORWARD || p->constant_weights || weights < LEAST_BYTES ||
-      points > MOST_POINT_BYTES || points > weights)
+      2 * points > 3 * weights)
     return;
   int64_t width = whole_columns(plan);
   plan->columns.count = task_columns(plan, width);
