@@ -285,6 +285,22 @@ conv_case_t conv_draw_gradient(uint64_t *seed, int i) {
   return c;
 }
 
+conv_case_t conv_draw_depthwise_gradient(uint64_t *seed, int i) {
+  static const int reals[] = {CONV_F32, CONV_F64, CONV_BF16, CONV_F16};
+  conv_case_t c = conv_draw_gradient(seed, i);
+  int64_t groups = 4 + native_pick(seed, native_pick(seed, 2) ? 30 : 150);
+  c.types = &conv_types[reals[i % 4]];
+  c.batch = groups;
+  c.out_features = groups;
+  c.batch_groups = groups;
+  if (c.spatial == 1 && i % 2) {
+    int64_t taps = 8 + native_pick(seed, 16), out = 90 + native_pick(seed, 200), low = taps / 2;
+    c.in[0] = out - 1 + taps - 2 * low;
+    c.window[0] = (hlo_window_dim_t){out, 1, low, low, 1, 1, false};
+  }
+  return c;
+}
+
 conv_case_t conv_draw_few_columns(uint64_t *seed, int i) {
   conv_case_t c = conv_draw_either(seed, i);
   c.types = &conv_types[i % 3 ? CONV_F32 : CONV_F64];

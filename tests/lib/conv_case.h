@@ -69,6 +69,8 @@ conv_case_t conv_draw_anything(uint64_t *seed, int i);
 conv_case_t conv_draw_either(uint64_t *seed, int i);
 /* Gradients of weights with windows of up to 6 elements and strides of up to 3. */
 conv_case_t conv_draw_gradient(uint64_t *seed, int i);
+/* The same of one channel per group, of all real conv_types; some with long lines and windows. */
+conv_case_t conv_draw_depthwise_gradient(uint64_t *seed, int i);
 /* Up to 4 output channels. */
 conv_case_t conv_draw_few_columns(uint64_t *seed, int i);
 /* Groups of few channels, some of them one each, of all real conv_types. */

@@ -129,6 +129,11 @@ static void gradients_over_positions(void) {
     conv_check_drawn(workers, 90 + (uint64_t)workers, 40, conv_draw_gradient);
 }
 
+static void depthwise_gradients(void) {
+  for (int workers = 1; workers <= 5; workers += 2)
+    conv_check_drawn(workers, 100 + (uint64_t)workers, 60, conv_draw_depthwise_gradient);
+}
+
 static void few_columns(void) { conv_check_drawn(2, 95, 60, conv_draw_few_columns); }
 
 static void small_groups(void) {
@@ -151,6 +156,7 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"constant weights", constant_weights},
                                           {"larger ones", larger_ones},
                                           {"gradients over places", gradients_over_positions},
+                                          {"depthwise gradients", depthwise_gradients},
                                           {"few columns", few_columns},
                                           {"small groups", small_groups},
                                           {"along lines", along_lines},

@@ -30,6 +30,7 @@ static const struct {
                {conv_prepare_direct_narrow, conv_run_direct_narrow},
                {conv_prepare_direct, conv_run_direct},
                {conv_prepare_weight_grad, conv_run_weight_grad},
+               {conv_prepare_depthwise_grad, conv_run_depthwise_grad},
                {conv_prepare_onednn, conv_run_onednn}};
 
 /* Takes the first kernel that makes a plan. */

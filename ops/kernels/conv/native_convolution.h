@@ -34,6 +34,13 @@ hr_status_t conv_prepare_weight_grad(const op_native_target_t *target,
 hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *plan, void *const *in,
                                  void *const *out);
 
+/* Weight gradient of depthwise convolutions with channels innermost: floats, widened to f32 or f64.
+ */
+hr_status_t conv_prepare_depthwise_grad(const op_native_target_t *target,
+                                        const conv_problem_t *problem, op_native_step_t *out);
+hr_status_t conv_run_depthwise_grad(const op_native_run_t *run, const void *plan, void *const *in,
+                                    void *const *out);
+
 hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem,
                                 op_native_step_t *out);
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in,
