@@ -63,6 +63,36 @@ static void test_orders(void) {
   try_orders(true);
 }
 
+/* Bits of any part of a vector are a vector of bits, as in reductions of bits by halves. */
+static void try_bits(unsigned from, unsigned first, unsigned lanes) {
+  unsigned char in[64], out[64];
+  kir_value_t *order[64];
+  x64_kernel_t test;
+  x64_kernel_begin(&test);
+  kir_builder_t *b = test.code.builder;
+  kir_type_t *byte = kir_int_type(test.code.module, 8), *i32 = kir_int_type(test.code.module, 32);
+  kir_type_t *type = kir_vector_type(byte, from);
+  for (size_t i = 0; i < sizeof in; i++) in[i] = i * 37 % 64 < 32;
+  for (unsigned i = 0; i < lanes; i++) order[i] = kir_const_int(i32, first + i);
+  kir_value_t *x = x64_kernel_load(&test, type, 0);
+  kir_value_t *bits = kir_icmp(b, KIR_ICMP_NE, x, kir_null(type));
+  kir_value_t *part = kir_shuffle(b, bits, bits, kir_const_vector(order, lanes));
+  x64_kernel_store(&test, kir_zext(b, part, kir_vector_type(byte, lanes)), 0);
+  x64_kernel_fn run = x64_kernel_finish(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  CU_ASSERT_EQUAL(memcmp(out, in + first, lanes), 0);
+  jit_object_unload(test.object);
+}
+
+static void test_bits(void) {
+  if (!x64_kernel_can_run()) return;
+  for (unsigned lanes = 2; lanes <= 32; lanes++) {
+    try_bits(2 * lanes, 0, lanes);
+    try_bits(2 * lanes, lanes, lanes);
+  }
+}
+
 /* As many rows as a vector has lanes, and lanes, change places. */
 static void try_turning(unsigned bits, unsigned lanes) {
   static unsigned char in[64 * 64 * 8], out[64 * 64 * 8];
@@ -395,6 +425,7 @@ static void test_gathers(void) {
 
 CU_TestInfo suite_x64_lanes[] = {
     {"orders of lanes", test_orders},
+    {"parts of vectors of bits", test_bits},
     {"rows that are turned", test_turning},
     {"vectors of all sizes", test_all_sizes},
     {"lanes that are not known", test_unknown_lanes},

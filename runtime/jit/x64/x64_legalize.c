@@ -333,16 +333,20 @@ static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const un
   return so_far;
 }
 
+/* Unspecified lanes after the last one continue a sequence: subvectors of bits need one. */
 static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first,
                                  unsigned lanes) {
   sources_t sources = {.lanes = x64_legal_lanes(instr->args[0]->type)};
-  unsigned from[64] = {0};
+  unsigned from[64] = {0}, count = min(lanes, instr->type->lanes - first);
   uint64_t at[64] = {0};
-  for (unsigned i = 0; i < lanes && first + i < instr->type->lanes; i++) {
+  bool is_sequence = count > 1;
+  for (unsigned i = 0; i < count; i++) {
     uint64_t lane = instr->lanes[first + i];
     from[i] = source_of(s, &sources, instr, lane);
     at[i] = lane % instr->args[0]->type->lanes % sources.lanes;
+    is_sequence &= !from[i] && (!i || at[i] == at[i - 1] + 1);
   }
+  for (unsigned i = count; i < lanes && is_sequence; i++) at[i] = (at[i - 1] + 1) % sources.lanes;
   if (sources.count > 2 && lanes > sources.lanes) s->code->unsupported = "such an order";
   return merge_sources(s, &sources, from, at, lanes);
 }
