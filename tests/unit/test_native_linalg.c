@@ -251,6 +251,27 @@ static void eigenvalues(void) {
   }
 }
 
+/* LAPACK solves small problems as a whole, without memory for blocks of reflectors. */
+static void memory_of_small_ones(void) {
+  native_env_t env;
+  native_kernel_t kernel;
+  int64_t dims[] = {1, 20, 20};
+  hlo_module_t *module = parse(
+      "f64[1,20,20]", "f64[]",
+      "(f64[1,20,20]{1,2,0}, f64[1,20]{1,0}, s32[1]{0}) custom-call(a), "
+      "custom_call_target=\"lapack_dsyevd_ffi\", operand_layout_constraints={f64[1,20,20]{1,2,0}}, "
+      "api_version=API_VERSION_TYPED_FFI, backend_config={mode = 86 : ui8, uplo = 76 : ui8}");
+  hlo_value_t *a = kernel_value(HR_F64, 3, dims, NULL);
+  native_env_init(&env, 1);
+  CU_ASSERT_PTR_NULL_FATAL(native_prepare(&env, module->entry->root, &a, &kernel));
+  CU_ASSERT_PTR_NOT_NULL(kernel.step.plan);
+  CU_ASSERT_TRUE(kernel.step.scratch_bytes < 32 << 10);
+  native_kernel_deinit(&kernel);
+  native_env_deinit(&env);
+  hlo_value_release(a);
+  hlo_module_destroy(module);
+}
+
 #define SMALL SMALL_EIGEN_SIZE
 
 static double at(bool is_double, const void *data, int i) {
@@ -350,5 +371,6 @@ CU_TestInfo suite_native_linalg[] = {{"library of the processor", library_of_the
                                      {"factors with pivots", factors},
                                      {"reflectors", reflectors},
                                      {"eigenvalues", eigenvalues},
+                                     {"memory of small ones", memory_of_small_ones},
                                      {"small eigenproblems", small_eigenproblems},
                                      CU_TEST_INFO_NULL};

@@ -251,8 +251,9 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
   plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
   size_t bytes = plan_memory(plan, solves);
-  out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
-                                            reflectors_space_bytes(&plan->kind), &plan->matrices);
+  size_t space = plan->whole ? 0 : reflectors_space_bytes(&plan->kind);
+  out->scratch_bytes =
+      native_matrices_plan(target, lapack->batch, products, bytes, space, &plan->matrices);
   out->flops = 2 * (double)lapack->batch * products;
   out->bytes = 2 * (double)lapack->batch * n * n * (double)hr_dtype_bytes(lapack->dtype);
   out->plan = plan;

@@ -367,7 +367,8 @@ static void read_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_n
 }
 
 static size_t plan_matrices(const op_native_target_t *target, double products, svd_native_t *plan) {
-  size_t bytes = plan_memory(plan), space = reflectors_space_bytes(&plan->kind);
+  size_t bytes = plan_memory(plan);
+  size_t space = plan->whole ? 0 : reflectors_space_bytes(&plan->kind);
   if (!plan->vectors)
     plan->batched = batched_small_find(plan->kind.dtype, plan->batch, plan->m, plan->n);
   if (!plan->batched)
