@@ -272,6 +272,17 @@ int hlo_shape_element_of_leaf(const hlo_shape_t *tuple, int leaf) {
   return low;
 }
 
+int hlo_shape_leaf_at(const hlo_shape_t *shape, hr_ints_t path) {
+  int leaf = 0;
+  for (int64_t i = 0; i < path.count; i++) {
+    if (!hlo_shape_is_tuple(shape) || path.data[i] < 0 || path.data[i] >= shape->element_count)
+      return -1;
+    leaf += hlo_shape_leaf_start(shape, path.data[i]);
+    shape = shape->elements[path.data[i]];
+  }
+  return leaf;
+}
+
 /* Descends into the tuple element whose range of leaves holds the index. */
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   while (hlo_shape_is_tuple(shape)) {

@@ -113,6 +113,8 @@ int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element);
 /* The element of a tuple that has the leaf. */
 int hlo_shape_element_of_leaf(const hlo_shape_t *tuple, int leaf);
 /* The part of a tuple tree that an index path leads to; NULL if it leads nowhere. */
+/* Number of the first leaf of the part that a path of elements leads to; -1: no such part. */
+int hlo_shape_leaf_at(const hlo_shape_t *shape, hr_ints_t path);
 const hlo_shape_t *hlo_shape_at_path(const hlo_shape_t *shape, hr_ints_t path);
 
 /* Prints f32[2,3]{1,0}. With with_layout, prints the layout unless the rank is 0 and the layout has

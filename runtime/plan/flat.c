@@ -19,14 +19,28 @@
 
 /* --- parameters and results --- */
 
-static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_params) {
+/* Marks the parameters that a list of the module says are given away. */
+static void mark_given(flat_builder_t *builder, const flat_ref_t *const *params,
+                       const hlo_aliasing_t *given) {
   const hlo_computation_t *entry = builder->flat->plan->module->entry;
+  for (int i = 0; i < given->count; i++) {
+    const hlo_alias_t *alias = &given->aliases[i];
+    if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) continue;
+    int leaf = hlo_shape_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
+    if (leaf >= 0) builder->param_is_given[params[alias->operand] - builder->params + leaf] = true;
+  }
+}
+
+static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_params) {
+  const hlo_module_t *module = builder->flat->plan->module;
+  const hlo_computation_t *entry = module->entry;
   flat_plan_t *flat = builder->flat;
   int leaf = 0;
   flat->param_count = hlo_computation_param_leaf_count(entry);
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->params));
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_shapes));
   HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_is_taken));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_is_given));
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, entry->params.count, out_params));
   for (size_t p = 0; p < entry->params.count; p++) {
     const hlo_shape_t *shape = entry->params.data[p]->shape;
@@ -42,6 +56,8 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
       builder->buffers.data[builder->params[leaf].buffer].index = leaf;
     }
   }
+  mark_given(builder, *out_params, &module->input_output_alias);
+  mark_given(builder, *out_params, &module->buffer_donor);
   return NULL;
 }
 

@@ -75,6 +75,7 @@ typedef struct flat_builder {
   flat_ref_t *params;
   const hlo_shape_t **param_shapes;
   bool *param_is_taken; /* a result may have the parameter's bytes */
+  bool *param_is_given; /* the program says that the caller gives the parameter away */
 } flat_builder_t;
 
 /* One use of a computation, while it is laid out. */

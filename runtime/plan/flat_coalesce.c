@@ -176,7 +176,7 @@ static void try_alias_param(flat_builder_t *builder, int param, int result_buffe
 
 /* Pairs a result with an argument that is read last by the step that begins the result, if the
  * kernel allows it. */
-static void pair_updated(flat_builder_t *builder, int result_buffer, int leaf) {
+static void pair_updated(flat_builder_t *builder, bool is_given, int result_buffer, int leaf) {
   int start = builder->buffers.data[result_buffer].start;
   const flat_step_t *step = &builder->steps.data[start];
   int count = leaf < 0 ? 0 : reusable_count(step);
@@ -185,6 +185,7 @@ static void pair_updated(flat_builder_t *builder, int result_buffer, int leaf) {
     int operand = root_buffer(builder, step->in[k].buffer);
     const flat_buffer_t *param = &builder->buffers.data[operand];
     if (param->storage == FLAT_PARAM && param->end == start &&
+        builder->param_is_given[param->index] == is_given &&
         builder->params[param->index].buffer >= 0 &&
         may_overwrite_buffer(builder, step, leaf, operand))
       try_alias_param(builder, param->index, result_buffer);
@@ -192,24 +193,32 @@ static void pair_updated(flat_builder_t *builder, int result_buffer, int leaf) {
 }
 
 /* Pairs a result with an argument whose last use is over when the result begins. */
-static void pair_unused(flat_builder_t *builder, int result_buffer) {
+static void pair_unused(flat_builder_t *builder, bool is_given, int result_buffer) {
   int start = builder->buffers.data[result_buffer].start;
   for (int p = 0; p < builder->flat->param_count; p++) {
     int param_buffer = builder->params[p].buffer;
-    if (param_buffer >= 0 && builder->buffers.data[param_buffer].end < start)
+    if (param_buffer >= 0 && builder->param_is_given[p] == is_given &&
+        builder->buffers.data[param_buffer].end < start)
       try_alias_param(builder, p, result_buffer);
   }
 }
 
 /* Pairs first the arguments that a step updates, then those whose last use is over. */
-hr_status_t flat_pair_results(flat_builder_t *builder) {
+static void pair_results(flat_builder_t *builder, bool is_given, const int *first_leaves) {
   const flat_plan_t *flat = builder->flat;
+  for (int b = 0; b < (int)builder->buffers.count; b++)
+    if (is_open_result(&builder->buffers.data[b]))
+      pair_updated(builder, is_given, b, first_leaves[b]);
+  if ((int64_t)flat->param_count * flat->result_count > MAX_PAIRS) return;
+  for (int b = 0; b < (int)builder->buffers.count; b++)
+    if (is_open_result(&builder->buffers.data[b])) pair_unused(builder, is_given, b);
+}
+
+/* The caller may give away more arguments than the program says. */
+hr_status_t flat_pair_results(flat_builder_t *builder) {
   int *first_leaves;
   HR_TRY(find_first_leaves(builder, &first_leaves));
-  for (int b = 0; b < (int)builder->buffers.count; b++)
-    if (is_open_result(&builder->buffers.data[b])) pair_updated(builder, b, first_leaves[b]);
-  if ((int64_t)flat->param_count * flat->result_count > MAX_PAIRS) return NULL;
-  for (int b = 0; b < (int)builder->buffers.count; b++)
-    if (is_open_result(&builder->buffers.data[b])) pair_unused(builder, b);
+  pair_results(builder, true, first_leaves);
+  pair_results(builder, false, first_leaves);
   return NULL;
 }

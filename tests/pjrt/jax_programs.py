@@ -79,6 +79,16 @@ def donation():
     assert f(y).unsafe_buffer_pointer() == where
 
 
+# The argument that is given away is updated, also where another one of its shape is read beside it.
+@test
+def donation_of_the_second():
+    x, y = jnp.arange(1000.0), jnp.arange(1000.0) * 2
+    where = y.unsafe_buffer_pointer()
+    z = jax.jit(lambda a, b: a * 3 + b, donate_argnums=1)(x, y)
+    assert z.unsafe_buffer_pointer() == where and y.is_deleted() and not x.is_deleted()
+    close(z[:3], [0, 5, 10])
+
+
 # A result of another shape and the same size takes the memory of an argument, too.
 @test
 def donation_to_another_shape():

@@ -100,6 +100,32 @@ static void test_donation(void) {
   hlorun_client_release(client, 0);
 }
 
+/* The argument that the program says is given away is updated, not one that is read beside it. */
+static void test_declared_donation(void) {
+  static const char *const lists[] = {"input_output_alias={ {}: (1, {}, may-alias) }",
+                                      "buffer_donor={ (1, {}) }"};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "HloModule m, %s\nENTRY e { p = f32[4] parameter(0) q = f32[4] parameter(1)\n"
+             "ROOT s = f32[4] add(p, q) }",
+             lists[i]);
+    hlorun_client_t *client = single_client();
+    hlorun_program_t *program = api_load(client, text);
+    hlorun_buffer_t *args[] = {floats(4, (float[]){1, 2, 3, 4}), floats(4, (float[]){5, 6, 7, 8})};
+    hlorun_buffer_t *result;
+    const void *place = hlorun_buffer_data(args[1]);
+    CHECK_OK(hlorun_execute(program, args, (bool[]){false, true}, &result));
+    CU_ASSERT_PTR_EQUAL(hlorun_buffer_data(result), place);
+    CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(result))[3], 12);
+    CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(args[0]))[3], 4);
+    hlorun_buffer_release(args[0]);
+    hlorun_buffer_release(result);
+    hlorun_program_release(program);
+    hlorun_client_release(client, 0);
+  }
+}
+
 /* A while loop of 10 adds, run in the background several times at once. */
 static const char *const loop_program =
     "body { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
@@ -289,6 +315,7 @@ CU_TestInfo suite_hlorun[] = {
     {"sharing with nobody", test_sharing_alone},
     {"a wrong argument is refused", test_wrong_arguments},
     {"donated arguments are updated in place", test_donation},
+    {"the program says which of its arguments is updated", test_declared_donation},
     {"executions run in the background", test_asynchronous},
     {"a cancelled loop ends", test_cancel},
     {"a cancelled client runs nothing until it resumes", test_cancel_straight},

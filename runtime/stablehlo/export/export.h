@@ -202,9 +202,8 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 void export_region(export_frame_t *frame, mlir_op_t *op, int index,
                    const hlo_computation_t *computation, const export_values_t *args);
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count);
-/* Which argument of the entry an alias means, which leaf an index leads to; -1: there is none. */
+/* Which argument of the entry an alias means; -1: there is none. */
 int export_argument_of(const exporter_t *exporter, const hlo_alias_t *alias);
-int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index);
 /* The function that the computation becomes. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation);
 

@@ -241,7 +241,7 @@ static void flatten_aliases(exporter_t *exporter, const hlo_module_t *from,
     if (!leaf) return;
     list[i] = (hlo_alias_t){.must = aliasing->aliases[i].must};
     list[i].operand = export_argument_of(exporter, &aliasing->aliases[i]);
-    *leaf = export_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
+    *leaf = hlo_shape_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
     if (!one) list[i].output_index = (hr_ints_t){leaf, 1};
   }
   aliasing->aliases = list;

@@ -223,23 +223,11 @@ hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *com
   return exporter->names[computation->id];
 }
 
-/* Number of the first leaf of the part at `index`; -1: no such part. */
-int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
-  int leaf = 0;
-  for (int64_t i = 0; i < index.count; i++) {
-    if (!hlo_shape_is_tuple(shape) || index.data[i] < 0 || index.data[i] >= shape->element_count)
-      return -1;
-    leaf += hlo_shape_leaf_start(shape, index.data[i]);
-    shape = shape->elements[index.data[i]];
-  }
-  return leaf;
-}
-
 /* Number of the argument for an alias's parameter; -1: none. */
 int export_argument_of(const exporter_t *exporter, const hlo_alias_t *alias) {
   const hlo_computation_t *entry = exporter->from->entry;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
-  int leaf = export_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
+  int leaf = hlo_shape_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
   return leaf < 0 ? -1 : exporter->argument_starts[alias->operand] + leaf;
 }
 
@@ -262,7 +250,7 @@ static void find_donations(exporter_t *exporter, int count, donations_t *donatio
   }
   for (int i = 0; i < aliasing->count; i++) {
     int argument = export_argument_of(exporter, &aliasing->aliases[i]);
-    int result = export_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
+    int result = hlo_shape_leaf_at(from->entry->root->shape, aliasing->aliases[i].output_index);
     if (argument >= 0 && result >= 0 && !donations->result[argument])
       donations->result[argument] = 1 + result;
   }
