@@ -8,8 +8,7 @@
 /* Creates an error of the framework, for callbacks. */
 typedef pjrt_error_t *(*pjrt_callback_error_t)(int code, const char *message, size_t size);
 
-/* Arguments of the framework's callback that reads the key-value store shared by all processes.
- * hlorun does not call it: its processes find each other through their launcher. */
+/* Arguments of the framework's callback that reads the key-value store shared by all processes. */
 typedef struct pjrt_kv_get_args {
   PJRT_HEAD;
   const char *key;

@@ -13,12 +13,14 @@
 #include "base/processors.h"
 #include "hlorun.h"
 #include "pjrt/pjrt_fork.h"
+#include "pjrt/pjrt_join.h"
 #include "pjrt/pjrt_options.h"
 #include "pjrt/pjrt_python.h"
 #include "pjrt/pjrt_world.h"
 #include "transport/core/transport.h"
 
 #define MAX_DEVICES_OF_MANY 16 /* devices of each process, if several: lanes of hlorun.h */
+#define MAX_JOINED 4096        /* processes that join: each maps the memory of all */
 #define MAX_THREADS 1024       /* most threads of a device */
 #define END_MS 2000            /* how long executions may still run when the client ends */
 
@@ -40,21 +42,27 @@ static hr_status_t read_count(const char *name, hr_str_t text, int64_t limit, in
   return NULL;
 }
 
+/* An option of the framework; NULL: not given. */
+static const pjrt_named_t *find_named(const pjrt_client_create_args_t *args, const char *name) {
+  for (size_t i = 0; i < args->option_count; i++)
+    if (args->options[i].name_size == strlen(name) &&
+        memcmp(args->options[i].name, name, strlen(name)) == 0)
+      return &args->options[i];
+  return NULL;
+}
+
 /* An integer option of the framework, else an environment variable, else `otherwise`. */
 static hr_status_t find_option(const pjrt_client_create_args_t *args, const char *name,
                                const char *variable, int64_t otherwise, int64_t limit,
                                int64_t *out_value) {
   char number[32];
+  const pjrt_named_t *option = find_named(args, name);
   *out_value = otherwise;
-  for (size_t i = 0; i < args->option_count; i++) {
-    const pjrt_named_t *option = &args->options[i];
-    if (option->name_size != strlen(name) || memcmp(option->name, name, option->name_size) != 0)
-      continue;
-    if (option->kind == PJRT_NAMED_STRING)
-      return read_count(name, (hr_str_t){option->string, option->value_size}, limit, out_value);
+  if (option && option->kind == PJRT_NAMED_STRING)
+    return read_count(name, (hr_str_t){option->string, option->value_size}, limit, out_value);
+  if (option && option->kind == PJRT_NAMED_INT64) {
     snprintf(number, sizeof number, "%lld", (long long)option->int64);
-    if (option->kind == PJRT_NAMED_INT64)
-      return read_count(name, hr_str_from(number), limit, out_value);
+    return read_count(name, hr_str_from(number), limit, out_value);
   }
   const char *text = getenv(variable);
   return text && *text ? read_count(variable, hr_str_from(text), limit, out_value) : NULL;
@@ -156,6 +164,18 @@ void pjrt_client_free(pjrt_client_t *client) {
   hr_free(client);
 }
 
+/* The framework's processes join, unless a launcher made them a world. */
+static hr_status_t join_processes(const pjrt_client_create_args_t *args) {
+  const pjrt_named_t *count = find_named(args, "num_nodes"), *index = find_named(args, "node_id");
+  if (!count || !index || count->kind != PJRT_NAMED_INT64 || index->kind != PJRT_NAMED_INT64)
+    return NULL;
+  if (count->int64 < 2 || tp_launcher_world_size() > 1) return NULL;
+  if (count->int64 > MAX_JOINED || index->int64 < 0 || index->int64 >= count->int64)
+    return hr_error(HR_USAGE, "process %lld of %lld: want 0 to %d", (long long)index->int64,
+                    (long long)count->int64, MAX_JOINED - 1);
+  return pjrt_join(args, (int)index->int64, (int)count->int64);
+}
+
 /* A world of processes without a rank is an error: guessing would give two processes one device. */
 static hr_status_t find_process(int *out_index, int *out_count) {
   *out_index = 0;
@@ -197,6 +217,7 @@ hr_status_t pjrt_client_create(pjrt_client_create_args_t *args) {
   if (args->option_count && !args->options)
     return hr_error(HR_USAGE, "PJRT_Client_Create: options is NULL");
   pjrt_fork_watch();
+  HR_TRY(join_processes(args));
   HR_TRY(find_process(&index, &count));
   HR_TRY(pjrt_client_new(args, index, count, &client));
   hr_status_t st = pjrt_world_connect(client); /* so that each knows when another ends */

@@ -38,6 +38,17 @@ mkdir "$work/site"
 echo 'import os; os.environ["HIDDEN"] = "was run"' >"$work/site/sitecustomize.py"
 PYTHONPATH=$work/site processes 2 initialized_without_arguments 0 \
   "process 1 of 2: 1 of 2 devices, gathered [0.0, 1.0], root 7, sum 8.0"
+# Without hlorun -n: processes that only JAX joins.
+for rank in 0 1 2; do
+  JAX_PLATFORMS=hlorun PJRT_NAMES_AND_LIBRARY_PATHS=hlorun:$build_dir/libpjrt_hlorun.so \
+    timeout -k 5 120 "$python" "$cases" joined "$work" 3 "$rank" >"$work/joined.$rank" 2>&1 &
+done
+wait
+cat "$work"/joined.? >"$work/out"
+for rank in 0 1 2; do
+  expect_text "3 processes that JAX joins" \
+    "process $rank of 3: 1 of 3 devices, gathered [0.0, 1.0, 2.0], root 7, sum 12.0"
+done
 if "$python" -c 'import orbax.checkpoint' 2>/dev/null; then
   for case in orbax orbax_imported_late; do
     rm -rf "$work/state"

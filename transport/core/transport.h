@@ -86,6 +86,14 @@ int tp_launcher_world_size(void);
  * processes. */
 int tp_launcher_machines(void);
 int tp_launcher_rank(void); /* 0 without a launcher */
+/* A world of processes of one machine that no launcher started, and that can tell each other a
+ * text. Rank 0 makes memory for all; the text says where it is. Errors: UNAVAILABLE. */
+#define TP_PLACE_BYTES 256
+hr_status_t tp_place(int processes, char out_place[TP_PLACE_BYTES]);
+/* Every rank joins by the text: from then on it is as if it had been launched. Rank 0 has to live
+ * until all have joined. Errors: UNAVAILABLE on another machine than rank 0.
+ * Thread: one, before others ask for the launcher. */
+hr_status_t tp_join(int processes, int rank, const char *place);
 /* All ranks are threads of one process: fills endpoints[0 .. world_size-1]. Waits sleep; nothing
  * polls. */
 hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);

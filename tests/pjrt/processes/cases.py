@@ -102,6 +102,12 @@ def initialized_without_arguments():
     world()
 
 
+# Processes that JAX alone joins: which of how many are the words behind the folder.
+def joined():
+    jax.distributed.initialize("127.0.0.1:" + os.environ["PORT"], *(int(word) for word in sys.argv[3:]))
+    world()
+
+
 # A checkpoint of an array of all processes comes back on all of them. Orbax gets its coordinator as it is imported.
 def orbax():
     import orbax.checkpoint as ocp
