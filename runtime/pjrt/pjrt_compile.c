@@ -11,6 +11,7 @@
 #include "pjrt/pjrt_executable.h"
 #include "pjrt/pjrt_fork.h"
 #include "pjrt/pjrt_profile.h"
+#include "pjrt/pjrt_python.h"
 
 /* Limits of a small program: bytes of its arguments and results, instructions of its entry. */
 #define SMALL_BYTES (64 << 10)
@@ -241,6 +242,17 @@ static bool has_loop(const hlo_module_t *module) {
   return false;
 }
 
+static bool calls_python(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      if (instr->op == HLO_CUSTOM_CALL &&
+          pjrt_python_is_callback(hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET)))
+        return true;
+    }
+  return false;
+}
+
 /* A guess for the first execution; later ones use the measured times. */
 static bool is_small(const pjrt_executable_t *executable) {
   const hlo_module_t *module = pjrt_executable_compiled(executable)->module;
@@ -278,6 +290,7 @@ static hr_status_t describe(pjrt_executable_t *executable) {
   HR_TRY(note_donations(executable, module));
   HR_TRY(pjrt_executable_describe_place(executable));
   executable->is_small = is_small(executable);
+  executable->calls_python = calls_python(pjrt_executable_compiled(executable)->module);
   make_fingerprint(executable);
   HR_TRY(pjrt_executable_describe_costs(executable));
   HR_TRY(pjrt_executable_describe_layouts(executable));

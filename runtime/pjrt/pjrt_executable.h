@@ -70,6 +70,7 @@ struct pjrt_executable {
   bool has_orders;    /* some argument or result has another order than row-major */
   bool has_copies;    /* some result is another result or an argument */
   bool is_small;      /* little data, no loops: execution likely takes less than a thread switch */
+  bool calls_python;  /* it has callbacks of JAX */
   pjrt_executable_lists_t lists;
 };
 

@@ -351,13 +351,16 @@ static hr_status_t run_now(run_t *run, pjrt_buffer_t **out_results) {
 }
 
 /* A program of several devices always goes through the streams: its ranks wait for each other. So
- * does a program that receives from the host: the caller may send the data after the launch. */
+ * does a program that receives from the host: the caller may send the data after the launch. For a
+ * program that calls Python only its size counts: users expect that a small program's call raises
+ * what its functions raise, however long they take. */
 static bool can_run_now(const run_t *run) {
   const pjrt_executable_t *executable = run->executable;
   const pjrt_stream_t *stream = &executable->world->devices[run->local]->stream;
   long average_ns = atomic_load_explicit(&executable->average_ns, memory_order_relaxed);
   bool is_nested = custom_ffi_current() != NULL; /* its caller, a callback, would wait for ever */
-  bool is_quick = average_ns ? average_ns < QUICK_NS : executable->is_small;
+  bool has_time = average_ns && !executable->calls_python;
+  bool is_quick = has_time ? average_ns < QUICK_NS : executable->is_small;
   if (executable->world->count > 1 || run->host) return false;
   if (!is_nested && !(is_quick && pjrt_stream_is_free(stream))) return false;
   for (int k = 0; k < executable->param_count; k++)

@@ -362,9 +362,17 @@ static void add_hook(void) {
   python.PyGILState_Release(state);
 }
 
+static const char *const targets[] = {"xla_ffi_python_cpu_callback",
+                                      "xla_ffi_partitioned_python_cpu_callback"};
+
+bool pjrt_python_is_callback(hr_str_t target) {
+  bool is_one = hr_str_is(target, "xla_python_cpu_callback"); /* JAX before 0.6 */
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    is_one |= hr_str_is(target, targets[i]);
+  return is_one;
+}
+
 void pjrt_python_begin(void) {
-  static const char *const targets[] = {"xla_ffi_python_cpu_callback",
-                                        "xla_ffi_partitioned_python_cpu_callback"};
   const custom_ffi_bundle_t bundle = {.execute = (void *)handle_callback, .takes_bytes = true};
   if (!find_symbols() || !python.Py_IsInitialized()) return;
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)

@@ -2,6 +2,7 @@
 import glob
 import tempfile
 import threading
+import time
 import traceback
 
 import jax
@@ -149,6 +150,25 @@ def callbacks():
     error = fails_with("said by the callback",
                        jax.jit(lambda a: jax.pure_callback(wrong, jax.ShapeDtypeStruct((), jnp.float32), a)), 1.0)
     assert __file__ in str(error), error
+
+
+# What a callback of a small program raises is raised by the program's call, in each call.
+@test
+def small_programs_raise_at_once():
+    def check(x):
+        time.sleep(0.01)
+        if x < 0:
+            raise ValueError("it is negative")
+        return x
+
+    f = jax.jit(lambda a: (jax.pure_callback(check, jax.ShapeDtypeStruct((), jnp.float32), a), a + 1))
+    for x in 1.0, -1.0, 2.0, -2.0, -3.0:
+        try:
+            f(x)
+        except Exception as e:
+            assert x < 0 and "it is negative" in str(e), e
+        else:
+            assert x > 0, x
 
 
 # A callback that executes a program does not wait for the device that waits for it.
