@@ -28,7 +28,7 @@ module @forms attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 :
     %7 = sdy.data_flow_edge %6 sharding=<@mesh, [{?}, {?}]> : tensor<16x8xf32>
     %k = stablehlo.constant dense<1.0> : tensor<f32>
     %8 = stablehlo.reduce(%7 init: %k) applies stablehlo.add across dimensions = [0] : (tensor<16x8xf32>, tensor<f32>) -> tensor<8xf32>
-    %10 = sdy.sharding_constraint %6 <@mesh, [{"b"}, {"a"}]> : tensor<16x8xf32>
+    %10 = sdy.sharding_constraint %7 <@mesh, [{"b"}, {"a"}]> : tensor<16x8xf32>
     %a9 = sdy.all_gather [{}, {"a"}] %10 out_sharding=<@mesh, [{"b"}, {}]> : tensor<16x8xf32>
     %20 = sdy.all_slice [{"a"}, {}] %a9 out_sharding=<@mesh, [{"b", "a"}, {}]> : tensor<16x8xf32>
     %21 = sdy.all_to_all [{"a"}: 0->1] %20 out_sharding=<@mesh, [{"b"}, {"a"}]> : tensor<16x8xf32>

@@ -37,6 +37,8 @@ hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* dot, convolution as dot */
 hlo_instr_t *simplify_grouped_dot(pass_rewrite_t *rewrite,
                                   hlo_instr_t *instr); /* dot with repeated matrices */
+hlo_instr_t *simplify_softmax_dot(pass_rewrite_t *rewrite,
+                                  hlo_instr_t *instr); /* dot with a softmax */
 hlo_instr_t *simplify_gates(pass_rewrite_t *rewrite,
                             hlo_instr_t *instr); /* dot over the middle of a large array */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);

@@ -37,6 +37,13 @@ static bool has_algorithm(const hlo_instr_t *dot) {
   return hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) != 0;
 }
 
+bool dot_may_swap(const hlo_instr_t *dot) {
+  const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
+  bool differs =
+      precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1];
+  return !differs && !has_algorithm(dot);
+}
+
 hlo_instr_t *dot_build(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
                        const hlo_shape_t *shape) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
@@ -214,7 +221,7 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
       right = dot_free_count(&sides[1]);
   int64_t to[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   bool is_exact = true;
-  if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot) || !left || !right) return NULL;
+  if (pass_use_count(rewrite, dot) > 1 || !dot_may_swap(dot) || !left || !right) return NULL;
   for (int d = 0; d < batch + left + right; d++) {
     int64_t from = permutation.data[d];
     to[d] = from;
@@ -224,9 +231,6 @@ static hlo_instr_t *fold_result_transpose(pass_rewrite_t *rewrite, hlo_instr_t *
   }
   hr_ints_t rest = {to, permutation.count};
   if (!is_exact && !is_in_line_if_swapped(transpose->shape, rest)) return NULL;
-  const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
-  if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1])
-    return NULL;
   dot_side_t swapped[] = {sides[1], sides[0]};
   hlo_instr_t *product = dot_build(rewrite, dot, swapped,
                                    pass_shape(rewrite, dot->shape->dtype, dot->shape->rank, sizes));
