@@ -123,6 +123,10 @@ module @invariant {
 PROGRAM
 expect_exit "an array that a loop leaves as it is" 0 "$hlorun" --explain-sharding --stop-after propagate "$work/invariant.mlir"
 expect_text "an array that a loop leaves as it is" 'f32[1,8,8] <@mesh, [{}, {"m"}, {}]> forward by while'
+# An edge with a sharding says it of its value, besides what the op in front says.
+expect_exit "an edge with a sharding" 0 "$hlorun" --explain-sharding --stop-after propagate \
+  "$source_dir/tests/cases/case_cut.mlir"
+expect_text "an edge with a sharding" 'f32[8,4] <@mesh, [{"x"}, {"y"}]> forward by custom-call'
 # A loop's result and the values in its body are used by themselves: the reshape is the only user of the result, so that
 # its sharding comes before that of the initial value.
 cat >"$work/uses.mlir" <<'PROGRAM'

@@ -256,8 +256,8 @@ hr_status_t import_sdy_attr(importer_t *importer, const char *name, hr_str_t tex
  */
 bool import_has_sdy(const mlir_op_t *op);
 hr_status_t import_sdy_attrs(importer_t *importer, const mlir_op_t *op, hlo_name_values_t *list);
-/* Takes the shardings of the op's results from instructions made from number `first` on that have
- * not as many. */
+/* Takes the shardings of the op's results from those instructions made from number `first` on that
+ * do not give the results. */
 hr_status_t import_sdy_of_results(import_scope_t *scope, const mlir_op_t *op, size_t first);
 /* Marks the returned values whose results have shardings; `values` are replaced. */
 hr_status_t import_result_marks(import_scope_t *scope, const mlir_op_t *function, int count,

@@ -2,7 +2,6 @@
  * sharding attributes of any op as frontend attributes. Sdy's own collectives only change the
  * sharding of their operand, so they become constraints to their result's sharding. The texts are
  * unchanged: the partitioner reads them. */
-#include <ctype.h>
 #include <string.h>
 
 #include "stablehlo/import/import.h"
@@ -52,52 +51,12 @@ static hr_status_t build_mark(import_scope_t *scope, const char *target, const c
   return NULL;
 }
 
-/* The number that ends before (`step` -1) or begins at (`step` 1) a place of the text; -1: none. */
-static long number_at(hr_str_t text, size_t at, int step) {
-  size_t from = at, to = at;
-  long number = 0;
-  while (step < 0 && from > 0 && isdigit((unsigned char)text.data[from - 1])) from--;
-  while (step > 0 && to < text.size && isdigit((unsigned char)text.data[to])) to++;
-  for (size_t i = from; i < to && number < INT32_MAX; i++)
-    number = 10 * number + text.data[i] - '0';
-  return from == to ? -1 : number;
-}
-
-/* Moves of an all-to-all: [{"b"}: 0->2] */
-static hr_status_t check_moves(import_scope_t *scope, mlir_op_t *op, int rank) {
-  hr_str_t text = import_sdy_text(op, "params", '[', ']');
-  for (size_t i = 1; i + 2 < text.size; i++) {
-    if (memcmp(text.data + i, "->", 2) != 0) continue;
-    long from = number_at(text, i, -1), to = number_at(text, i + 2, 1);
-    if (from < 0 || to < 0 || from >= rank || to >= rank || from == to)
-      return import_error(scope, op, "moves axes from dimension %ld to %ld of a value of rank %d",
-                          from, to, rank);
-  }
-  return NULL;
-}
-
-/* An sdy collective has a list of axes for each dimension of its operand. */
-static hr_status_t check_lists(import_scope_t *scope, mlir_op_t *op, const hlo_instr_t *x) {
-  static const char *const names[] = {"gathering_axes", "slicing_axes", "reduce_scatter_axes"};
-  if (!x || !hlo_shape_is_array(x->shape)) return NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    hr_str_t text = import_sdy_text(op, names[i], '[', ']');
-    int count = 0;
-    for (size_t k = 0; k < text.size; k++) count += text.data[k] == '{';
-    if (text.size && count != x->shape->rank)
-      return import_error(scope, op, "%s has %d list%s for a value of rank %d", names[i], count,
-                          count == 1 ? "" : "s", x->shape->rank);
-  }
-  return check_moves(scope, op, x->shape->rank);
-}
-
 /* sdy.sharding_constraint: custom call "Sharding" with the sharding as a frontend attribute. */
 hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op,
                                        const import_row_t *row) {
   (void)row;
   const char *value;
   hlo_instr_t *mark;
-  HR_TRY(check_lists(scope, op, import_operand(op, 0)));
   hr_str_t text = import_sdy_text(op, "sharding", 0, 0);
   if (!text.size) text = import_sdy_text(op, "out_sharding", 0, 0);
   HR_TRY(hr_arena_printf(scope->importer->arena, &value, "#sdy.sharding_per_value<[<%.*s>]>",
@@ -140,9 +99,9 @@ hr_status_t import_sharding_group(import_scope_t *scope, mlir_op_t *op, const im
   return hlo_builder_finish(&scope->builder);
 }
 
-/* Edges are ignored: propagation finds the same facts itself. */
+/* Propagation finds the edges itself; one that has a sharding says it of the value. */
 hr_status_t import_data_flow_edge(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  (void)row;
+  if (mlir_op_attr(op, "sharding")) return import_sharding_constraint(scope, op, row);
   return import_set_results(scope, op, import_operand(op, 0));
 }
 
@@ -256,15 +215,27 @@ static hr_status_t without_shardings(importer_t *importer, hlo_name_values_t *li
   return NULL;
 }
 
-/* Removes shardings from instructions with another number of values than the op's results
- * (elements of a tuple, initial values, loops with captured values); propagation derives them. */
+/* The instruction that has all results of the op and no other values: a tuple of which they are the
+ * elements, else itself the only one. NULL: the op has no results. */
+static const hlo_instr_t *instr_of_results(const mlir_op_t *op) {
+  const hlo_instr_t *first = op->result_count ? op->results[0].mapped : NULL;
+  bool is_element = first && first->op == HLO_GET_TUPLE_ELEMENT &&
+                    hlo_shape_leaf_count(first->operands[0]->shape) == op->result_count;
+  return is_element ? first->operands[0] : first;
+}
+
+/* Removes shardings from the instructions of an op that do not give its results (initial values,
+ * captured values, elements of a tuple), and from one of other values besides, as a loop with
+ * captured ones has; propagation derives them. */
 hr_status_t import_sdy_of_results(import_scope_t *scope, const mlir_op_t *op, size_t first) {
   const hlo_computation_t *computation = scope->builder.computation;
-  if (!sdy_attr(op, 0) || op->result_count < 2) return NULL;
+  const hlo_instr_t *owner = instr_of_results(op);
+  if (!sdy_attr(op, 0) || !op->result_count) return NULL;
   for (size_t i = first; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     hlo_extra_t *extra;
-    if (!instr->extra || hlo_shape_leaf_count(instr->shape) == op->result_count) continue;
+    bool fits = instr == owner && hlo_shape_leaf_count(instr->shape) == op->result_count;
+    if (!instr->extra || fits) continue;
     HR_TRY(import_op_extra(scope->importer, instr, &extra));
     HR_TRY(without_shardings(scope->importer, &extra->frontend_attributes));
   }
