@@ -79,16 +79,34 @@ typedef struct fragment {
   const hlo_shape_t **shape;
 } fragment_t;
 
+/* A text that is part of the program ends the source there, so that messages have places of the
+ * program; of another text a copy becomes the source. Names point into the text, which must live as
+ * long as the module. */
+static hr_status_t choose_source(hlo_module_t *module, hr_str_t text, size_t *out_from) {
+  const hr_source_t *program = &module->source;
+  uintptr_t start = (uintptr_t)program->text, at = (uintptr_t)text.data;
+  bool is_inside = program->text && at >= start && at + text.size <= start + program->size_bytes;
+  hr_str_t copy;
+  *out_from = is_inside ? (size_t)(at - start) : 0;
+  if (is_inside) {
+    module->source.size_bytes = *out_from + text.size;
+    return NULL;
+  }
+  HR_TRY(hr_arena_str(&module->arena, text, &copy));
+  module->source = (hr_source_t){NULL, copy.data, copy.size};
+  return NULL;
+}
+
 /* Reads a text as if it were the source of the module, which is restored afterwards. */
 static hr_status_t read_fragment(hlo_module_t *module, hr_str_t text,
                                  hr_status_t (*read)(read_hlo_t *, const fragment_t *),
                                  const fragment_t *fragment) {
   hr_source_t program = module->source;
-  hr_str_t copy; /* names point into the text, which must live as long as the module */
-  HR_TRY(hr_arena_str(&module->arena, text, &copy));
-  module->source = (hr_source_t){NULL, copy.data, copy.size};
+  size_t from;
+  HR_TRY(choose_source(module, text, &from));
   read_hlo_t r = {.module = module, .arena = &module->arena};
   hr_status_t st = read_hlo_init(&r);
+  r.lexer.at = from;
   if (!st) st = read(&r, fragment);
   if (!st) st = read_expect(&r.lexer, READ_END);
   read_hlo_deinit(&r);

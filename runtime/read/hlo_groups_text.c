@@ -44,7 +44,11 @@ static hr_status_t read_mesh_axes(read_hlo_t *r, hlo_mesh_t *mesh) {
   HR_TRY(read_expect(l, READ_OPEN_BRACKET));
   for (bool more = !read_is(l, READ_CLOSE_BRACKET); more; count++) {
     if (count == MESH_AXES_MAX) return read_want(l, "at most %d axes", MESH_AXES_MAX);
+    size_t at = l->token.at;
     HR_TRY(read_mesh_axis(l, &axes[count]));
+    for (int k = 0; k < count; k++)
+      if (hr_str_equal(axes[k].name, axes[count].name))
+        return READ_ERROR_AT(l, at, "found axis '%.*s' twice in a mesh", HR_STR_ARGS(axes[k].name));
     HR_TRY(read_list_next(l, READ_CLOSE_BRACKET, &more));
   }
   HR_TRY(read_expect(l, READ_CLOSE_BRACKET));
@@ -93,7 +97,15 @@ hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma) {
   HR_TRY(read_accept(l, READ_COMMA, out_comma));
   if (!*out_comma || !read_is(l, READ_ATTR) || !hr_str_is(l->token.text, "device_ids")) return NULL;
   HR_TRY(read_advance(l));
+  size_t at = l->token.at;
   HR_TRY(read_device_ids(r, out_mesh));
+  int64_t devices = 1, ids = out_mesh->device_ids.count;
+  if (!ids) ids = hlo_device_count(out_mesh->iota_dims);
+  for (int a = 0; a < out_mesh->axis_count; a++)
+    if (__builtin_mul_overflow(devices, out_mesh->axes[a].size, &devices)) devices = -1;
+  if (ids != devices)
+    return READ_ERROR_AT(l, at, "found %ld device_ids, want the mesh's %ld", (long)ids,
+                         (long)devices);
   return read_accept(l, READ_COMMA, out_comma);
 }
 

@@ -12,6 +12,21 @@
 
 /* Tiled shardings ------------------------------------------------------------------------------ */
 
+/* Each device from 0 on occurs once. */
+static hr_status_t check_device_list(read_hlo_t *r, size_t at, hr_ints_t devices) {
+  bool *seen;
+  HR_TRY(HR_NEW_ARRAY(r->arena, devices.count, &seen));
+  for (int64_t i = 0; i < devices.count; i++) {
+    int64_t device = devices.data[i];
+    bool is_known = device >= 0 && device < devices.count;
+    if (!is_known || seen[device])
+      return READ_ERROR_AT(&r->lexer, at, "found device %ld%s, want 0 to %ld, each once",
+                           (long)device, is_known ? " twice" : "", (long)devices.count - 1);
+    seen[device] = true;
+  }
+  return NULL;
+}
+
 /* The devices in the order of the tiles. */
 static hr_status_t read_device_list(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
@@ -52,7 +67,7 @@ static hr_status_t read_tiles(read_hlo_t *r, hlo_sharding_t *s) {
   }
   int64_t tiles = hlo_device_count(s->tile_dims);
   int64_t devices = iota ? hlo_device_count(s->iota.dims) : s->devices.count;
-  if (tiles > 0 && tiles == devices) return NULL;
+  if (tiles > 0 && tiles == devices) return iota ? NULL : check_device_list(r, at, s->devices);
   return READ_ERROR_AT(l, at, "found %ld devices for %ld tiles, want as many, and at most %ld",
                        (long)devices, (long)tiles, (long)HLO_MAX_DEVICES);
 }
@@ -109,6 +124,7 @@ static hr_status_t read_sharding_attr(read_hlo_t *r, hlo_sharding_t *s) {
     return read_want(l, "device=, devices=, last_tile_dims= or metadata=");
   HR_TRY(read_advance(l));
   if (device) return read_int(l, &s->device);
+  if (devices && s->tile_dims.count) return READ_ERROR_AT(l, l->token.at, "found devices= twice");
   if (devices) return read_tiles(r, s);
   return kinds ? read_last_tile_kinds(r, s) : read_sharding_metadata(r, s);
 }
@@ -122,6 +138,7 @@ static hr_status_t read_sharding_word(read_hlo_t *r, hlo_sharding_t *s, bool *ki
     return read_advance(l);
   }
   if (word == READ_KEYWORD_SHARD_AS || word == READ_KEYWORD_SHARD_LIKE) {
+    if (s->group != HLO_SHARD_GROUP_NONE) return read_want(l, "one shard_as or shard_like");
     HR_TRY(read_advance(l));
     s->group = word == READ_KEYWORD_SHARD_AS ? HLO_SHARD_GROUP_AS : HLO_SHARD_GROUP_LIKE;
     return read_int(l, &s->group_id);
@@ -209,6 +226,7 @@ static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
   bool comma;
   s->named = true;
   HR_TRY(read_mesh(r, &s->mesh, &comma));
+  if (!comma && !s->mesh.maximal) return read_want(l, "','");
   s->kind = HLO_TILE_KIND_OTHER;
   if (s->mesh.maximal) {
     s->kind = HLO_TILE_KIND_MAXIMAL;

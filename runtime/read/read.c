@@ -10,6 +10,7 @@
 #include "mlir/bytecode/bytecode.h"
 #include "mlir/text/mlir_parser.h"
 #include "proto/hlo_proto.h"
+#include "read/check_shardings.h"
 #include "read/dynamic_updates.h"
 #include "read/export_file.h"
 #include "read/foreign.h"
@@ -106,6 +107,7 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
   tree->source_buffer = hr_buffer_retain(module->source_buffer);
   hr_status_t st = read(tree);
   if (!st) st = stablehlo_import(tree, &read_stablehlo_pieces, module);
+  if (!st) st = read_check_shardings(module);
   if (!st && module->asks_platform) __atomic_store_n(&platform_was_asked, true, __ATOMIC_RELAXED);
   mlir_module_destroy(tree);
   return st;
@@ -114,6 +116,8 @@ static hr_status_t read_mlir(hlo_module_t *module, int platform_index,
 /* HLO, which may declare sizes static that vary. */
 static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
   HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
+  HR_TRY(read_check_shardings(module));
+  HR_TRY(read_check_sdy_texts(module));
   HR_TRY(read_unify_types(module));
   HR_TRY(read_grow_before_updates(module));
   return read_mark_dynamic_dimensions(module);

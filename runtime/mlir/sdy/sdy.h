@@ -21,5 +21,8 @@ void sdy_verifier_deinit(sdy_verifier_t *verifier); /* accepts NULL */
  * mlir_value_t.mapped of its values, which is NULL before and after. Errors: INVALID with the
  * place. Cost: one pass; shardings are parsed each time they are asked for. */
 hr_status_t sdy_verify_function(sdy_verifier_t *verifier, const mlir_op_t *function);
+/* Verifies the attributes of sdy that an op has, and not the op. A sharding may be without a list,
+ * as HLO has it, if the op has one result. */
+hr_status_t sdy_verify_attrs(sdy_verifier_t *verifier, const mlir_op_t *op);
 
 #endif

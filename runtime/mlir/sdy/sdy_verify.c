@@ -131,6 +131,22 @@ static hr_status_t verify_attrs(sdy_verifier_t *verifier) {
   return NULL;
 }
 
+hr_status_t sdy_verify_attrs(sdy_verifier_t *verifier, const mlir_op_t *op) {
+  hr_status_t st = NULL;
+  verifier->op = op;
+  verifier->subject[0] = 0;
+  for (int i = 0; i < op->extra_count && !st; i++) {
+    const mlir_attr_t *attr = op->extras[i].value;
+    sdy_sharding_t sharding;
+    bool is_one = op->result_count == 1 && is_kind(attr, "#sdy.sharding<");
+    st = is_one ? sdy_parse_sharding(verifier, sdy_attr_text(attr), &sharding)
+                : verify_attr(verifier, &op->extras[i]);
+    if (is_one && !st) st = sdy_check_sharding(verifier, &sharding, op->results[0].type);
+  }
+  hr_arena_reset(&verifier->scratch);
+  return st;
+}
+
 /* --- ops --- */
 
 static hr_status_t verify_block(sdy_verifier_t *verifier, const mlir_block_t *block);

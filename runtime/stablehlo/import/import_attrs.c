@@ -188,13 +188,19 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs,
   return NULL;
 }
 
-/* Reads HLO's text or bytes of an OpSharding by the reader from the importer's caller. */
+/* Reads HLO's text or bytes of an OpSharding by the reader from the importer's caller. A message
+ * about a text of the source has its place already. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding) {
   *out_sharding = NULL;
   if (!attr || attr->kind != MLIR_ATTR_STRING) return NULL;
   hr_status_t st = importer->readers->sharding(importer->module, attr->text, out_sharding);
   if (!st) return NULL;
+  const hr_source_t *source = &importer->from->source;
+  bool is_placed = attr->text.data >= source->text &&
+                   attr->text.data < source->text + source->size_bytes && op->line;
+  if (is_placed && attr->text.size && attr->text.data[0] == '{')
+    return hr_status_note(st, "in mhlo.sharding of %.*s", HR_STR_ARGS(op->name));
   hr_status_t placed = mlir_error(importer->from, op, "mhlo.sharding: %s", hr_status_message(st));
   hr_status_release(st);
   return placed;
