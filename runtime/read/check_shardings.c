@@ -164,13 +164,18 @@ static hr_status_t add_mesh_ops(stand_in_t *in, hr_str_t text, mlir_block_t *blo
   return NULL;
 }
 
+/* XLA gives the attributes of an op of several results to the elements of its tuple, too. */
+static bool has_own_texts(const hlo_instr_t *instr) {
+  return instr->shape && instr->op != HLO_GET_TUPLE_ELEMENT && instr->op != HLO_TUPLE;
+}
+
 static hr_status_t check_all(stand_in_t *in, const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
       const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
       hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
       hr_str_t rule = hlo_frontend_attribute(instr, "xla.sdy.sharding_rule");
-      if (instr->shape && (sharding.size || rule.size))
+      if (has_own_texts(instr) && (sharding.size || rule.size))
         HR_TRY(check_texts(in, instr, sharding, rule));
     }
   return NULL;

@@ -19,6 +19,8 @@ module @collectives attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas
       %13 = stablehlo.add %arg1, %arg1 : tensor<8x4xf32>
       sdy.return {sdy.sharding = #sdy.sharding_per_value<[]>} %13 : tensor<8x4xf32>
     } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %14 = stablehlo.constant dense<1.0> : tensor<0x4xf32>
+    %15 = stablehlo.negate %14 {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=0, j=4}>} : tensor<0x4xf32>
     %12 = sdy.data_flow_edge %11 sharding=<@m, [{"x"}, {}]> : tensor<8x4xf32>
     return %12 : tensor<8x4xf32>
   }

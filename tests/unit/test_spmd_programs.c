@@ -5,6 +5,7 @@
 #include "partition/annotations/normalize.h"
 #include "partition/annotations/meshes.h"
 #include "partition/annotations/outline_manual.h"
+#include "partition/lower/program_cost.h"
 #include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"
 
@@ -227,6 +228,71 @@ static void test_constraint_chains(void) {
   check_propagated(chain, "late", "<@mesh, [{\"m\"}, {}]>");
 }
 
+/* --- costs --- */
+
+/* Time of two nested loops; `last` is the bound of the inner one as its condition reads it. */
+static double nest_us(const char *last) {
+  char text[2048];
+  spmd_report_notes_t notes = {{0}, {0}};
+  hr_arena_t arena;
+  double us = 0;
+  snprintf(text, sizeof text,
+           "HloModule nest\n"
+           "body {\n"
+           "p = (f32[64,64], s32[], s32[]) parameter(0)\n"
+           "x = f32[64,64] get-tuple-element(p), index=0\n"
+           "i = s32[] get-tuple-element(p), index=1\n"
+           "n = s32[] get-tuple-element(p), index=2\n"
+           "one = s32[] constant(1)\n"
+           "y = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+           "j = s32[] add(i, one)\n"
+           "ROOT t = (f32[64,64], s32[], s32[]) tuple(y, j, n)\n}\n"
+           "more {\n"
+           "p = (f32[64,64], s32[], s32[]) parameter(0)\n"
+           "i = s32[] get-tuple-element(p), index=1\n"
+           "last = s32[] %s\n"
+           "ROOT r = pred[] compare(i, last), direction=LT\n}\n"
+           "outer_body {\n"
+           "p = (f32[64,64], s32[], s32[]) parameter(0)\n"
+           "x = f32[64,64] get-tuple-element(p), index=0\n"
+           "i = s32[] get-tuple-element(p), index=1\n"
+           "n = s32[] get-tuple-element(p), index=2\n"
+           "zero = s32[] constant(0)\n"
+           "one = s32[] constant(1)\n"
+           "init = (f32[64,64], s32[], s32[]) tuple(x, zero, n)\n"
+           "w = (f32[64,64], s32[], s32[]) while(init), condition=more, body=body\n"
+           "y = f32[64,64] get-tuple-element(w), index=0\n"
+           "j = s32[] add(i, one)\n"
+           "ROOT t = (f32[64,64], s32[], s32[]) tuple(y, j, n)\n}\n"
+           "outer_more {\n"
+           "p = (f32[64,64], s32[], s32[]) parameter(0)\n"
+           "i = s32[] get-tuple-element(p), index=1\n"
+           "last = s32[] constant(5)\n"
+           "ROOT r = pred[] compare(i, last), direction=LT\n}\n"
+           "ENTRY main {\n"
+           "x = f32[64,64] parameter(0)\n"
+           "zero = s32[] constant(0)\n"
+           "n = s32[] constant(300)\n"
+           "init = (f32[64,64], s32[], s32[]) tuple(x, zero, n)\n"
+           "w = (f32[64,64], s32[], s32[]) while(init), condition=outer_more, body=outer_body\n"
+           "ROOT r = f32[64,64] get-tuple-element(w), index=0\n}\n",
+           last);
+  hlo_module_t *module = read_valid(text);
+  if (!module) return 0;
+  hr_arena_init(&arena);
+  CHECK_OK(spmd_program_us(&arena, module->entry, &notes, &us));
+  hr_arena_deinit(&arena);
+  hlo_module_destroy(module);
+  return us;
+}
+
+/* A bound that comes from outside of both loops counts as one that the condition names. */
+static void test_captured_bounds(void) {
+  double named = nest_us("constant(300)"), captured = nest_us("get-tuple-element(p), index=2");
+  CU_ASSERT(named > 0);
+  CU_ASSERT_DOUBLE_EQUAL(captured, named, named * 0.01);
+}
+
 CU_TestInfo suite_spmd_programs[] = {
     {"axes of all meshes are axes of the common one", test_meshes},
     {"devices may be listed in any order", test_device_lists},
@@ -235,5 +301,6 @@ CU_TestInfo suite_spmd_programs[] = {
     {"shardings go forward and back", test_propagation},
     {"constraints reach loops", test_loop_constraints},
     {"chains of constraints have an end", test_constraint_chains},
+    {"bounds of inner loops come from outside", test_captured_bounds},
     CU_TEST_INFO_NULL,
 };

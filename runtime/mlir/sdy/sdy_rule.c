@@ -121,7 +121,8 @@ static hr_status_t take_values(rule_t *rule, const char *what, int count,
                    given == 1 ? "" : "s", count);
 }
 
-/* {i=8, j=6}: the sizes of all factors in order. The scanner is before them. */
+/* {i=8, j=6}: the sizes of all factors in order; 0 for arrays without elements. The scanner is
+ * before them. */
 static hr_status_t take_sizes(rule_t *rule) {
   char wanted[48], name[24];
   if (!hr_scan_take(&rule->scan, "{")) return NULL;
@@ -140,7 +141,6 @@ static hr_status_t take_sizes(rule_t *rule) {
     }
     HR_TRY(hr_scan_want(&rule->scan, "="));
     HR_TRY(hr_scan_large_number(&rule->scan, &size));
-    if (size < 1) return sdy_error(rule->verifier, at, "its sharding rule has a factor of size 0");
     rule->sizes[rule->factor_count++] = size;
     HR_TRY(hr_scan_more(&rule->scan, "}", &more));
   }

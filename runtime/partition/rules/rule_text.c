@@ -166,8 +166,8 @@ static hr_status_t parse_sizes(rule_builder_t *builder, hr_scan_t *scan) {
     HR_TRY(want_factor(scan, &factor));
     HR_TRY(hr_scan_want(scan, "="));
     HR_TRY(hr_scan_number(scan, &size));
-    if (factor >= builder->factor_count || size < 1)
-      return hlo_error(builder->instr, NULL, "its sharding rule has a size for no factor, or 0");
+    if (factor >= builder->factor_count)
+      return hlo_error(builder->instr, NULL, "its sharding rule has a size for no factor");
     builder->factors[factor].size = size;
     HR_TRY(hr_scan_more(scan, "}", &more));
   }

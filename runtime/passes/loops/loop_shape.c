@@ -48,16 +48,23 @@ int loop_element_read(const hlo_instr_t *instr) {
   return reads ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
 }
 
-bool loop_owns_body(const loop_t *loop) {
-  const hlo_module_t *module = loop->body->module;
-  int calls = 0;
+/* The instruction that calls a computation; NULL: none does, or several, or one several times. */
+static hlo_instr_t *only_caller(const hlo_computation_t *callee) {
+  const hlo_module_t *module = callee->module;
+  hlo_instr_t *caller = NULL;
   for (size_t c = 0; c < module->computations.count; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
-      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
-      for (int k = 0; k < instr->called_count; k++) calls += instr->called[k] == loop->body;
+      hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      for (int k = 0; k < instr->called_count; k++) {
+        if (instr->called[k] != callee) continue;
+        if (caller) return NULL;
+        caller = instr;
+      }
     }
-  return calls == 1;
+  return caller;
 }
+
+bool loop_owns_body(const loop_t *loop) { return only_caller(loop->body) == loop->instr; }
 
 hlo_instr_t *loop_init_operand(const loop_t *loop, int k) {
   return loop->init->op == HLO_TUPLE ? loop->init->operands[k] : NULL;
@@ -76,11 +83,22 @@ bool loop_is_rematerialisable(const hlo_instr_t *instr) {
 
 /* ---- counters ---- */
 
-/* Initial value of an instruction of body or condition, if it is a constant integer. */
+/* Initial value of an instruction of body or condition, if it is a constant integer. A loop inside
+ * of another one may get it from an invariant element of that one's state. */
 static bool constant_at_start(const loop_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
-  int k = loop_element_read(instr);
-  const hlo_instr_t *value = k < 0 ? instr : loop_init_operand(loop, k);
-  return value && hr_dtype_is_integer(value->shape->dtype) && pass_splat_int(value, out_value);
+  loop_t outer = *loop;
+  for (;;) {
+    int k = loop_element_read(instr);
+    const hlo_instr_t *value = k < 0 ? instr : loop_init_operand(&outer, k);
+    if (!value || !hr_dtype_is_integer(value->shape->dtype)) return false;
+    if (pass_splat_int(value, out_value)) return true;
+    int next = k < 0 ? -1 : loop_element_read(value);
+    hlo_instr_t *around = next < 0 ? NULL : only_caller(value->parent);
+    if (!around || !loop_match(around, &outer) || outer.body != value->parent ||
+        !loop_is_invariant(&outer, next))
+      return false;
+    instr = value;
+  }
 }
 
 static bool is_invariant_read(const loop_t *loop, const hlo_instr_t *instr) {
