@@ -333,10 +333,11 @@ hr_status_t sdy_parse_sharding(sdy_verifier_t *verifier, hr_str_t text,
   return st;
 }
 
-/* <@mesh, [..]>, <@mesh, [..]> */
+/* <@mesh, [..]>, #sdy.sharding<@mesh, [..]> */
 static hr_status_t parse_each(sdy_verifier_t *verifier, hr_scan_t *scan, sdy_shardings_t *list) {
   bool is_bracketed = hr_scan_take(scan, "[");
   for (bool more = !(is_bracketed ? hr_scan_take(scan, "]") : hr_scan_is_done(scan)); more;) {
+    hr_scan_take(scan, "#sdy.sharding");
     HR_TRY(hr_scan_want(scan, "<"));
     HR_TRY(parse_sharding(verifier, scan, &list->items[list->count++]));
     HR_TRY(hr_scan_want(scan, ">"));

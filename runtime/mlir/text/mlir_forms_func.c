@@ -193,12 +193,16 @@ hr_status_t mlir_form_parse_builtin_module(mlir_form_state_t *state) {
 
 /* --- sdy --- */
 
-/* sdy.mesh @m = <["x"=4, "y"=2], device_ids=[...]> {attrs}: the mesh is kept as text */
+/* sdy.mesh @m = <["x"=4, "y"=2], device_ids=[...]> {attrs}, or = #sdy.mesh<...>: the mesh is kept
+ * as text */
 hr_status_t mlir_form_parse_sdy_mesh(mlir_form_state_t *state) {
   hr_str_t text;
   const mlir_attr_t *attr;
   HR_TRY(take_name(state, true));
   HR_TRY(mlir_take(state->parser, '='));
+  if (mlir_peek(state->parser)->kind == MLIR_TOKEN_HASH &&
+      hr_str_is(mlir_peek(state->parser)->text, "sdy.mesh"))
+    HR_TRY(mlir_lexer_next(&state->parser->lexer));
   HR_TRY(mlir_take_balanced(state->parser, &text));
   HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
   HR_TRY(mlir_form_add_attr(state, "mesh", attr));

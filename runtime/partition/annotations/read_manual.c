@@ -19,11 +19,7 @@ static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
   }
   for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
     const hlo_instr_t *user = computation->instrs.data[i];
-    if (spmd_marker_of(user) != SPMD_LEAVE_MANUAL) continue;
-    for (int k = 0; k < user->operand_count; k++)
-      if (user->operands[k] == call ||
-          (user->operands[k]->operand_count && user->operands[k]->operands[0] == call))
-        return user;
+    if (spmd_marker_of(user) == SPMD_LEAVE_MANUAL && spmd_is_border_of(user, call)) return user;
   }
   return NULL;
 }
@@ -99,19 +95,6 @@ hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *inst
 
 /* --- borders --- */
 
-static bool is_next_to(const hlo_instr_t *marker, const hlo_instr_t *call) {
-  for (int k = 0; k < call->operand_count; k++) {
-    const hlo_instr_t *operand = call->operands[k];
-    if (operand == marker || (operand->operand_count && operand->operands[0] == marker))
-      return true;
-  }
-  for (int k = 0; k < marker->operand_count; k++) {
-    const hlo_instr_t *operand = marker->operands[k];
-    if (operand == call || (operand->operand_count && operand->operands[0] == call)) return true;
-  }
-  return false;
-}
-
 /* If some axes are not manual in a body, they are those of the body's mesh, and every value at the
  * border must be placed by that mesh. A body with manual axes alone takes values of any mesh. */
 static hr_status_t check_leaf(spmd_reader_t *reader, const hlo_instr_t *marker,
@@ -133,7 +116,7 @@ hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker) {
   if (kind != SPMD_ENTER_MANUAL && kind != SPMD_LEAVE_MANUAL) return NULL;
   for (size_t i = 0; i < around->instrs.count; i++) {
     const hlo_instr_t *call = around->instrs.data[i];
-    if (call->op != HLO_CALL || !is_next_to(marker, call)) continue;
+    if (call->op != HLO_CALL || !spmd_is_border_of(marker, call)) continue;
     const spmd_computation_t *body = &computations[call->called[0]->id];
     bool any = body->mesh || (computations[around->id].placements &&
                               computations[around->id].placements[marker->id]);

@@ -33,17 +33,7 @@ static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t 
   const spmd_computation_t *computations = graph->program->computations;
   for (size_t i = 0; i < around->instrs.count; i++) {
     const hlo_instr_t *call = around->instrs.data[i];
-    bool is_next = false;
-    if (call->op != HLO_CALL) continue;
-    for (int k = 0; k < call->operand_count; k++) {
-      const hlo_instr_t *operand = call->operands[k];
-      is_next |= operand == marker || (operand->operand_count && operand->operands[0] == marker);
-    }
-    for (int k = 0; k < marker->operand_count; k++) {
-      const hlo_instr_t *operand = marker->operands[k];
-      is_next |= operand == call || (operand->operand_count && operand->operands[0] == call);
-    }
-    if (is_next)
+    if (call->op == HLO_CALL && spmd_is_border_of(marker, call))
       return spmd_axes_subtract(graph->arena, computations[call->called[0]->id].manual_axes,
                                 computations[around->id].manual_axes, out_axes);
   }

@@ -36,13 +36,15 @@ static hr_status_t mark_extra(import_scope_t *scope, const char *name, hr_str_t 
   return NULL;
 }
 
-/* A custom call over one value, with one frontend attribute. */
+/* A custom call over one value, with one frontend attribute; a token needs no sharding, and gets
+ * none. */
 static hr_status_t build_mark(import_scope_t *scope, const char *target, const char *name,
                               hr_str_t value, hlo_instr_t *x, hlo_instr_t **out_mark) {
   const hlo_extra_t *own = scope->builder.extra;
   hlo_extra_t *extra;
-  *out_mark = NULL;
-  if (!x) return NULL;
+  bool has_cuts = x && (hlo_shape_is_array(x->shape) || hlo_shape_is_tuple(x->shape));
+  *out_mark = x;
+  if (!has_cuts) return NULL;
   HR_TRY(mark_extra(scope, name, value, &extra));
   scope->builder.extra = extra;
   hlo_attr_t attr = hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target));
