@@ -57,7 +57,8 @@ static void look_at(const hlo_instr_t *instr, spmd_findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
   hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
-  found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size);
+  found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size) ||
+                    hlo_frontend_attribute(instr, "xla.sdy.manual_axes").size;
   found->hlo_cut |= instr->extra && hlo_cuts(instr->extra->sharding);
   found->hlo_whole |= instr->extra && hlo_is_whole(instr->extra->sharding);
   found->collective |= hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_PARTITION_ID;

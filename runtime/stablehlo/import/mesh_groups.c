@@ -8,6 +8,7 @@
  * alone. Cost: linear in the number of devices, at most HLO_MAX_DEVICES. */
 #include <string.h>
 
+#include "base/scan_text.h"
 #include "ir/sharding.h"
 #include "mlir/text/mlir_parser.h"
 #include "stablehlo/import/mesh_groups.h"
@@ -23,8 +24,13 @@ static const mlir_op_t *find_symbol(const mlir_module_t *module, hr_str_t name) 
   return NULL;
 }
 
+/* Meshes of sdy are kept as text. */
+static bool is_text(const mlir_attr_t *mesh) {
+  return mesh && (mesh->kind == MLIR_ATTR_STRING || mesh->kind == MLIR_ATTR_OPAQUE);
+}
+
 /* Resolves a mesh attribute, or the symbol of an op that carries one, to an attribute that has a
- * list of axes. */
+ * list of axes, or is the text of a mesh. */
 static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mesh,
                              const mlir_attr_t **out_mesh) {
   if (mesh && mesh->kind == MLIR_ATTR_SYMBOL) {
@@ -35,8 +41,35 @@ static hr_status_t find_mesh(const mlir_module_t *module, const mlir_attr_t *mes
     mesh = named;
   }
   const mlir_attr_t *axes = mlir_attr_field(mesh, "axes");
-  if (!axes || axes->kind != MLIR_ATTR_ARRAY) return hr_error(HR_INVALID, "its mesh lists no axes");
+  bool has_axes = is_text(mesh) || (axes && axes->kind == MLIR_ATTR_ARRAY);
+  if (!has_axes) return hr_error(HR_INVALID, "its mesh lists no axes");
   *out_mesh = mesh;
+  return NULL;
+}
+
+/* Reads ["x"=2, "y"=4], device_ids=[...] of an sdy.mesh, which the verifier of sdy has checked. */
+static hr_status_t read_text_mesh(hr_arena_t *arena, hr_str_t text, hlo_mesh_t *mesh) {
+  hr_scan_t scan = hr_scan(text, "mesh");
+  hlo_mesh_axis_t *list;
+  int64_t *ids;
+  hr_scan_take(&scan, "#sdy.mesh<");
+  HR_TRY(HR_NEW_ARRAY(arena, text.size, &list));
+  HR_TRY(HR_NEW_ARRAY(arena, text.size, &ids));
+  HR_TRY(hr_scan_want(&scan, "["));
+  for (bool more = !hr_scan_take(&scan, "]"); more; mesh->axis_count++) {
+    HR_TRY(hr_scan_quoted(&scan, &list[mesh->axis_count].name));
+    HR_TRY(hr_scan_want(&scan, "="));
+    HR_TRY(hr_scan_number(&scan, &list[mesh->axis_count].size));
+    HR_TRY(hr_arena_str(arena, list[mesh->axis_count].name, &list[mesh->axis_count].name));
+    HR_TRY(hr_scan_more(&scan, "]", &more));
+  }
+  mesh->axes = list;
+  if (!hr_scan_take(&scan, ", device_ids=[")) return NULL;
+  mesh->device_ids = (hr_ints_t){ids, 0};
+  for (bool more = !hr_scan_take(&scan, "]"); more;) {
+    HR_TRY(hr_scan_number(&scan, &ids[mesh->device_ids.count++]));
+    HR_TRY(hr_scan_more(&scan, "]", &more));
+  }
   return NULL;
 }
 
@@ -66,6 +99,7 @@ static hr_status_t read_mesh(hr_arena_t *arena, const mlir_attr_t *from, hlo_mes
   const mlir_attr_t *axes = mlir_attr_field(from, "axes");
   const mlir_attr_t *ids = mlir_attr_field(from, "device_ids");
   hlo_mesh_axis_t *list;
+  if (is_text(from)) return read_text_mesh(arena, from->text, mesh);
   HR_TRY(HR_NEW_ARRAY(arena, axes->count, &list));
   for (int a = 0; a < axes->count; a++) {
     const mlir_attr_t *name = mlir_attr_field(axes->items[a], "name");
