@@ -8,11 +8,14 @@
  * element is computed as by the steps one after the other; sums over rows are added up tile by
  * tile. Tiles have a size that does not depend on the number of workers, and so have the results.
  * Cost: a worker packs what is multiplied by tiles once for those of a matrix that follow each
- * other, and everything else for each tile. */
+ * other, and everything else for each tile. Columns that a mask hides from all rows of a tile are
+ * left out of the product before the mask, and out of the one after it if they are zero there and
+ * meet no infinity or NaN (tiled_mask.h): results are the same to the bit. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/fp_mode.h"
+#include "ops/kernels/dot/tiled_mask.h"
 #include "ops/kernels/dot/tiled_products.h"
 
 typedef struct tiled_run {
@@ -99,11 +102,60 @@ static void take_tile_as_b(gemm_job_t *job, const void *tile, int64_t row, int64
   job->b_cols = NULL;
 }
 
+/* Whether packed b is finite, which is asked when terms could be left out. */
+typedef enum finiteness { UNKNOWN, FINITE, NOT_FINITE } finiteness_t;
+
+static finiteness_t *finiteness_of(const tiled_tile_t *tile, const tiled_step_t *step) {
+  return (finiteness_t *)(tile->memory + step->finiteness_at);
+}
+
 /* Packs what the tiles of this matrix are multiplied by, unless the tile before was of the same. */
 static void take_packed_b(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
   char *packed = tile->memory + step->packed_at;
-  if (tile->is_first) gemm_pack(job, packed);
+  if (tile->is_first) {
+    gemm_pack(job, packed);
+    if (step->mask) *finiteness_of(tile, step) = UNKNOWN;
+  }
   job->packed_b = packed;
+}
+
+/* Columns of the tile that some row of it sees, in whole panels of packed b. */
+static tiled_range_t seen_columns(const tiled_tile_t *tile, const tiled_mask_t *mask,
+                                  const gemm_panels_t *panels) {
+  int64_t columns = tile->run->plan->columns;
+  const uint8_t *elements = (const uint8_t *)array_of(tile, mask->value);
+  tiled_range_t range =
+      tiled_mask_range(mask, elements, columns, tile->matrix, tile->row, tile->rows);
+  range.first = range.first / panels->width * panels->width;
+  range.end = hr_min(hr_round_up(range.end, panels->width), columns);
+  return range;
+}
+
+/* Leaves out columns of the result that no row sees. */
+static void leave_out_columns(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  int64_t bytes = step->problem->types.element_bytes;
+  gemm_panels_t panels = gemm_panels_of(job);
+  tiled_range_t seen = seen_columns(tile, step->mask, &panels);
+  if (panels.depth < job->k) seen.first = 0; /* panels of a column do not follow each other */
+  job->packed_n = job->n;
+  job->packed_b = (const char *)job->packed_b + gemm_packed_at(&panels, 0, seen.first) * bytes;
+  job->c = (char *)job->c + seen.first * bytes;
+  job->n = hr_max(seen.end - seen.first, 0);
+}
+
+/* Leaves out terms that no row sees, if they are zero for all rows and meet finite numbers. */
+static void leave_out_terms(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  gemm_panels_t panels = gemm_panels_of(job);
+  tiled_range_t seen = seen_columns(tile, step->mask, &panels);
+  finiteness_t *finiteness = finiteness_of(tile, step);
+  if (!seen.end || seen.end == job->k) return;
+  if (*finiteness == UNKNOWN)
+    *finiteness = tiled_is_finite(job, job->packed_b) ? FINITE : NOT_FINITE;
+  if (*finiteness == NOT_FINITE ||
+      !tiled_is_zero_from(job->dtype, job->a, job->m, job->k, seen.end))
+    return;
+  job->packed_k = job->k;
+  job->k = seen.end;
 }
 
 static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
@@ -147,7 +199,13 @@ static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
   job.c = array_of(tile, step->out[0]) + before * bytes;
   hr_fp_mode_t mode = hr_fp_mode_flush();
   if (step->packs_once) take_packed_b(tile, step, &job);
-  gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
+  if (step->packs_once && step->mask) {
+    if (left)
+      leave_out_terms(tile, step, &job);
+    else
+      leave_out_columns(tile, step, &job);
+  }
+  if (job.n) gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
   hr_fp_mode_set(mode);
 }
 

@@ -29,6 +29,8 @@ typedef struct tiled_value {
   size_t at;         /* SCRATCH: offset of the tile in a worker's memory */
 } tiled_value_t;
 
+typedef struct tiled_mask tiled_mask_t; /* tiled_mask.h */
+
 typedef struct tiled_step {
   tiled_kind_t kind;
   int in_count, out_count;
@@ -37,7 +39,11 @@ typedef struct tiled_step {
   gemm_job_t job;               /* products: sizes and strides for a whole matrix */
   bool packs_once;              /* products: b serves several tiles, and is packed at packed_at */
   size_t packed_at;             /* offset of packed b in a worker's memory */
-  const void *rows_plan;        /* ROWS */
+  /* Products: columns of the tile that the mask leaves out are not computed (PRODUCT), or are no
+   * terms if they are zero (LEFT); NULL: all are. */
+  const tiled_mask_t *mask;
+  size_t finiteness_at;  /* LEFT with a mask: offset of whether packed b is finite */
+  const void *rows_plan; /* ROWS */
   const op_native_consumer_t *rows;
   size_t scratch_at, pointers_at; /* ROWS: offsets in a worker's memory */
 } tiled_step_t;
@@ -46,6 +52,7 @@ typedef struct tiled_plan {
   int64_t matrices, rows, columns; /* sizes of the tiled arrays; rows of one matrix */
   int64_t block_rows;              /* rows of a tile, except for the last one of a matrix */
   bool sums;                       /* some product sums over rows: a task is a whole matrix */
+  bool masks_rows;                 /* the mask of some product differs from row to row */
   int workers, step_count;
   tiled_step_t *steps;
   size_t space_at, worker_bytes; /* offset of packed operands; memory of each worker in total */

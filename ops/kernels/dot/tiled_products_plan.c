@@ -12,10 +12,13 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "ops/kernels/dot/tiled_mask.h"
 #include "ops/kernels/dot/tiled_products.h"
 #include "ops/query/codegen_support.h"
 
 #define TILE_BYTES (512 << 10) /* bytes of all tiles of a worker */
+#define MASKED_TILE_BYTES \
+  (128 << 10) /* the same if rows see other columns: large tiles have few that no row sees */
 #define TILE_SLACK 192 /* bytes for alignment, and for vectors that are read beyond the end */
 #define TILE_ROWS 8    /* rows of a tile are a multiple of this */
 #define TASKS 16       /* least number of tiles, if there are enough rows */
@@ -208,6 +211,46 @@ static hr_status_t plan_rows(tiled_planner_t *p, const op_step_t *step, tiled_st
   return NULL;
 }
 
+/* --- masks --- */
+
+static bool contains(const tiled_value_t *const *values, int count, const tiled_value_t *value) {
+  for (int k = 0; k < count; k++)
+    if (values[k] == value) return true;
+  return false;
+}
+
+/* The product whose result, a tile that is not written to memory, is this operand of generated code
+ * and of nothing else; NULL: there is none. */
+static tiled_step_t *masked_product(tiled_plan_t *plan, const tiled_step_t *rows, int operand) {
+  const tiled_value_t *value = rows->in[operand];
+  tiled_step_t *product = NULL;
+  if (value->place != TILED_SCRATCH) return NULL;
+  for (int i = 0; i < plan->step_count; i++) {
+    tiled_step_t *step = &plan->steps[i];
+    if (step != rows && contains(step->in, step->in_count, value)) return NULL;
+    if (step->kind == TILED_PRODUCT && step->out[0] == value) product = step;
+  }
+  return product;
+}
+
+/* Gives the mask of generated code to the products before and after it. */
+static hr_status_t plan_masks(tiled_planner_t *p, const hlo_instr_t *fusion,
+                              const tiled_step_t *rows) {
+  tiled_plan_t *plan = p->plan;
+  for (int k = 0; k < rows->in_count; k++) {
+    tiled_step_t *product = masked_product(plan, rows, k);
+    if (!product) continue;
+    HR_TRY(tiled_mask_find(p->target->arena, plan, fusion, rows, k, &product->mask));
+    plan->masks_rows |= product->mask && product->mask->row_step;
+    for (int i = 0; i < plan->step_count; i++) {
+      tiled_step_t *step = &plan->steps[i];
+      if (step->kind == TILED_LEFT && contains(rows->out, rows->out_count, step->in[0]))
+        step->mask = product->mask;
+    }
+  }
+  return NULL;
+}
+
 /* --- memory --- */
 
 /* Bytes of a row of all tiles in scratch memory; at least those of one tile. */
@@ -222,7 +265,8 @@ static int64_t tile_row_bytes(const tiled_planner_t *p) {
 
 static void choose_rows(tiled_planner_t *p) {
   tiled_plan_t *plan = p->plan;
-  int64_t most = hr_max(TILE_BYTES / tile_row_bytes(p), TILE_ROWS);
+  int64_t bytes = plan->masks_rows ? MASKED_TILE_BYTES : TILE_BYTES;
+  int64_t most = hr_max(bytes / tile_row_bytes(p), TILE_ROWS);
   int64_t blocks = hr_div_ceil(plan->rows, most);
   while (!plan->sums && plan->matrices * blocks < TASKS && plan->rows >= 2 * blocks * TASK_ROWS)
     blocks *= 2;
@@ -254,6 +298,7 @@ static void plan_packed(tiled_plan_t *plan) {
     step->packs_once = step->kind == TILED_PRODUCT || step->kind == TILED_LEFT;
     if (step->packs_once)
       step->packed_at = scratch_reserve(&plan->worker_bytes, gemm_packed_bytes(&step->job));
+    step->finiteness_at = scratch_reserve(&plan->worker_bytes, step->mask ? sizeof(int) : 0);
   }
 }
 
@@ -311,6 +356,8 @@ static hr_status_t plan_steps(tiled_planner_t *p) {
     if (steps[i].instr->op == HLO_FUSION)
       HR_TRY(plan_rows(p, &steps[i], &plan->steps[i], &scratch_bytes[i]));
   if (p->declined) return NULL;
+  for (int i = 0; i < plan->step_count; i++)
+    if (plan->steps[i].kind == TILED_ROWS) HR_TRY(plan_masks(p, steps[i].instr, &plan->steps[i]));
   choose_rows(p);
   plan_memory(p, scratch_bytes);
   return NULL;

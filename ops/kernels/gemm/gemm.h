@@ -43,6 +43,9 @@ typedef struct gemm_job {
   /* B as packed by gemm_pack or the caller, of a real type; `b` is not read then. NULL: `b` is
    * packed by each worker. */
   const void *packed_b;
+  /* Columns and terms with which packed_b was packed, if they are more than those of the product,
+   * which are then the first ones; 0: n and k. */
+  int64_t packed_n, packed_k;
   void *c;
   int64_t c_row; /* row stride; columns of c are dense */
   /* Callback for each part of c as soon as the part is final, or NULL; of real types only. A part

@@ -456,6 +456,7 @@ SIMD_TARGET static void SIMD_NAME(columns)(const gemm_range_t *range, const gemm
   group->from.b_row = job->b_row;
   if (in_place) group->at.b_row = job->b_row;
   group->b_step = in_place ? 1 : now->depth;
+  if (job->packed_b) group->b_step = hr_min(panels.depth, panels.k - now->first);
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t column = range->column + j;
     group->columns = hr_min(width, range->columns - j);
@@ -484,8 +485,9 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
                                         int worker, void *space) {
   enum { SIZE = sizeof(SIMD_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t block_rows = gemm_part_rows(job, range->depth, SIZE);
-  int64_t panel_depth = gemm_panel_depth(range->depth);
+  int64_t depth = job->packed_k ? job->packed_k : range->depth;
+  int64_t block_rows = gemm_part_rows(job, depth, SIZE);
+  int64_t panel_depth = gemm_panel_depth(depth);
   SIMD_REAL *b = space;
   SIMD_REAL *a = b + gemm_panels_bytes(job, range->depth, SIZE) / SIZE;
   for (int64_t i = 0; i < range->rows; i += block_rows)
