@@ -82,9 +82,9 @@ hr_status_t pjrt_join(const pjrt_client_create_args_t *args, int index, int coun
   char key[64];
   if (!args->kv_get || !args->kv_put)
     return hr_error(HR_UNAVAILABLE, "there is no key-value store for %d processes", count);
-  pjrt_error_t *error = pjrt_error_from_status(exchange_place(args, index, count));
-  hr_status_t st = put(args, key_of(index, key), error ? pjrt_error_text(error) : JOINED);
-  pjrt_error_free(error);
+  hr_status_t failure = exchange_place(args, index, count);
+  hr_status_t st = put(args, key_of(index, key), failure ? hr_status_message(failure) : JOINED);
+  hr_status_release(failure);
   HR_TRY(st);
   return check_all(args, count);
 }

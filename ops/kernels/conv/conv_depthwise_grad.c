@@ -27,12 +27,13 @@
 #define CHUNK 96    /* most positions whose inputs are copied at a time */
 #define MOST_TAPS 8 /* most taps of a call of add_line */
 #define MOST_WINDOW 1024
+#define MOST_COPIED 65536 /* most elements of a channel that are copied for a chunk */
 
 /* Positions of a line and taps of its last axis; steps in elements. */
 typedef struct depthwise_line {
   int64_t taps, vectors, count;
   const void *from, *gradients;
-  int64_t step, tap_step; /* of inputs: to the next position, to the next tap */
+  int64_t step, tap_step; /* distance between the inputs of neighbouring positions, and taps */
   int64_t gradient_step;
   void *sums; /* [tap][channel] */
 } depthwise_line_t;
@@ -58,7 +59,7 @@ typedef struct depthwise_grad {
   int64_t vectors;       /* vectors of a block */
   int64_t width, blocks; /* channels of a block; the last block may overlap the one before */
   int64_t lines, parts;  /* lines of results; ranges of them with own sums */
-  int64_t taps;          /* of all axes */
+  int64_t taps;          /* taps of all axes */
   int64_t chunk, reach;  /* positions of a chunk; inputs that they read along the last axis */
   int64_t extent[CONV_MAX_SPATIAL]; /* inputs along each other axis that a position reads */
   int64_t slots;                    /* copied lines of input: the product of the extents */
@@ -267,14 +268,27 @@ static bool has_types(const matmul_types_t *t) {
          hr_dtype_is_float(t->rhs) && hr_dtype_is_float(t->out);
 }
 
+/* Elements of a channel that the positions of a chunk read. */
+static double copied_elements(const conv_problem_t *p) {
+  double lines = 1, reach = CHUNK * (double)p->stride[p->spatial - 1];
+  for (int d = 0; d < p->spatial; d++) {
+    double extent = (double)(p->window[d] - 1) * (double)p->dilation[d] + 1;
+    if (d < p->spatial - 1)
+      lines *= extent;
+    else
+      reach += extent;
+  }
+  return lines * reach;
+}
+
 static bool has_form(const conv_problem_t *p) {
   int64_t taps = 1;
   for (int d = 0; d < p->spatial; d++) taps *= p->window[d];
   for (int d = 0; d < p->spatial; d++)
     if (p->arrays[CONV_WEI].reversed[d]) return false;
   return p->kind == CONV_WEIGHTS && p->spatial > 0 && p->in_channels == 1 && p->out_channels == 1 &&
-         !p->zero_first && taps <= MOST_WINDOW && p->arrays[CONV_SRC].inner == 1 &&
-         p->arrays[CONV_DST].inner == 1;
+         !p->zero_first && taps <= MOST_WINDOW && copied_elements(p) <= MOST_COPIED &&
+         p->arrays[CONV_SRC].inner == 1 && p->arrays[CONV_DST].inner == 1;
 }
 
 /* Vectors of a block: sums of all taps of a call, and a vector of gradients for each, stay in

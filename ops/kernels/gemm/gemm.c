@@ -120,7 +120,8 @@ int64_t gemm_vector_bytes(void) { return (int64_t)16 << simd_width(); }
 gemm_panels_t gemm_panels_of(const gemm_job_t *job) {
   int64_t lanes = gemm_vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
   int64_t width = GEMM_TILE_VECTORS(gemm_vector_bytes()) * lanes;
-  int64_t n = job->packed_n ? job->packed_n : job->n, k = job->packed_k ? job->packed_k : job->k;
+  int64_t n = job->packed_n ? job->packed_n : job->n;
+  int64_t k = job->packed_k ? job->packed_k : job->k;
   return (gemm_panels_t){width, hr_div_ceil(n, width), gemm_panel_depth(k), k};
 }
 

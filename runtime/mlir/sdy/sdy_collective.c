@@ -38,7 +38,7 @@ typedef struct collective {
   const collective_row_t *row;
   const mlir_value_t *operand;
   const sdy_sharding_t *from, *to;
-  hr_str_t text; /* of its axes */
+  hr_str_t text; /* its list of axes */
 } collective_t;
 
 /* --- axes of each dimension --- */

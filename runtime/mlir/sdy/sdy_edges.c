@@ -17,7 +17,7 @@ typedef struct edges {
   sdy_verifier_t *verifier;
   const mlir_op_t *op;
   hr_scan_t scan;
-  const sdy_mesh_t *mesh; /* of the values that edges join; NULL: none was found yet */
+  const sdy_mesh_t *mesh; /* mesh of the values that edges join; NULL: none was found yet */
   int step_count;
   int64_t steps[MAX_EDGES];
   int axis_count;

@@ -66,8 +66,8 @@ typedef struct sdy_manual {
 
 struct sdy_verifier {
   const mlir_module_t *module;
-  hr_arena_t *arena;   /* of the verifier: meshes */
-  hr_arena_t scratch;  /* of one op */
+  hr_arena_t *arena;   /* memory for the verifier's life: meshes */
+  hr_arena_t scratch;  /* memory for one op */
   hr_map_t meshes;     /* sdy_mesh_t by name */
   const mlir_op_t *op; /* op being verified */
   char subject[64];    /* part of the op, for messages: "argument 1: " */

@@ -252,7 +252,7 @@ static hr_status_t parse_dim(sdy_verifier_t *verifier, hr_scan_t *scan, sdy_dim_
   return hr_scan_unexpected(scan, "a priority without leading zeros");
 }
 
-#define MAX_DIMS 64 /* of one sharding; types have fewer */
+#define MAX_DIMS 64 /* most dimensions of a sharding; types have fewer */
 
 static hr_status_t parse_dims(sdy_verifier_t *verifier, hr_scan_t *scan, sdy_sharding_t *sharding) {
   sdy_dim_t dims[MAX_DIMS];

@@ -285,9 +285,10 @@ static hr_status_t check_flow_source(sdy_verifier_t *verifier, const mlir_value_
 static hr_status_t check_call_source(sdy_verifier_t *verifier, const mlir_value_t *from) {
   const mlir_op_t *op = from->owner ? from->owner : from->block->parent->parent;
   const char *wanted = from->owner ? "func.call" : "func.func";
-  if (op && (hr_str_is(op->name, wanted) || hr_str_is(op->name, wanted + 5))) return NULL;
-  return sdy_error(verifier, NULL, "its operand is of %.*s, want one of %s",
-                   op ? (int)op->name.size : 0, op ? op->name.data : "", wanted);
+  hr_str_t name = op ? op->name : (hr_str_t){"", 0};
+  if (hr_str_is(name, wanted) || hr_str_is(name, wanted + 5)) return NULL;
+  return sdy_error(verifier, NULL, "its operand is of %.*s, want one of %s", HR_STR_ARGS(name),
+                   wanted);
 }
 
 hr_status_t sdy_verify_edge(sdy_verifier_t *verifier) {

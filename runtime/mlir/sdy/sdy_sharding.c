@@ -125,9 +125,12 @@ hr_status_t sdy_check_shardings(sdy_verifier_t *verifier, hr_str_t text, int cou
     if (sdy_mesh_is_maximal(out_shardings->items[0].mesh))
       return sdy_check_sharding(verifier, &out_shardings->items[0], NULL);
   }
-  if (out_shardings->count != count)
+  if (out_shardings->count != count) {
+    const char *plural = out_shardings->count == 1 ? "" : "s",
+               *values_plural = count == 1 ? "" : "s";
     return sdy_error(verifier, out_shardings->at, "%d sharding%s for %d %s%s", out_shardings->count,
-                     out_shardings->count == 1 ? "" : "s", count, what, count == 1 ? "" : "s");
+                     plural, count, what, values_plural);
+  }
   for (int i = 0; i < count; i++) {
     if (count == 1)
       sdy_set_subject(verifier, "%s: ", what);

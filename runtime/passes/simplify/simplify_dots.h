@@ -15,7 +15,7 @@ typedef struct dot_side {
 void dot_sides_read(const hlo_instr_t *dot, dot_side_t sides[2]);
 dot_role_t dot_dim_role(const dot_side_t *side, int64_t d);
 int dot_free_count(const dot_side_t *side);
-/* Is the product the same with its operands, and then the free dimensions of its result, swapped? */
+/* May the operands be swapped, and with them the free dimensions of the result? */
 bool dot_may_swap(const hlo_instr_t *dot);
 /* Are the types summed by this rule: floats, or integers of one type? */
 bool dot_is_summed(const dot_side_t sides[2], hr_dtype_t dtype);

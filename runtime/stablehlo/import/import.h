@@ -37,7 +37,7 @@ typedef struct importer {
   bool is_interpreted; /* has check ops: choices of the spec are those of its interpreter */
   hr_map_t awaited;    /* control predecessors, by "computation/name" */
   import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* cache, see import_location.c */
-  sdy_verifier_t *sdy;    /* of the functions that are imported */
+  sdy_verifier_t *sdy;    /* verifier of the functions that are imported */
   const mlir_op_t *entry; /* function whose arguments are the parameters */
   const mlir_op_t *at;    /* the op being imported, for messages about its types and attributes */
 } importer_t;
