@@ -83,11 +83,13 @@ bool loop_is_rematerialisable(const hlo_instr_t *instr) {
 
 /* ---- counters ---- */
 
+enum { MAX_OUTER_LOOPS = 8 }; /* loops around one in which its bound is looked for */
+
 /* Initial value of an instruction of body or condition, if it is a constant integer. A loop inside
  * of another one may get it from an invariant element of that one's state. */
 static bool constant_at_start(const loop_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
   loop_t outer = *loop;
-  for (;;) {
+  for (int depth = 0; depth <= MAX_OUTER_LOOPS; depth++) {
     int k = loop_element_read(instr);
     const hlo_instr_t *value = k < 0 ? instr : loop_init_operand(&outer, k);
     if (!value || !hr_dtype_is_integer(value->shape->dtype)) return false;
@@ -99,6 +101,7 @@ static bool constant_at_start(const loop_t *loop, const hlo_instr_t *instr, int6
       return false;
     instr = value;
   }
+  return false;
 }
 
 static bool is_invariant_read(const loop_t *loop, const hlo_instr_t *instr) {
