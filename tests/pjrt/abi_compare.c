@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pjrt/pjrt_api.h"
-#include "pjrt/pjrt_extensions.h"
+#include "pjrt/abi/pjrt_api.h"
+#include "pjrt/abi/pjrt_extensions.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 #include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"
 
@@ -39,7 +39,7 @@ static void compare_functions(void) {
 #define PJRT_FUNCTION(name, fn, args, last) COMPARE(name, args)
 #define PJRT_DIRECT(name, fn, args, last) COMPARE(name, args)
 #define PJRT_NEWER(name, fn, args, last)
-#include "pjrt/pjrt_functions.def"
+#include "pjrt/abi/pjrt_functions.def"
 }
 
 /* Compares the offset of one field with that of its counterpart, which has another name. */

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pjrt/pjrt_extensions.h"
+#include "pjrt/abi/pjrt_extensions.h"
 #include "tests/pjrt/plugin_calls.h"
 
 /* A sum; a program that may overwrite its argument; one that does not verify. All are StableHLO

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pjrt/pjrt_abi_transfer.h"
+#include "pjrt/abi/pjrt_abi_transfer.h"
 #include "tests/pjrt/plugin_calls.h"
 
 enum { COUNT = 3, SEND_CHANNEL = 5, RECV_CHANNEL = 6 };

@@ -1,8 +1,8 @@
 /* Values that come later, as a framework promises them: aliases, donations that wait, transfers in
  * pieces, copies to memory that is not there yet, launches that are poisoned. argv: PLUGIN. Prints
  * "N passed, N failed". */
-#include "pjrt/pjrt_abi_transfer.h"
-#include "pjrt/pjrt_extensions.h"
+#include "pjrt/abi/pjrt_abi_transfer.h"
+#include "pjrt/abi/pjrt_extensions.h"
 #include "tests/pjrt/plugin_calls.h"
 
 enum { COUNT = 4 };

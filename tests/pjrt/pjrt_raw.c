@@ -1,6 +1,6 @@
 /* The extensions for raw buffers and for memory of the host. argv: PLUGIN. Prints "N passed, N
  * failed". */
-#include "pjrt/pjrt_extensions.h"
+#include "pjrt/abi/pjrt_extensions.h"
 #include "tests/pjrt/plugin_calls.h"
 
 enum { COUNT = 4, RAW_CREATE = 0, RAW_DESTROY, RAW_SIZE, RAW_MEMORY, RAW_WRITE, RAW_READ };

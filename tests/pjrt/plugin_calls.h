@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pjrt/pjrt_abi_buffer.h"
-#include "pjrt/pjrt_abi_client.h"
-#include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/abi/pjrt_abi_buffer.h"
+#include "pjrt/abi/pjrt_abi_client.h"
+#include "pjrt/abi/pjrt_abi_executable.h"
 
 /* The plugin's table, as GetPjrtApi has returned it. */
 static const pjrt_api_t *api;

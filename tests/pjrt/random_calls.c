@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pjrt/pjrt_abi_transfer.h"
-#include "pjrt/pjrt_extensions.h"
+#include "pjrt/abi/pjrt_abi_transfer.h"
+#include "pjrt/abi/pjrt_extensions.h"
 #include "tests/pjrt/random_slots.h"
 
 static int wrong_values;

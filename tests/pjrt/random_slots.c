@@ -1,7 +1,7 @@
 /* The plugin, and the table of buffers that the threads of pjrt_random share. */
 #include "tests/pjrt/random_slots.h"
 
-#include "pjrt/pjrt_abi_transfer.h"
+#include "pjrt/abi/pjrt_abi_transfer.h"
 
 const pjrt_api_t *api;
 pjrt_client_t *client;

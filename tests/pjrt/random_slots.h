@@ -5,9 +5,9 @@
 
 #include <pthread.h>
 
-#include "pjrt/pjrt_abi_buffer.h"
-#include "pjrt/pjrt_abi_client.h"
-#include "pjrt/pjrt_abi_executable.h"
+#include "pjrt/abi/pjrt_abi_buffer.h"
+#include "pjrt/abi/pjrt_abi_client.h"
+#include "pjrt/abi/pjrt_abi_executable.h"
 
 enum { SLOTS = 12, THREADS = 3, COUNT = 6, PROGRAMS = 4, TIME_LIMIT_S = 120 };
 
