@@ -579,6 +579,52 @@ expect_text "two constraints are explained" "1 collective, by which a process se
 expect_exit "two constraints on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/gathered.mlir"
 expect_exit "two constraints" 0 "$hlorun" -n 8 --random-inputs --expect "$work/one.npz" "$work/gathered.mlir"
 
+# The gradient of weights that are cut: the operands of eight processes are gathered at one place, instead of adding up a
+# product of full size of each process. In a loop nothing lies at one place.
+cat >"$work/gradient.mlir" <<'PROGRAM'
+module @gradient {
+  func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+    return %0 : tensor<256x256xf32>
+  }
+}
+PROGRAM
+cat >"$work/gradients.mlir" <<'PROGRAM'
+module @gradients {
+  func.func @main(%x: tensor<256x256xf32>, %y: tensor<256x256xf32>) -> tensor<256x256xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %scale = stablehlo.constant dense<0.01> : tensor<256x256xf32>
+    %0:2 = stablehlo.while(%i = %zero, %s = %y) : tensor<i32>, tensor<256x256xf32>
+     cond {
+      %more = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %p = stablehlo.dot_general %x, %s, contracting_dims = [0] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+      %q = stablehlo.multiply %p, %scale : tensor<256x256xf32>
+      stablehlo.return %next, %q : tensor<i32>, tensor<256x256xf32>
+    }
+    return %0#1 : tensor<256x256xf32>
+  }
+}
+PROGRAM
+# multiplies PROCESSES PROGRAM TEXT: its collectives, and what it gives beside one process.
+multiplies() {
+  local cuts=(-n "$1" --mesh "d=$1" --sharding 'in0=d;in1=d;out0=d')
+  expect_exit "$2 on $1 is explained" 0 "$hlorun" "${cuts[@]}" --explain-sharding "$work/$2.mlir"
+  expect_text "$2 on $1 is explained" "$3"
+  expect_exit "$2 on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/$2.mlir"
+  for engine in reference compiled; do
+    expect_exit "$2 on $1, $engine" 0 "$hlorun" "${cuts[@]}" --engine $engine --random-inputs --steps 3 \
+      --expect "$work/one.npz" "$work/$2.mlir"
+  done
+}
+multiplies 8 gradient "2 collectives, by which a process sends 258048 bytes"
+multiplies 4 gradient "1 collective, by which a process sends 196608 bytes"
+multiplies 8 gradients "reduce-scatter"
+
 # All gradients of a small model, 164 KB, are one all-reduce.
 "$hlorun" -n 8 --mesh data=8 --sharding in60=data --carry 1-60:0-59 --stop-after passes \
   "$source_dir/examples/gpt/global.mlir" >"$work/out" 2>&1

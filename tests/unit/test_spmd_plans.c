@@ -216,6 +216,18 @@ static void test_costs(void) {
   CU_ASSERT(spmd_work_us(1e6) > spmd_work_us(1e5));
 }
 
+/* A gathered array that processes share costs less than one that each of many copies; arrays that
+ * are small, or of more processes than share memory, are copied. */
+static void test_shared_gathers(void) {
+  double large = SPMD_LARGE_BYTES;
+  bool is_known = tp_cost_model()->machines > 1 || tp_cost_model()->tuning;
+  CU_ASSERT_EQUAL(spmd_shared_gather_us(large, 8) < spmd_step_us(SPMD_ALL_GATHER, large, 8),
+                  !is_known);
+  CU_ASSERT_EQUAL(spmd_shared_gather_us(large, 2), spmd_step_us(SPMD_ALL_GATHER, large, 2));
+  CU_ASSERT_EQUAL(spmd_shared_gather_us(100, 8), spmd_step_us(SPMD_ALL_GATHER, 100, 8));
+  CU_ASSERT_EQUAL(spmd_shared_gather_us(large, 4096), spmd_step_us(SPMD_ALL_GATHER, large, 4096));
+}
+
 /* By the formulas of algorithms.def: several machines are slower than one, latency counts. */
 static void test_estimates(void) {
   static const tp_cost_model_t one = {1, NULL}, four = {4, NULL};
@@ -454,6 +466,7 @@ CU_TestInfo suite_spmd_plans[] = {
     {"resharding plans reach their end", test_reshard_plans},
     {"plans are of the right kind", test_plan_kinds},
     {"small arrays cost bytes, large ones time", test_costs},
+    {"arrays that processes share are gathered once", test_shared_gathers},
     {"estimates grow with bytes and machines", test_estimates},
     {"range moves deliver their windows", test_range_moves},
     {"halos take one round a side", test_halo_rounds},

@@ -19,6 +19,8 @@ typedef struct tp_cost_model {
  * any. */
 const tp_cost_model_t *tp_cost_model(void);
 
+/* True if groups of `ranks` ranks share memory. */
+bool tp_cost_shares_memory(const tp_cost_model_t *model, int ranks);
 /* Time in microseconds of one collective of a group of `ranks` ranks, by the algorithm that would
  * be chosen. A group of at least as many ranks as machines is taken to be on all machines. */
 double tp_collective_us(const tp_cost_model_t *model, tp_collective_t collective, int ranks,

@@ -209,6 +209,10 @@ const tp_cost_model_t *tp_cost_model(void) {
   return &the_model;
 }
 
+bool tp_cost_shares_memory(const tp_cost_model_t *model, int ranks) {
+  return (model->machines == 1 || ranks == 1) && ranks <= TP_SHM_MEMBERS;
+}
+
 double tp_collective_us(const tp_cost_model_t *model, tp_collective_t collective, int ranks,
                         double bytes) {
   double us;
@@ -216,7 +220,7 @@ double tp_collective_us(const tp_cost_model_t *model, tp_collective_t collective
   scope_t scope = {.tuning = model->tuning,
                    .size = ranks,
                    .machines = machines,
-                   .shares_memory = machines == 1 && ranks <= TP_SHM_MEMBERS,
+                   .shares_memory = tp_cost_shares_memory(model, ranks),
                    .spans_machines = machines > 1 && machines < ranks};
   cheapest(collective, &scope, (size_t)bytes, true, &us);
   return us;

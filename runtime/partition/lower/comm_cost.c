@@ -32,9 +32,10 @@ static tp_collective_t collective_of(spmd_step_kind_t kind) {
   }
 }
 
+static int ranks_of(double parts) { return parts < INT32_MAX ? (int)parts : INT32_MAX; }
+
 static double estimate(spmd_step_kind_t kind, double parts, double bytes) {
-  int ranks = parts < INT32_MAX ? (int)parts : INT32_MAX;
-  return tp_collective_us(tp_cost_model(), collective_of(kind), ranks, bytes);
+  return tp_collective_us(tp_cost_model(), collective_of(kind), ranks_of(parts), bytes);
 }
 
 /* Bytes that a partition sends with ring algorithms, for each byte that it has. */
@@ -78,6 +79,19 @@ double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts) {
   double latency = kind == SPMD_PERMUTE ? SMALL_PERMUTE_BYTES : SMALL_LATENCY_BYTES;
   if (!spmd_step_is_collective(kind) || parts <= 1) return 0;
   return collective_us(kind, bytes, parts, latency);
+}
+
+/* In shared memory each part of a large array is written once, and read there by the other
+ * processes: SHARED_READ_SHARE is the share that this takes of the time of a copy. Between
+ * two processes copies take no longer. */
+#define SHARED_READ_SHARE 0.5
+
+double spmd_shared_gather_us(double bytes, double parts) {
+  double copied = spmd_step_us(SPMD_ALL_GATHER, bytes, parts);
+  if (knows_times() || !tp_cost_shares_memory(tp_cost_model(), ranks_of(parts))) return copied;
+  double moved = fmin(parts - 1, 1 + SHARED_READ_SHARE * (parts - 1)) * bytes + SMALL_LATENCY_BYTES;
+  double share = share_of_time(bytes * parts, SPMD_SMALL_BYTES, SPMD_LARGE_BYTES);
+  return copied + share * (moved * spmd_byte_us() - copied);
 }
 
 double spmd_block_us(double bytes) {

@@ -23,6 +23,9 @@
 /* Cost of one collective over `parts` partitions, each with `bytes` of input; for a permute, the
  * bytes that a partition sends. Slices and partial values cost nothing. */
 double spmd_step_us(spmd_step_kind_t kind, double bytes, double parts);
+/* The same for an all-gather outside of loops: on one machine its result lies at one place for all
+ * processes (plan/flat_shared.c). */
+double spmd_shared_gather_us(double bytes, double parts);
 /* Cost of a permute of blocks that a partition combines with its own; its latency is larger than
  * that of a permute of whole parts (spmd_step_us). */
 double spmd_block_us(double bytes);

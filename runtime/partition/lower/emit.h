@@ -27,6 +27,7 @@ typedef struct spmd_emit {
   /* Devices by position: the program's mesh, or its axes with other device_ids in a manual
    * computation on a mesh of another order. */
   const spmd_mesh_t *mesh;
+  bool shares_gathers;      /* the computation is the entry, whose gathered arrays are shared */
   const hlo_instr_t *cause; /* instruction of the global program that the report attributes to */
   hlo_instr_t *position;    /* position of this partition in the mesh; NULL: not emitted yet */
   struct spmd_coordinate *coordinates;

@@ -447,7 +447,8 @@ static hr_status_t begin(spmd_lower_t *lower, spmd_lower_module_t *shared,
   const spmd_mesh_t *own = shared->program->computations[from->id].mesh;
   lower->emit = (spmd_emit_t){.b = hlo_builder_at(into, from->line, from->column),
                               .shared = &shared->emit,
-                              .mesh = own ? own : shared->emit.mesh};
+                              .mesh = own ? own : shared->emit.mesh,
+                              .shares_gathers = from == shared->program->module->entry};
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->values));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->uses));
   HR_TRY(HR_NEW_ARRAY(lower->arena, from->instrs.count, &lower->users));

@@ -40,9 +40,11 @@ static double operand_bytes(const hlo_instr_t *collective) {
   return bytes;
 }
 
-static double collective_us(const spmd_report_item_t *item) {
+static double collective_us(const hlo_computation_t *entry, const spmd_report_item_t *item) {
   spmd_step_kind_t kind = kind_of(item->collective->op);
   double bytes = kind == SPMD_PERMUTE ? item->bytes : operand_bytes(item->collective);
+  if (kind == SPMD_ALL_GATHER && item->collective->parent == entry)
+    return (double)item->times * spmd_shared_gather_us(bytes, (double)item->group);
   return (double)item->times * spmd_step_us(kind, bytes, (double)item->group);
 }
 
@@ -124,7 +126,7 @@ hr_status_t spmd_program_us(hr_arena_t *arena, const hlo_computation_t *entry,
   for (size_t c = 0; c < count; c++) costs.whole[c] = -1;
   for (size_t i = 0; i < notes->items.count; i++) {
     const spmd_report_item_t *item = &notes->items.data[i];
-    costs.own[item->collective->parent->id] += collective_us(item);
+    costs.own[item->collective->parent->id] += collective_us(entry, item);
   }
   *out_us = computation_us(&costs, entry);
   return NULL;

@@ -190,13 +190,14 @@ static double plan_us(const spmd_reshard_t *problem) {
   return plan.us;
 }
 
-double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
-                         const spmd_sharding_t *to) {
+double spmd_reshard_cost(const spmd_emit_t *emit, const hlo_shape_t *shape,
+                         const spmd_sharding_t *from, const spmd_sharding_t *to) {
   spmd_reshard_case_t plan_case;
   if (spmd_sharding_same_layout(from, to)) return 0;
   if (!spmd_reshard_case(shape, from, to, &plan_case))
     return (double)hlo_shape_elements(shape) * (double)hr_dtype_bytes(shape->dtype) *
            spmd_byte_us();
+  plan_case.problem.shares_gathers = emit->shares_gathers;
   return plan_us(&plan_case.problem);
 }
 

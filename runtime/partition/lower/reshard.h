@@ -18,8 +18,8 @@ typedef struct spmd_reshard_case {
 bool spmd_reshard_case(const hlo_shape_t *shape, const spmd_sharding_t *from,
                        const spmd_sharding_t *to, spmd_reshard_case_t *out_case);
 /* Cost of resharding an array of global `shape`, in microseconds (comm_cost.h). */
-double spmd_reshard_cost(const hlo_shape_t *shape, const spmd_sharding_t *from,
-                         const spmd_sharding_t *to);
+double spmd_reshard_cost(const spmd_emit_t *emit, const hlo_shape_t *shape,
+                         const spmd_sharding_t *from, const spmd_sharding_t *to);
 /* Reshards x, of global shape `shape`, from `from` to `to`. Unreduced axes that `to` lacks are
  * reduced by `reducer`. */
 hlo_instr_t *spmd_emit_reshard(spmd_emit_t *emit, hlo_instr_t *x, const hlo_shape_t *shape,

@@ -215,6 +215,7 @@ hlo_instr_t *spmd_emit_reshard(spmd_emit_t *emit, hlo_instr_t *x, const hlo_shap
   if (!x || spmd_sharding_same_layout(from, to)) return x;
   if (!spmd_reshard_case(shape, from, to, &plan_case))
     return in_pieces(emit, x, shape, from, to, reducer);
+  plan_case.problem.shares_gathers = emit->shares_gathers;
   spmd_reshard_plan(&plan_case.problem, &plan);
   emission_t e = {emit, &plan_case, reducer};
   for (int i = 0; i < plan.count; i++) x = emit_step(&e, &plan.steps[i], x);

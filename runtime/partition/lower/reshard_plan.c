@@ -125,6 +125,8 @@ static double step_us(const spmd_reshard_t *problem, const spmd_step_t *step) {
   if (step->kind == SPMD_PERMUTE) return spmd_step_us(step->kind, step->bytes, 2);
   if (step->kind == SPMD_ALL_TO_ALL && after > bytes) bytes = after;
   if (step->kind == SPMD_REDUCE_SCATTER) bytes = after * parts;
+  if (step->kind == SPMD_ALL_GATHER && problem->shares_gathers)
+    return spmd_shared_gather_us(bytes, parts);
   double share = step->kind == SPMD_ALL_REDUCE ? REDUCE_SHARE : 1;
   return share * spmd_step_us(step->kind, bytes, parts);
 }

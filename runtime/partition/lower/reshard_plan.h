@@ -35,6 +35,7 @@ typedef struct spmd_reshard {
       outer[SPMD_PLAN_RANK]; /* parts by the common prefix of both cuts, which divides the size */
   spmd_list_t from[SPMD_PLAN_RANK], to[SPMD_PLAN_RANK];
   uint32_t unreduced_from, unreduced_to;
+  bool shares_gathers; /* gathered arrays lie at one place for all processes of a machine */
   double other_bytes; /* local bytes per element of these dimensions: the other dimensions' share */
 } spmd_reshard_t;
 

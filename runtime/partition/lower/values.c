@@ -234,7 +234,7 @@ static const spmd_sharding_t *without_unreduced(spmd_lower_t *lower,
 
 double spmd_move_us(spmd_lower_t *lower, const hlo_shape_t *shape, const spmd_sharding_t *from,
                     const spmd_sharding_t *to) {
-  double plan = spmd_reshard_cost(shape, from, to);
+  double plan = spmd_reshard_cost(&lower->emit, shape, from, to);
   return plan > 0 ? fmin(plan, spmd_recut_us(lower, shape, from, to)) : plan;
 }
 
@@ -312,7 +312,7 @@ static hlo_instr_t *move_form(spmd_lower_t *lower, const spmd_local_t *value,
                               const spmd_form_t *form, double cost, const spmd_sharding_t *wanted) {
   if (cost > 0 && again_cost(lower, value, wanted) < cost)
     return make_from_operand(lower, value, wanted);
-  if (cost > 0 && cost < spmd_reshard_cost(value->shape, form->sharding, wanted))
+  if (cost > 0 && cost < spmd_reshard_cost(&lower->emit, value->shape, form->sharding, wanted))
     return spmd_emit_recut(lower, form->instr, value->shape, form->sharding, wanted);
   return spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding, wanted,
                            value->reducer);
