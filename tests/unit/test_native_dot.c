@@ -245,6 +245,25 @@ static void runs_of_complex(void) {
   native_env_deinit(&env);
 }
 
+/* Few rows and columns with long sums, dimensions in any order: free dimensions are dense in some.
+ */
+static void long_sums_of_complex(void) {
+  static const int64_t sizes[][4] = {
+      {1, 9000, 4, 4}, {2, 5000, 3, 5}, {1, 400, 16, 16}, {3, 900, 2, 70}, {1, 20000, 1, 7}};
+  native_env_t env;
+  uint64_t seed = 11;
+  dot_form_t form = {1, 1, 1, 1};
+  native_env_init(&env, 2);
+  for (size_t s = 0; s < 12 * sizeof sizes / sizeof *sizes; s++) {
+    int declined = 0;
+    const hlo_instr_t *dot =
+        make_dot(&env, &seed, &types[7 + s % 2], &form, sizes[s / 12], s % 12 > 1);
+    CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+  }
+  native_env_deinit(&env);
+}
+
 /* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
 static void bytes_are_exact(void) {
   native_env_t env;
@@ -327,6 +346,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"thin, of few bits", thin_of_few_bits},
                                   {"small, of complex numbers", small_of_complex},
                                   {"runs of complex numbers", runs_of_complex},
+                                  {"long sums of complex numbers", long_sums_of_complex},
                                   {"bytes are exact", bytes_are_exact},
                                   {"blocks of narrow integers", blocks_of_narrow_integers},
                                   {"constant weights", constant_weights},

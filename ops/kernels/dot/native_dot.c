@@ -233,6 +233,7 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *   thin            few rows times a large matrix of f32, bf16 or s8, limited by memory bandwidth
  *   small           small products, and thin ones that are limited by memory; packs nothing
  *   small complex   small and thin products of c64
+ *   complex as real few rows or columns, dense, with long sums of complex numbers
  *   low precision   bf16 and int8 with VNNI or fast AVX-512 BF16, as a convolution of one tap
  *   pairs           small products of integers of 8 and 16 bits, with AVX-512
  *   pairs in blocks products of integers of 8 and 16 bits, with AVX2
@@ -241,10 +242,11 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  *   exact           8-bit integers, in f32
  *   integer         all integers, by the blocks of the reference */
 static const dot_prepare_fn strategies[] = {dot_prepare_thin,          dot_prepare_small,
-                                            dot_prepare_small_complex, dot_prepare_low_precision,
-                                            dot_prepare_pairs,         dot_prepare_pairs_blocked,
-                                            dot_prepare_onednn,        dot_prepare_gemm,
-                                            dot_prepare_exact,         dot_prepare_integer};
+                                            dot_prepare_small_complex, dot_prepare_complex_as_real,
+                                            dot_prepare_low_precision, dot_prepare_pairs,
+                                            dot_prepare_pairs_blocked, dot_prepare_onednn,
+                                            dot_prepare_gemm,          dot_prepare_exact,
+                                            dot_prepare_integer};
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step,
                                       op_native_step_t *out) {

@@ -64,6 +64,8 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
                               op_native_step_t *out);
 hr_status_t dot_prepare_small_complex(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_complex_as_real(const op_native_target_t *target,
+                                        const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_low_precision(const op_native_target_t *target,
                                       const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_pairs(const op_native_target_t *target, const dot_problem_t *problem,

@@ -213,7 +213,10 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
   return NULL;
 }
 
-int64_t fft_lanes_count(const fft_lanes_t *plan) { return plan->code->lanes; }
+int64_t fft_lanes_count(const fft_lanes_t *plan) {
+  bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
+  return plan->code->lanes * (is_real && !plan->halves ? 2 : 1);
+}
 
 size_t fft_lanes_space_bytes(const fft_lanes_t *plan) {
   return space_bytes(plan->code, plan->plain.length);

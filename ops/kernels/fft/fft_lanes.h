@@ -4,7 +4,7 @@
  *
  * Lengths whose prime factors are at most 127 use the Stockham autosort algorithm, others are
  * computed as a convolution (Bluestein). Real lines of even length n are complex lines of n / 2,
- * others complex lines whose imaginary parts are 0. Accuracy: roots of unity are rounded once;
+ * two lines of odd length share a complex one. Accuracy: roots of unity are rounded once;
  * errors are those of FFTW. Thread: plans never change; each worker has its own `space`. */
 #ifndef HLO_OPS_FFT_LANES_H
 #define HLO_OPS_FFT_LANES_H

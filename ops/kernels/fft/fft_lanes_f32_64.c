@@ -1,4 +1,5 @@
 /* fft_lanes for float and vectors of 64 bytes: AVX-512. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/kernels/fft/fft_lanes_plan.h"

@@ -1,4 +1,5 @@
 /* fft_lanes for double and vectors of 32 bytes: AVX2 and FMA. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/kernels/fft/fft_lanes_plan.h"

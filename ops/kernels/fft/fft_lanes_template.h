@@ -271,26 +271,6 @@ static void merge_half_spectrum(const fft_lanes_t *plan, cell_t *x) {
   }
 }
 
-/* Vectors of reals as cells whose imaginary parts are 0. */
-static void reals_to_cells(const vector_t *reals, int64_t length, cell_t *to) {
-  for (int64_t k = 0; k < length; k++) to[k] = (cell_t){reals[k], (vector_t){0}};
-}
-
-/* The whole spectrum of real lines of odd length from its half, with the parts swapped. */
-static void mirror_half_spectrum(int64_t length, cell_t *x) {
-  x[0] = (cell_t){(vector_t){0}, x[0].re};
-  for (int64_t k = 1; k <= length / 2; k++) {
-    x[length - k] = (cell_t){-x[k].im, x[k].re};
-    x[k] = cell_swap(x[k]);
-  }
-}
-
-/* Moves the real parts of swapped cells, in place. */
-static void cells_to_reals(cell_t *cells, int64_t length) {
-  vector_t *reals = (vector_t *)cells;
-  for (int64_t k = 0; k < length; k++) reals[k] = cells[k].im;
-}
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 SIMD_DEFINE_SQUARE(square, NATIVE_INLINE, vector_t)
@@ -423,22 +403,7 @@ static cell_t *second_buffer(const fft_lanes_t *plan, cell_t *first) {
   return first + plan->plain.length + LANES;
 }
 
-/* Real lines of odd length, as complex lines. */
-static void run_odd_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
-                         cell_t *a, cell_t *b) {
-  bool real_in = plan->type == HLO_FFT_TYPE_RFFT;
-  load_rows(from, plan->in_count, count, 0, real_in ? b : a);
-  if (real_in)
-    reals_to_cells((const vector_t *)b, plan->length, a);
-  else
-    mirror_half_spectrum(plan->length, a);
-  cell_t *result = transform(plan, a, b);
-  if (real_in)
-    result[0].im = (vector_t){0};
-  else
-    cells_to_reals(result, plan->length);
-  store_rows(result, plan->out_count, count, 0, (T)plan->scale, to);
-}
+#include "ops/kernels/fft/fft_lanes_odd_template.h"
 
 static void run_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count,
                      void *space) {

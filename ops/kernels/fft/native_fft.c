@@ -151,30 +151,44 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
-/* One real line as a complex one. */
-static void transform_real(const fft_run_t *r, int64_t row, char *space) {
+/* A real line, or two consecutive ones, as a complex one. */
+static void transform_real(const fft_run_t *r, int64_t row, int64_t count,
+                           const fft_pair_scales_t *scales, char *space) {
   const fft_native_t *plan = r->plan;
+  const fft_as_complex_t *as = is_double(plan) ? &fft_as_complex_f64 : &fft_as_complex_f32;
   int64_t n = plan->last_length, half = plan->element_bytes / 2;
   bool real_in = plan->type == HLO_FFT_TYPE_RFFT;
-  const void *from = r->from + row * plan->in_last * (real_in ? half : 2 * half);
-  void *to = r->to + row * plan->out_last * (real_in ? 2 * half : half);
-  char *line = space + n * plan->element_bytes;
-  if (is_double(plan))
-    (real_in ? fft_as_complex_widen_f64 : fft_as_complex_mirror_f64)(from, n, (double *)space);
-  else
-    (real_in ? fft_as_complex_widen_f32 : fft_as_complex_mirror_f32)(from, n, (float *)space);
+  int64_t in_bytes = plan->in_last * (real_in ? half : 2 * half);
+  int64_t out_bytes = plan->out_last * (real_in ? 2 * half : half);
+  const char *from = r->from + row * in_bytes, *second = count == 2 ? from + in_bytes : NULL;
+  char *to = r->to + row * out_bytes, *to_second = count == 2 ? to + out_bytes : NULL;
+  char *line = space + hr_round_up(n, 8) * plan->element_bytes;
+  (real_in ? as->widen : as->mirror)(from, second, scales, n, space);
   plan->library.execute_dft(plan->rows.many, space, line);
-  if (real_in)
-    memcpy(to, line, (size_t)(plan->out_last * plan->element_bytes));
-  else if (is_double(plan))
-    fft_as_complex_take_f64((double *)line, n, plan->scale, to);
-  else
-    fft_as_complex_take_f32((float *)line, n, (float)plan->scale, to);
+  (real_in ? as->split : as->take)(line, scales, n, to, to_second);
+  if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_in ? 2 : 1));
 }
 
+/* Pairs of lines; those that cannot share a complex line are transformed one by one. */
 static void run_real_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
-  for (int64_t row = begin; row < end; row++) transform_real(r, row, worker_space(r, worker));
+  const fft_native_t *plan = r->plan;
+  const fft_as_complex_t *as = is_double(plan) ? &fft_as_complex_f64 : &fft_as_complex_f32;
+  const fft_pair_scales_t none = {{1, 1}, {1, 1}};
+  int64_t reals = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? 1 : 2);
+  char *space = worker_space(r, worker);
+  for (int64_t row = 2 * begin; row < hr_min(2 * end, plan->row_count); row += 2) {
+    const char *from = r->from + row * reals * (plan->element_bytes / 2);
+    fft_pair_scales_t scales;
+    bool has_second = row + 1 < plan->row_count;
+    if (has_second &&
+        as->find_scales(from, from + reals * (plan->element_bytes / 2), reals, &scales)) {
+      transform_real(r, row, 2, &scales, space);
+      continue;
+    }
+    transform_real(r, row, 1, &none, space);
+    if (has_second) transform_real(r, row + 1, 1, &none, space);
+  }
 }
 
 /* Blocks of lines in vector lanes: lane l of a block is line l. */
@@ -224,7 +238,7 @@ static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, voi
   r->from = from;
   r->to = to;
   int64_t lines_per_call = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
-  if (plan->as_complex) lines_per_call = 1;
+  if (plan->as_complex) lines_per_call = 2;
   int64_t blocks = hr_div_ceil(plan->row_count, lines_per_call);
   hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * lines_per_call),
                    plan->as_complex  ? run_real_rows
@@ -347,7 +361,7 @@ static size_t plan_fft_scratch(const op_native_target_t *target, fft_native_t *p
                                               ? (size_t)(plan->row_count * plan->in_last) * bytes
                                               : 0);
   if (copies) complex_bytes = (size_t)(plan->rows.count * plan->in_last) * bytes;
-  if (plan->as_complex) complex_bytes = 2 * (size_t)plan->last_length * bytes;
+  if (plan->as_complex) complex_bytes = 2 * (size_t)hr_round_up(plan->last_length, 8) * bytes;
   if (plan->row_lanes) complex_bytes = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
     const fft_columns_t *c = &plan->columns[i];

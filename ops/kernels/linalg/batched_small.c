@@ -13,9 +13,11 @@
 
 const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m,
                                                 int64_t n) {
-  if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE)
+  hr_dtype_t real = hr_dtype_real(dtype);
+  if ((real != HR_F32 && real != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE)
     return NULL;
-  const batched_small_loops_t *loops = SIMD_FOREACH_REAL(loops, dtype == HR_F64);
+  const batched_small_loops_t *loops =
+      *SIMD_FOREACH_REAL(loops, real == HR_F64) + hr_dtype_is_complex(dtype);
   int64_t worth =
       m * n <= BATCHED_TINY_ELEMENTS ? 4 : 2; /* fewest matrices: 1 / worth of the lanes */
   return worth * batch >= loops->lanes ? loops : NULL;
@@ -36,10 +38,12 @@ DEFINE_IN_RANGE(float, 1e-6F, 1e15F)
 DEFINE_IN_RANGE(double, 1e-90, 1e130)
 
 bool batched_small_in_range(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count) {
+  hr_dtype_t real = hr_dtype_real(dtype);
+  if (hr_dtype_is_complex(dtype)) elements *= 2;
   for (int64_t i = 0; i < count; i++) {
-    const char *matrix = (const char *)data + i * elements * (int64_t)hr_dtype_bytes(dtype);
-    if (!(dtype == HR_F32 ? in_range_float((const void *)matrix, elements)
-                          : in_range_double((const void *)matrix, elements)))
+    const char *matrix = (const char *)data + i * elements * (int64_t)hr_dtype_bytes(real);
+    if (!(real == HR_F32 ? in_range_float((const void *)matrix, elements)
+                         : in_range_double((const void *)matrix, elements)))
       return false;
   }
   return true;

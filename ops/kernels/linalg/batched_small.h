@@ -1,9 +1,9 @@
-/* Factorisations of many small matrices of f32 or f64 at once, interleaved (compact layout, as in
- * MKL compact BLAS): element (i, j) of all matrices side by side, one matrix per vector lane, so
- * that sizes below the vector width still use whole vectors. Reflectors are LAPACK's, as in
- * reflectors.h. Matrices are row-major; those of a call are consecutive. Squares must neither
- * overflow nor underflow (batched_small_in_range). Thread: any, on its own memory, aligned to 64
- * bytes. */
+/* Factorisations of many small matrices of f32, f64, c64 or c128 at once, interleaved (compact
+ * layout, as in MKL compact BLAS): element (i, j) of all matrices side by side, one matrix per
+ * vector lane, so that sizes below the vector width still use whole vectors. Reflectors are
+ * LAPACK's, as in reflectors.h. Matrices are row-major; those of a call are consecutive. Squares
+ * must neither overflow nor underflow (batched_small_in_range). Thread: any, on its own memory,
+ * aligned to 64 bytes. */
 #ifndef HLO_OPS_BATCHED_SMALL_H
 #define HLO_OPS_BATCHED_SMALL_H
 
@@ -22,23 +22,21 @@ typedef struct batched_triangle {
   int64_t equation, unknown; /* strides in the triangle */
   int64_t x_unknown, x_side; /* strides in the right-hand sides */
   bool forward, unit;        /* first unknown first; the diagonal counts as ones */
+  bool conjugate;            /* the triangle's elements count as their conjugates */
 } batched_triangle_t;
 
 typedef struct batched_small_loops {
   int lanes; /* matrices per call */
-  /* Interleaves `count` <= lanes arrays of `elements` elements, and back. Unused lanes get a copy
-   * of the last array. */
+  /* Interleaves `count` <= lanes arrays of `elements` elements, and back; store_reals is for arrays
+   * of their real type. Unused lanes get a copy of the last array. */
   void (*load)(const void *from, int64_t elements, int64_t count, void *to);
   void (*store)(const void *from, int64_t elements, int64_t count, void *to);
+  void (*store_reals)(const void *from, int64_t elements, int64_t count, void *to);
   void (*geqrf)(int64_t m, int64_t n, void *a, void *taus);       /* QR */
   void (*orgqr)(int64_t m, int64_t n, void *a, const void *taus); /* Q of n <= m reflectors */
-  /* Tridiagonal form from the lower triangle: n diagonal and n - 1 off-diagonal elements, n - 1
-   * taus; vectors are stored below the subdiagonal of a. */
-  void (*sytrd)(int64_t n, void *a, void *diagonal, void *off_diagonal, void *taus);
-  /* Bidiagonal form for m >= n: n diagonal and n - 1 superdiagonal elements; vectors are stored
-   * below and right of them in a. */
-  void (*gebrd)(int64_t m, int64_t n, void *a, void *diagonal, void *superdiagonal, void *left_taus,
-                void *right_taus);
+  /* Real bidiagonal form for m >= n: n diagonal and n - 1 superdiagonal elements; a is
+   * overwritten. */
+  void (*gebrd)(int64_t m, int64_t n, void *a, void *diagonal, void *superdiagonal);
   /* Cholesky: the factor replaces its triangle of a, whose element (i, j), j <= i, is at i * row +
    * j * col. False: a matrix is not positive definite, and all are undefined. */
   bool (*potrf)(int64_t n, int64_t row, int64_t col, void *a);
@@ -46,8 +44,8 @@ typedef struct batched_small_loops {
    * and all are undefined. */
   bool (*getrf)(int64_t m, int64_t n, void *a, int32_t *pivots);
   void (*trsm)(const batched_triangle_t *by, const void *a, void *x);
-  /* Tridiagonal systems of n rows with k right-hand sides, by LAPACK's gtsv; b and the diagonals
-   * are replaced as there. False: a pivot is zero, and all are undefined. */
+  /* Real tridiagonal systems of n rows with k right-hand sides, by LAPACK's gtsv; b and the
+   * diagonals are replaced as there. False: a pivot is zero, and all are undefined. */
   bool (*gtsv)(int64_t n, int64_t k, void *dl, void *d, void *du, void *b);
 } batched_small_loops_t;
 

@@ -1,6 +1,6 @@
 /* geqrf, orgqr and ormqr for LAPACK's custom calls, by reflectors.h. Real matrices are factored in
  * place in the result; complex ones are split into real and imaginary parts first and merged after.
- * Batches of small real matrices are interleaved over vector lanes (batched_small.h), except for
+ * Batches of small matrices are interleaved over vector lanes (batched_small.h), except for
  * groups with values out of its range. */
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
 
 /* Size of the interleaved matrices and their taus. */
 static size_t batched_small_bytes(const qr_native_t *p) {
-  return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
+  return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes * p->kind.parts);
 }
 
 /* geqrf of `lanes` interleaved matrices; matrices of groups out of range are factored one by
@@ -110,8 +110,7 @@ static void factor_group(const void *context, int64_t group, hr_workers_t *worke
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
   int64_t count = hr_min(p->batch - first, p->batched->lanes);
-  char *a = array_at(p, run->a, first, size),
-       *taus = space + size * p->batched->lanes * p->kind.bytes;
+  char *a = array_at(p, run->a, first, size), *taus = array_at(p, space, p->batched->lanes, size);
   if (!batched_small_in_range(p->kind.dtype, a, size, count)) {
     for (int64_t i = first; i < first + count; i++)
       factor_matrix(context, i, workers, memory, space);
@@ -130,7 +129,7 @@ static void form_group(const void *context, int64_t group, hr_workers_t *workers
   const qr_native_t *p = run->plan;
   int64_t first = group * p->batched->lanes, size = p->m * p->n;
   int64_t count = hr_min(p->batch - first, p->batched->lanes);
-  char *taus = space + size * p->batched->lanes * p->kind.bytes;
+  char *taus = array_at(p, space, p->batched->lanes, size);
   (void)workers, (void)memory;
   p->batched->load(array_at(p, run->vectors, first, size), size, count, space);
   p->batched->load(array_at(p, run->taus, first, p->count), p->count, count, taus);

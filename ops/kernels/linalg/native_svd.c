@@ -227,21 +227,19 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
 
 /* --- singular values of small matrices, interleaved --- */
 
-/* Byte offsets in a worker's memory: interleaved matrices, superdiagonals, diagonals and taus;
- * then transposed matrices, superdiagonals by matrix, and LAPACK's work array. */
+/* Byte offsets in a worker's memory: interleaved matrices, superdiagonals and diagonals; then
+ * transposed matrices, superdiagonals by matrix, and LAPACK's work array. */
 typedef struct svd_lanes {
-  size_t a, superdiagonal, diagonal, left, right, transposed, superdiagonal_rows, work, total;
+  size_t a, superdiagonal, diagonal, transposed, superdiagonal_rows, work, total;
 } svd_lanes_t;
 
 static svd_lanes_t assign_lane_offsets(const svd_native_t *p) {
   size_t line = (size_t)(p->batched->lanes * p->kind.bytes), k = (size_t)p->columns,
-         size = (size_t)(p->m * p->n);
+         size = (size_t)(p->m * p->n * p->kind.parts);
   svd_lanes_t at = {.total = 0};
   at.a = scratch_reserve(&at.total, size * line);
   at.superdiagonal = scratch_reserve(&at.total, k * line);
   at.diagonal = scratch_reserve(&at.total, k * line);
-  at.left = scratch_reserve(&at.total, k * line);
-  at.right = scratch_reserve(&at.total, k * line);
   at.transposed = scratch_reserve(&at.total, size * line);
   at.superdiagonal_rows = scratch_reserve(&at.total, k * line);
   at.work = scratch_reserve(&at.total, 4 * k * (size_t)p->kind.bytes);
@@ -274,14 +272,14 @@ static void solve_group(const void *context, int64_t group, hr_workers_t *worker
     return;
   }
   load_lanes(p, in, count, &at, space);
-  p->batched->gebrd(p->rows, k, space + at.a, space + at.diagonal, space + at.superdiagonal,
-                    space + at.left, space + at.right);
-  p->batched->store(space + at.diagonal, k, count, array_at(p, run->s, first, k));
-  p->batched->store(space + at.superdiagonal, k, count, space + at.superdiagonal_rows);
+  p->batched->gebrd(p->rows, k, space + at.a, space + at.diagonal, space + at.superdiagonal);
+  char *values = run->s + first * k * p->kind.bytes;
+  p->batched->store_reals(space + at.diagonal, k, count, values);
+  p->batched->store_reals(space + at.superdiagonal, k, count, space + at.superdiagonal_rows);
   for (int64_t i = 0; i < count; i++) {
     int n = (int)k, info = 0;
-    p->lasq1(&n, array_at(p, run->s, first + i, k),
-             array_at(p, space + at.superdiagonal_rows, i, k), space + at.work, &info);
+    int64_t row = i * k * p->kind.bytes;
+    p->lasq1(&n, values + row, space + at.superdiagonal_rows + row, space + at.work, &info);
     run->info[first + i] = info;
   }
 }

@@ -96,7 +96,8 @@ static batched_triangle_t interleaved_triangle(const solve_native_t *p) {
                               .x_unknown = left ? p->n : 1,
                               .x_side = left ? 1 : p->n,
                               .forward = (p->uplo == BLAS_LOWER) != by_columns,
-                              .unit = p->diagonal == BLAS_UNIT};
+                              .unit = p->diagonal == BLAS_UNIT,
+                              .conjugate = p->transpose == BLAS_CONJ_TRANSPOSE};
 }
 
 static void solve_groups(void *context, int64_t begin, int64_t end, int worker) {
