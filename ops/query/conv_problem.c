@@ -6,8 +6,9 @@
  *   CONV_DATA      dst   wei   src      stride 1              base dilation
  *   CONV_WEIGHTS   src   dst   wei      no base dilation      window dilation
  *
- * An op can have two forms; is_gradient() decides by sizes. Negative padding is removed by
- * cropping, so that kernels see paddings >= 0. Attributes of the window are limited to 2^30, so
+ * An op can have two forms; is_gradient() decides by sizes. One with strides and base dilation is
+ * CONV_FORWARD with holes in the input. Negative padding is removed by cropping, so that kernels
+ * see paddings >= 0, except with holes. Attributes of the window are limited to 2^30, so
  * that no sum here overflows. Cost: O(rank). */
 #include "ops/query/conv_problem.h"
 
@@ -37,7 +38,7 @@ static conv_array_t activation_strides(const hlo_shape_t *shape, const int64_t *
   return array;
 }
 
-/* The form as written: the result is the destination. */
+/* The form as written: the result is the destination. True if the input has no holes. */
 static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_FORWARD;
@@ -60,10 +61,10 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
     p->stride[d] = l->window[d].stride;
     p->dilation[d] = l->window[d].window_dilation;
     p->low[d] = l->window[d].pad_low;
+    p->base[d] = l->window[d].base_dilation;
     wei->reversed[d] = l->window[d].reversal;
-    if (l->window[d].base_dilation != 1) return false;
   }
-  return l->batch_groups == 1;
+  return l->batch_groups == 1 && !conv_has_holes(p);
 }
 
 /* Base dilation: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * base dilation + k *
@@ -91,6 +92,7 @@ static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
     p->window[d] = w->size;
     p->stride[d] = w->base_dilation;
     p->dilation[d] = w->window_dilation;
+    p->base[d] = 1;
     p->low[d] = (w->size - 1) * w->window_dilation - w->pad_low;
     wei->reversed[d] = !w->reversal;
     if (w->stride != 1) return false;
@@ -122,6 +124,7 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
     p->window[d] = l->out->dims[n->out_spatial[d]];
     p->stride[d] = w->window_dilation;
     p->dilation[d] = w->stride;
+    p->base[d] = 1;
     p->low[d] = w->pad_low;
     if (w->base_dilation != 1 || w->reversal) return false;
   }
@@ -132,7 +135,8 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
 static bool set_high_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
-    p->high[d] = (p->out[d] - 1) * p->stride[d] + reach - p->in[d] - p->low[d];
+    p->high[d] =
+        (p->out[d] - 1) * p->stride[d] + reach - (p->in[d] - 1) * p->base[d] - 1 - p->low[d];
     if (p->high[d] < 0 && -p->high[d] < p->stride[d]) p->high[d] = 0;
   }
   return true;
@@ -142,7 +146,7 @@ static bool set_high_padding(conv_problem_t *p) {
  * result are zero. */
 static void crop_negative_padding(conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++) {
-    if (p->low[d] >= 0 && p->high[d] >= 0) continue;
+    if ((p->low[d] >= 0 && p->high[d] >= 0) || conv_has_holes(p)) continue;
     int64_t low = p->low[d] < 0 ? -p->low[d] : 0;
     int64_t high = p->high[d] < 0 ? -p->high[d] : 0;
     p->arrays[CONV_SRC].start += low * p->arrays[CONV_SRC].spatial[d];
@@ -155,7 +159,8 @@ static void crop_negative_padding(conv_problem_t *p) {
 
 static bool has_valid_sizes(const conv_problem_t *p) {
   for (int d = 0; d < p->spatial; d++)
-    if (p->low[d] < 0 || p->high[d] < 0 || p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1)
+    if (p->in[d] < 1 || p->out[d] < 1 || p->window[d] < 1 ||
+        (!conv_has_holes(p) && (p->low[d] < 0 || p->high[d] < 0)))
       return false;
   return p->batch > 0 && p->groups > 0 && p->in_channels > 0 && p->out_channels > 0;
 }
@@ -169,7 +174,14 @@ static void add_position(conv_problem_t *p) {
   p->window[0] = 1;
   p->stride[0] = 1;
   p->dilation[0] = 1;
+  p->base[0] = 1;
   for (int r = 0; r < CONV_ROLES; r++) p->arrays[r].spatial[0] = 1;
+}
+
+/* A single channel is as if channels were innermost. */
+static void set_single_channels(conv_problem_t *p) {
+  if (p->groups * p->in_channels == 1) p->arrays[CONV_SRC].inner = 1;
+  if (p->groups * p->out_channels == 1) p->arrays[CONV_DST].inner = 1;
 }
 
 /* True if the window's attributes are far from overflow. */
@@ -214,14 +226,16 @@ static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
 
 static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   p->spatial = l->labels->spatial_rank;
-  conv_problem_t other = *p;
-  bool forward = read_forward(l, p);
-  bool weights = read_weights(l, &other);
-  if (weights && (!forward || is_gradient(l, p)))
-    *p = other;
-  else if (!forward && !read_data(l, p))
+  conv_problem_t weights = *p, data = *p;
+  bool is_forward = read_forward(l, p);
+  if (read_weights(l, &weights) && (!is_forward || is_gradient(l, p)))
+    *p = weights;
+  else if (!is_forward && read_data(l, &data))
+    *p = data;
+  else if (l->batch_groups != 1)
     return false;
   add_position(p);
+  set_single_channels(p);
   set_high_padding(p);
   crop_negative_padding(p);
   p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels *

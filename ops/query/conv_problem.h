@@ -29,8 +29,8 @@ typedef struct conv_array {
   bool reversed[CONV_MAX_SPATIAL]; /* weights only: read in reverse order */
 } conv_array_t;
 
-/* dst[n][g, o][y] = sum over i, k of src[n][g, i][y * stride + k * dilation - low]
- * wei[g][o][i][k] */
+/* dst[n][g, o][y] = sum over i, k of src[n][g, i][(y * stride + k * dilation - low) / base]
+ * wei[g][o][i][k], without the terms whose division leaves a rest */
 typedef struct conv_problem {
   conv_kind_t kind;
   matmul_types_t types;
@@ -39,11 +39,19 @@ typedef struct conv_problem {
   int64_t in[CONV_MAX_SPATIAL], out[CONV_MAX_SPATIAL], window[CONV_MAX_SPATIAL];
   int64_t stride[CONV_MAX_SPATIAL], dilation[CONV_MAX_SPATIAL], low[CONV_MAX_SPATIAL],
       high[CONV_MAX_SPATIAL];
+  int64_t base[CONV_MAX_SPATIAL]; /* 1 unless the op has strides and base dilation */
   conv_array_t arrays[CONV_ROLES];
   bool zero_first;              /* the result is larger than the sizes here: the rest is zero */
   const void *constant_weights; /* elements of constant weights; NULL: unknown */
   double flops;
 } conv_problem_t;
+
+/* True if some input coordinates are holes: a forward problem with base dilation. */
+static inline bool conv_has_holes(const conv_problem_t *problem) {
+  bool holes = false;
+  for (int d = 0; d < problem->spatial; d++) holes |= problem->base[d] > 1;
+  return holes;
+}
 
 /* Roles of the operands and of the result. */
 static inline conv_role_t conv_role_lhs(conv_kind_t kind) {

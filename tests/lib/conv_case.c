@@ -321,6 +321,20 @@ conv_case_t conv_draw_small_groups(uint64_t *seed, int i) {
   return c;
 }
 
+conv_case_t conv_draw_strided_holes(uint64_t *seed, int i) {
+  static const int types[] = {CONV_F32, CONV_F64, CONV_BF16, CONV_F16, CONV_S8};
+  conv_case_t c = i % 3 ? conv_draw_case(seed, CONV_ANY) : conv_draw_small_groups(seed, i);
+  c.types = &conv_types[types[i % 5]];
+  for (int d = 0; d < c.spatial; d++) {
+    c.in[d] = 4 + native_pick(seed, c.spatial == 3 ? 4 : 24);
+    c.window[d] = (hlo_window_dim_t){1 + native_pick(seed, 6),  1 + native_pick(seed, 4),
+                                     native_pick(seed, 12) - 4, native_pick(seed, 12) - 4,
+                                     1 + native_pick(seed, 5),  1 + native_pick(seed, 2),
+                                     native_pick(seed, 2)};
+  }
+  return c;
+}
+
 conv_case_t conv_draw_lines(uint64_t *seed, int i) {
   conv_case_t c = conv_draw_case(seed, CONV_FORWARD);
   int last = c.spatial - 1;

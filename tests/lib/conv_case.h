@@ -75,6 +75,8 @@ conv_case_t conv_draw_depthwise_gradient(uint64_t *seed, int i);
 conv_case_t conv_draw_few_columns(uint64_t *seed, int i);
 /* Groups of few channels, some of them one each, of all real conv_types. */
 conv_case_t conv_draw_small_groups(uint64_t *seed, int i);
+/* Strides of up to 4 with base dilation of up to 5, of all real conv_types. */
+conv_case_t conv_draw_strided_holes(uint64_t *seed, int i);
 /* Images of few channels and long lines. */
 conv_case_t conv_draw_lines(uint64_t *seed, int i);
 

@@ -14,6 +14,11 @@ static void of_weights(void) { conv_check_drawn(2, 3, 120, conv_draw_of_weights)
 
 static void anything(void) { conv_check_drawn(1, 4, 120, conv_draw_anything); }
 
+static void strided_holes(void) {
+  for (int workers = 1; workers <= 3; workers++)
+    conv_check_drawn(workers, 9 + (uint64_t)workers, 120, conv_draw_strided_holes);
+}
+
 static void many_workers(void) {
   static const conv_draw_fn_t draws[] = {conv_draw_forward, conv_draw_of_input,
                                          conv_draw_of_weights};
@@ -152,6 +157,7 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
                                           {"anything", anything},
+                                          {"strided_holes", strided_holes},
                                           {"many workers", many_workers},
                                           {"constant weights", constant_weights},
                                           {"larger ones", larger_ones},

@@ -102,9 +102,9 @@ static void many_weights(void) {
 
 static void nonfinite(void) {
   static const conv_draw_fn_t draws[] = {
-      conv_draw_forward,  conv_draw_of_input,     conv_draw_of_weights,
-      conv_draw_anything, conv_draw_gradient,     conv_draw_few_columns,
-      conv_draw_lines,    conv_draw_small_groups, draw_winograd};
+      conv_draw_forward,       conv_draw_of_input,    conv_draw_of_weights, conv_draw_anything,
+      conv_draw_gradient,      conv_draw_few_columns, conv_draw_lines,      conv_draw_small_groups,
+      conv_draw_strided_holes, draw_winograd};
   for (size_t k = 0; k < sizeof draws / sizeof *draws; k++) {
     native_env_t env;
     uint64_t seed = 300 + k;

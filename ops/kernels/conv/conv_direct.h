@@ -122,8 +122,8 @@ typedef struct direct_axis {
 } direct_axis_t;
 
 /* Results that meet the same taps. A forward convolution has one phase; with holes in the input
- * (data gradient, transposed convolution) each residue of the coordinates modulo the hole width is
- * a separate phase, so no hole is ever read. */
+ * (data gradient, transposed convolution, strides with base dilation) each residue of the inputs'
+ * coordinates modulo the hole width is a separate phase, so no hole is ever read. */
 typedef struct direct_phase {
   direct_axis_t axes[CONV_MAX_SPATIAL];
   int64_t taps;                             /* taps of a position; merged rows count as one */

@@ -31,7 +31,8 @@
 #define MAX_DEPTHWISE_K 16     /* most terms of columns of fused groups; more fill half a vector */
 #define SPARSE_FLOPS 2e7       /* FLOPs up to which vectors may be half empty */
 #define MAX_NARROW_N 4
-#define MAX_PHASES 64
+#define MAX_PHASES 64          /* most phases, */
+#define MAX_SPARSE_PHASES 4096 /* and if each meets only some of the taps */
 #define LATE_POSITIONS 1024    /* most positions for which weights are packed late, */
 #define LATE_BYTES (512 << 10) /* if they do not stay in the second-level cache */
 #define MAX_TAPS 65536
@@ -158,14 +159,27 @@ static hr_status_t plan_expand(hr_arena_t *arena, conv_direct_t *plan) {
   return NULL;
 }
 
+/* Coordinates from one result of a phase to the next. The results between them meet other taps:
+ * their inputs are at other residues modulo the width of the holes. */
+static int64_t phase_step(const conv_problem_t *p, int d) {
+  return p->kind == CONV_DATA ? p->stride[d] : p->base[d] / hr_gcd(p->base[d], p->stride[d]);
+}
+
+/* True if holes leave each result only some taps, so that other kernels would multiply zeros. */
+static bool is_sparse(const conv_problem_t *p) {
+  bool sparse = conv_has_holes(p);
+  for (int d = 0; d < p->spatial; d++)
+    sparse |= p->kind == CONV_DATA && p->stride[d] > 1 && p->dilation[d] > 1;
+  return sparse;
+}
+
 /* Rows of a depthwise tile: the count that divides a line with the fewest recomputed results.
  * `wide_panel`: with more than two vectors 6 rows fill the registers, otherwise 8; 7 always
  * fits. */
 static int64_t depthwise_tile_rows(const conv_direct_t *plan, bool wide_panel) {
   const conv_problem_t *p = plan->problem;
   int last = p->spatial - 1;
-  int64_t count =
-      hr_div_ceil(plan->output_sizes[last], p->kind == CONV_FORWARD ? 1 : p->stride[last]);
+  int64_t count = hr_div_ceil(plan->output_sizes[last], phase_step(p, last));
   int64_t alternative = wide_panel ? 6 : 8;
   return hr_div_ceil(count, alternative) * alternative < hr_div_ceil(count, 7) * 7 ? alternative
                                                                                    : 7;
@@ -200,24 +214,27 @@ static bool tap_meets_input(const direct_axis_t *axis, int64_t start, int64_t si
   return first < axis->count && start + first * axis->in_stride < size;
 }
 
-/* Taps of one axis. In a data gradient only for results that are `first` modulo the stride: tap k
- * reads (first + low - k * dilation) / stride if that is an integer. */
+/* Taps of one axis, for the results that are `first` modulo the phase's step. With holes of width
+ * `hole` (the stride of a data gradient), tap k reads (first * stride + k * dilation - low) / hole,
+ * in a data gradient (first + low - k * dilation) / hole, if that is an integer. */
 static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d, int64_t first,
                              direct_axis_t *axis) {
   const conv_problem_t *p = plan->problem;
   bool forward = p->kind == CONV_FORWARD;
+  int64_t hole = forward ? p->base[d] : p->stride[d];
   axis->first = first;
-  axis->stride = forward ? 1 : p->stride[d];
-  axis->in_stride = forward ? p->stride[d] : 1;
+  axis->stride = phase_step(p, d);
+  axis->in_stride = forward ? p->stride[d] / hr_gcd(p->base[d], p->stride[d]) : 1;
   axis->count = hr_div_ceil(plan->output_sizes[d] - first, axis->stride);
-  HR_TRY(HR_NEW_ARRAY(arena, p->window[d], &axis->starts));
-  HR_TRY(HR_NEW_ARRAY(arena, p->window[d], &axis->elements));
+  int64_t most = hr_div_ceil(p->window[d], hole / hr_gcd(hole, p->dilation[d]));
+  HR_TRY(HR_NEW_ARRAY(arena, most, &axis->starts));
+  HR_TRY(HR_NEW_ARRAY(arena, most, &axis->elements));
   for (int64_t i = 0; i < p->window[d]; i++) {
     int64_t k = forward ? i : p->window[d] - 1 - i;
-    int64_t start =
-        forward ? k * p->dilation[d] - p->low[d] : first + p->low[d] - k * p->dilation[d];
-    if (!forward && start % p->stride[d] != 0) continue;
-    if (!forward) start /= p->stride[d];
+    int64_t start = forward ? first * p->stride[d] + k * p->dilation[d] - p->low[d]
+                            : first + p->low[d] - k * p->dilation[d];
+    if (start % hole != 0) continue;
+    start /= hole;
     if (!tap_meets_input(axis, start, plan->input_sizes[d])) continue;
     axis->starts[axis->taps] = start;
     axis->elements[axis->taps++] = k;
@@ -231,7 +248,7 @@ static hr_status_t plan_phases(hr_arena_t *arena, conv_direct_t *plan) {
   int64_t counts[CONV_MAX_SPATIAL];
   plan->partition.phase_count = 1;
   for (int d = 0; d < p->spatial; d++) {
-    counts[d] = p->kind == CONV_FORWARD ? 1 : hr_min(p->stride[d], plan->output_sizes[d]);
+    counts[d] = hr_min(phase_step(p, d), plan->output_sizes[d]);
     plan->partition.phase_count *= (int)counts[d];
   }
   HR_TRY(HR_NEW_ARRAY(arena, plan->partition.phase_count, &plan->partition.phases));
@@ -405,15 +422,18 @@ int64_t direct_max_k(const conv_direct_t *plan) {
  * overflow. */
 static bool has_supported_size(const conv_problem_t *p) {
   double phases = 1, taps = 1;
-  for (int d = 0; d < p->spatial; d++) taps *= (double)p->window[d], phases *= (double)p->stride[d];
+  for (int d = 0; d < p->spatial; d++) {
+    taps *= (double)p->window[d];
+    phases *= (double)phase_step(p, d);
+  }
   return p->kind != CONV_WEIGHTS && taps <= MAX_TAPS &&
-         (p->kind == CONV_FORWARD || phases <= MAX_PHASES);
+         phases <= (is_sparse(p) ? MAX_SPARSE_PHASES : MAX_PHASES);
 }
 
 /* True unless positions have hardly any terms, or much work is on groups that do not fill vectors:
  * im2col or oneDNN are faster then. */
 static bool is_worthwhile(const conv_direct_t *plan) {
-  if (plan->form.depthwise) return true;
+  if (plan->form.depthwise || is_sparse(plan->problem)) return true;
   int64_t min_k = plan->gemm.n * 2 > plan->tile.lanes ? MIN_K : MIN_K_NARROW;
   int64_t min_n = plan->problem->flops < SPARSE_FLOPS ? plan->tile.lanes / 2 : plan->tile.lanes;
   return direct_max_k(plan) >= min_k && (plan->gemm.groups == 1 || plan->gemm.n >= min_n);

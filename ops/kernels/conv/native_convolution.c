@@ -26,12 +26,13 @@ typedef hr_status_t (*conv_run_fn)(const op_native_run_t *run, const void *plan,
 static const struct {
   conv_prepare_fn prepare;
   conv_run_fn run;
-} kernels[] = {{conv_prepare_winograd, conv_run_winograd},
-               {conv_prepare_direct_narrow, conv_run_direct_narrow},
-               {conv_prepare_direct, conv_run_direct},
-               {conv_prepare_weight_grad, conv_run_weight_grad},
-               {conv_prepare_depthwise_grad, conv_run_depthwise_grad},
-               {conv_prepare_onednn, conv_run_onednn}};
+  bool takes_holes; /* see conv_has_holes */
+} kernels[] = {{conv_prepare_winograd, conv_run_winograd, false},
+               {conv_prepare_direct_narrow, conv_run_direct_narrow, false},
+               {conv_prepare_direct, conv_run_direct, true},
+               {conv_prepare_weight_grad, conv_run_weight_grad, false},
+               {conv_prepare_depthwise_grad, conv_run_depthwise_grad, false},
+               {conv_prepare_onednn, conv_run_onednn, false}};
 
 /* Takes the first kernel that makes a plan. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step,
@@ -43,6 +44,7 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   if (!fits) return NULL;
   out->flops = problem->flops;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels && !out->plan; i++) {
+    if (!kernels[i].takes_holes && conv_has_holes(problem)) continue;
     strategy->run = kernels[i].run;
     HR_TRY(kernels[i].prepare(target, problem, out));
   }

@@ -67,6 +67,7 @@ static conv_problem_t product_of(const dot_problem_t *p) {
   product.window[0] = 1;
   product.stride[0] = 1;
   product.dilation[0] = 1;
+  product.base[0] = 1;
   product.arrays[CONV_SRC] = (conv_array_t){.dtype = p->types.lhs,
                                             .count = p->m * p->k,
                                             .inner = p->a.col_step,
