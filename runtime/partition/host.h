@@ -36,5 +36,7 @@ typedef struct spmd_host {
 /* Makes the host that of the calling thread and returns the one before; NULL: none. */
 const spmd_host_t *spmd_host_enter(const spmd_host_t *host);
 const spmd_host_t *spmd_host_current(void);
+/* True for a custom call that the host of the calling thread divides. */
+bool spmd_is_hosted(const hlo_instr_t *instr);
 
 #endif

@@ -73,7 +73,9 @@ def inspected_shardings():
 
     with jax.set_mesh(mesh):
         jax.jit(f, in_shardings=NamedSharding(mesh, P("x"))).lower(np.ones(16, np.float32)).compile()
-    assert len(seen) == 1 and seen[0].shard_shape((16,)) == (2,), seen
+        jax.jit(f, in_shardings=NamedSharding(mesh, P())).lower(np.ones(16, np.float32)).compile()
+    assert len(seen) == 2 and seen[0].shard_shape((16,)) == (2,), seen
+    assert seen[1].is_fully_replicated, seen
 
 
 # A function that says in Python how it is divided: rows are cut, the sum over columns is made by
@@ -110,6 +112,11 @@ def custom_partitioning():
     np.testing.assert_allclose(total, a.sum(), rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(looped, a - a.mean(1, keepdims=True) + 1, rtol=1e-4, atol=1e-5)
     assert asked and asked[0][0] == "x", asked
+    everywhere = jax.device_put(a, NamedSharding(mesh, P()))  # no value is cut but those of the call
+    with mesh:
+        b, total = jax.jit(centred)(everywhere)
+    close(b, a - a.mean(1, keepdims=True))
+    np.testing.assert_allclose(total, a.sum(), rtol=1e-3, atol=1e-5)
 
     @custom_partitioning
     def wrong(v):

@@ -5,6 +5,7 @@
 
 #include "ir/sharding.h"
 #include "partition/annotations/reader.h"
+#include "partition/host.h"
 
 hr_str_t spmd_module_attribute(const hlo_module_t *module, const char *name) {
   for (int i = 0; i < module->frontend_attributes.count; i++)
@@ -56,6 +57,7 @@ bool spmd_is_host_call(const hlo_instr_t *instr) {
 static void look_at(const hlo_instr_t *instr, spmd_findings_t *found) {
   spmd_marker_t marker = spmd_marker_of(instr);
   found->manual |= marker >= SPMD_ENTER_MANUAL;
+  found->hosted |= spmd_is_hosted(instr) || (marker == SPMD_INSPECT && spmd_host_current());
   hr_str_t sharding = hlo_frontend_attribute(instr, "xla.sdy.sharding");
   found->sdy_cut |= names_axis(sharding) || (spmd_is_host_call(instr) && sharding.size) ||
                     hlo_frontend_attribute(instr, "xla.sdy.manual_axes").size;
@@ -94,7 +96,7 @@ bool spmd_is_global(const hlo_module_t *module, const spmd_options_t *options) {
   if (options->device_count == 1) return false;
   if (spmd_is_partitioned(module)) return false;
   if (spmd_is_sdy(module, &found))
-    return found.sdy_cut ||
+    return found.sdy_cut || found.hosted ||
            text_has(spmd_module_attribute(module, "xla.sdy.tuple_args_shardings"), "{\"");
   return found.hlo_cut && !found.collective;
 }

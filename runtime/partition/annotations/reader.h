@@ -8,6 +8,7 @@
 /* Annotations that a module has. */
 typedef struct spmd_findings {
   bool manual, sdy_cut, hlo_cut, hlo_whole, collective;
+  bool hosted; /* a call that the partitioner hands to its host */
 } spmd_findings_t;
 
 typedef struct spmd_reader {

@@ -3,6 +3,7 @@
  * shardings, and is emitted on local shapes. Its result keeps the computed sharding until a user
  * wants another. An operation without a rule is computed whole on every partition.
  * Cost: linear in the instructions; a resharding plan for each array whose sharding changes. */
+#include "partition/host.h"
 #include "partition/lower/lower_ops.h"
 
 #include <string.h>

@@ -175,7 +175,6 @@ hr_status_t spmd_lower_on_device(spmd_lower_t *lower, const hlo_instr_t *instr,
 bool spmd_calls_with_parts(const hlo_instr_t *instr);
 hr_status_t spmd_lower_call_with_parts(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Custom calls that the host of the partitioner divides (partition/host.h). lower_hosted.c */
-bool spmd_is_hosted(const hlo_instr_t *instr);
 hr_status_t spmd_lower_hosted(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* True for custom calls that only carry shardings, and for borders of manual computations. */
 bool spmd_is_marker(const hlo_instr_t *instr);

@@ -10,12 +10,6 @@
 #include "partition/host.h"
 #include "partition/lower/lower.h"
 
-bool spmd_is_hosted(const hlo_instr_t *instr) {
-  const spmd_host_t *host = spmd_host_current();
-  return instr->op == HLO_CUSTOM_CALL && host && host->divides &&
-         host->divides(host->context, hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET));
-}
-
 /* Arrays that enter or leave the call: operands, then leaves of the result. */
 static int tensor_count(const hlo_instr_t *instr) {
   return instr->operand_count + hlo_shape_leaf_count(instr->shape);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "partition/annotations/normalize.h"
+#include "partition/host.h"
 #include "partition/lower/lower.h"
 #include "partition/lower/program_cost.h"
 #include "passes/lib/pass_rewrite.h"
