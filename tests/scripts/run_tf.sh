@@ -237,6 +237,21 @@ code=$?
 if [ $code -ne 0 ] && grep -q 'StrangeOne (.*a.*c\|StrangeOne (.*c.*a' "$work/out" && grep -q 'StrangeTwo (b)' "$work/out"
 then pass; else fail "unsupported operations: exit code $code" "$work/out"; fi
 
+# Messages have no effect on the results, and a text is no result.
+cat >"$work/message.pbtxt" <<'TEXT'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "text" op: "AsString" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "line" op: "StringFormat" input: "x" input: "text" }
+node { name: "both" op: "StringJoin" input: "line" input: "text" attr { key: "N" value { i: 2 } } }
+node { name: "print" op: "PrintV2" input: "both" }
+node { name: "twice" op: "AddV2" input: "x" input: "x" input: "^print" }
+TEXT
+"$hlorun" --feed x='f32[2]' --fetch twice --input '0={1,2}' "$work/message.pbtxt" >"$work/out" 2>&1
+printf 'out0 = f32[2] {2, 4}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "a graph that prints" "$work/out"; fi
+expect_exit "a text that is fetched" 3 "$hlorun" check --feed x='f32[2]' --fetch both "$work/message.pbtxt"
+expect_text "a text that is fetched" 'result 0 is no array'
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")

@@ -308,6 +308,14 @@ hr_status_t tf_lower_nothing(tf_op_t *op) {
   return NULL;
 }
 
+/* StringFormat, AsString, StringJoin: texts of messages, which only PrintV2, Assert and their like
+ * may take. */
+hr_status_t tf_lower_text(tf_op_t *op) {
+  HR_TRY(tf_need_outputs(op, 1));
+  op->outputs[0] = (tf_value_t){.kind = TF_VALUE_STRINGS};
+  return NULL;
+}
+
 /* Placeholder without a feed.
  * Fed placeholders are never lowered, as a fed node counts as executed. */
 hr_status_t tf_lower_placeholder(tf_op_t *op) {
