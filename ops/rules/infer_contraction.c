@@ -189,6 +189,40 @@ static hr_status_t ragged_mode_of(const hlo_instr_t *instr, const contraction_t 
   return NULL;
 }
 
+/* Dimensions of the left side of which each index has group sizes of its own: those of the batch,
+ * then those before the ragged one among the free or contracted ones. Of the batch only those
+ * before a ragged one that is in it. Returns their number. */
+static int ragged_run_dims(const contraction_t *c, int64_t ragged, ragged_mode_t mode,
+                           int64_t *out_dims) {
+  uint64_t taken = op_dims_mask(c->lhs_batch) | op_dims_mask(c->lhs_contract);
+  int count = 0;
+  for (int64_t i = 0; i < c->lhs_batch.count && c->lhs_batch.data[i] != ragged; i++)
+    out_dims[count++] = c->lhs_batch.data[i];
+  for (int64_t d = 0; mode == RAGGED_FREE && d < ragged; d++)
+    if (!(taken >> d & 1)) out_dims[count++] = d;
+  for (int64_t i = 0; mode == RAGGED_CONTRACTING && c->lhs_contract.data[i] != ragged; i++)
+    out_dims[count++] = c->lhs_contract.data[i];
+  return count;
+}
+
+/* The groups are the last dimension of their sizes; those before it are either none or all of
+ * ragged_run_dims. */
+static hr_status_t check_ragged_runs(const hlo_instr_t *instr, const contraction_t *c,
+                                     const hlo_shape_t *sizes, ragged_mode_t mode) {
+  int64_t dims[HLO_MAX_RANK];
+  int64_t ragged = hlo_attr_ints(instr, HLO_ATTR_LHS_RAGGED_DIMS).data[0];
+  if (sizes->rank == 1) return NULL;
+  int count = ragged_run_dims(c, ragged, mode, dims);
+  OP_WANT(instr, sizes->rank - 1 == count, NULL,
+          "the group sizes are %s, want %d dimensions before the groups, or none", OP_TEXT(sizes),
+          count);
+  for (int i = 0; i < count; i++)
+    OP_WANT(instr, op_dims_agree(c->lhs, dims[i], sizes, i), NULL,
+            "dimension %d of the group sizes is %ld, want %ld as in dimension %ld of the left side",
+            i, (long)sizes->dims[i], (long)c->lhs->dims[dims[i]], (long)dims[i]);
+  return NULL;
+}
+
 /* Only a free ragged dimension has a group dimension on the right side. */
 static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contraction_t *c,
                                        const hlo_shape_t *sizes, ragged_mode_t mode) {
@@ -199,6 +233,7 @@ static hr_status_t check_ragged_groups(const hlo_instr_t *instr, const contracti
           NULL,
           "the group sizes are %s, want integers with the groups in the last of 1 to %d dimensions",
           OP_TEXT(sizes), c->lhs->rank);
+  HR_TRY(check_ragged_runs(instr, c, sizes, mode));
   OP_WANT(instr, group.count == (mode == RAGGED_FREE), NULL,
           "rhs_group_dims lists %ld dimensions, want %d", (long)group.count, mode == RAGGED_FREE);
   HR_TRY(op_check_range(instr, NULL, "rhs_group_dims", group, c->rhs->rank));

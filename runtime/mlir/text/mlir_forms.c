@@ -76,16 +76,21 @@ hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count,
   return mlir_set_results(state->parser, state->op, result_count, results);
 }
 
-/* ": (A, B) -> C". The number of operands must equal that of the type, since their types are
+/* "(A, B) -> C". The number of operands must equal that of the type, since their types are
  * compared. */
-hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
-  HR_TRY(mlir_take(state->parser, ':'));
+static hr_status_t finish_with_function(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_function_type(state->parser, &state->type));
   if (state->type->input_count != (int)state->uses.count)
     return mlir_error(state->parser->module, state->op, "%zu operands, the type has %d",
                       state->uses.count, state->type->input_count);
   HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
   return mlir_check_operand_types(state->parser, state->op, state->type);
+}
+
+/* ": (A, B) -> C" */
+hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
+  HR_TRY(mlir_take(state->parser, ':'));
+  return finish_with_function(state);
 }
 
 /* Checks the types written for the operands: one for each, or one for all. */
@@ -103,25 +108,31 @@ hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count,
 /* ": T" for all operands and the result, or a function type if they differ. */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
-  if (mlir_at(state->parser, '(')) {
-    HR_TRY(mlir_parse_function_type(state->parser, &state->type));
-    HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
-    return mlir_check_operand_types(state->parser, state->op, state->type);
-  }
+  if (mlir_at(state->parser, '(')) return finish_with_function(state);
   HR_TRY(mlir_parse_type(state->parser, &state->type));
   HR_TRY(mlir_form_finish(state, 1, &state->type));
   return mlir_form_check_operands(state, 1, &state->type);
 }
 
-/* ": T" is the result's type; operand types are not checked here. */
+/* ": T" is the result's type, and operand types are not checked here; or a function type. */
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
+  if (mlir_at(state->parser, '(')) return finish_with_function(state);
   HR_TRY(mlir_parse_type(state->parser, &state->type));
   return mlir_form_finish(state, 1, &state->type);
 }
 
 bool mlir_list_passes_on(hr_str_t name) {
   return hr_str_is(name, "stablehlo.optimization_barrier");
+}
+
+bool mlir_may_be_applied(hr_str_t name) {
+  static const char *const names[] = {
+      "stablehlo.add",      "stablehlo.and", "stablehlo.maximum", "stablehlo.minimum",
+      "stablehlo.multiply", "stablehlo.or",  "stablehlo.xor"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (hr_str_is(name, names[i])) return true;
+  return false;
 }
 
 /* ": T, T" for each operand. The op has no results, or those of mlir_list_passes_on. */
@@ -138,6 +149,9 @@ hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
   }
   state->type_count = types.count;
   bool passes_on = mlir_list_passes_on(state->op->name);
+  if (!st && passes_on && types.count != state->uses.count)
+    st = mlir_error(state->parser->module, state->op, "%zu operands and %zu types",
+                    state->uses.count, types.count);
   if (!st) st = mlir_form_finish(state, passes_on ? (int)types.count : 0, types.data);
   if (!st && types.count) st = mlir_form_check_operands(state, types.count, types.data);
 done:
@@ -166,11 +180,7 @@ static hr_status_t finish_arrow(mlir_form_state_t *state) {
   int count;
   size_t type_count = 0;
   HR_TRY(mlir_take(parser, ':'));
-  if (mlir_at(parser, '(')) {
-    HR_TRY(mlir_parse_function_type(parser, &state->type));
-    HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
-    return mlir_check_operand_types(parser, state->op, state->type);
-  }
+  if (mlir_at(parser, '(')) return finish_with_function(state);
   for (bool more = true; more; type_count++) {
     HR_TRY(mlir_parse_type(parser, &state->type));
     HR_TRY(mlir_take_if(parser, ',', &more));

@@ -25,6 +25,8 @@ const mlir_form_t *mlir_form_find(hr_str_t op); /* NULL: no row */
 /* Whether an op of the form LIST returns its operands' types (optimization_barrier); others have no
  * results. */
 bool mlir_list_passes_on(hr_str_t name);
+/* Ops of two operands, in any order, that a reduction's short form ("applies op") may name. */
+bool mlir_may_be_applied(hr_str_t name);
 /* Next blank-separated item of a format; false at its end. */
 bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]);
 

@@ -6,6 +6,7 @@
  * The arguments of the regions are named by the op's own syntax, not by labels of blocks. */
 #include "mlir/mlir_mhlo.h"
 #include "mlir/text/mlir_form_parser.h"
+#include "mlir/text/mlir_forms.h"
 
 /* Builds the body for "applies op": ^bb(%a: T, %b: T): %r = op %a, %b : T; return %r, where T is a
  * scalar of the operand's element type. Its ops have the location of the reduce. */
@@ -98,6 +99,9 @@ static hr_status_t parse_reduce_with(mlir_form_state_t *state, mlir_uses_t *init
   HR_TRY(mlir_take_word_if(state->parser, "applies", &applies));
   if (applies) HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_WORD, "an operation", &applied));
   if (applies) HR_TRY(mlir_mhlo_name(state->parser->arena, applied, &applied));
+  if (applies && !mlir_may_be_applied(applied))
+    return mlir_error(state->parser->module, state->op,
+                      "%.*s is no commutative operation of two operands", HR_STR_ARGS(applied));
   HR_TRY(mlir_take_word(state->parser, "across"));
   HR_TRY(mlir_take_word(state->parser, "dimensions"));
   HR_TRY(mlir_take(state->parser, '='));

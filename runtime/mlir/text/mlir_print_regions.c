@@ -21,14 +21,12 @@ static bool is_scalar_of(const mlir_type_t *type, const mlir_type_t *element) {
 /* The op of a body that "applies op" can express: the body applies one of seven StableHLO ops to
  * its two scalar arguments, in order, and returns the result. NULL: any other body. */
 static const mlir_op_t *applied_op(const mlir_op_t *op) {
-  static const char *const names[] = {"add", "and", "maximum", "minimum", "multiply", "or", "xor"};
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   if (block->arg_count != 2 || block->ops.count != 2) return NULL;
   const mlir_op_t *inner = block->ops.data[0];
   const mlir_op_t *end = block->ops.data[1];
   bool plain = inner->operand_count == 2 && inner->result_count == 1 && !inner->attr_count &&
-               !inner->extra_count && inner->name.size > 10 &&
-               !memcmp(inner->name.data, "stablehlo.", 10) && end->operand_count == 1 &&
+               !inner->extra_count && mlir_may_be_applied(inner->name) && end->operand_count == 1 &&
                end->operands[0] == inner->results && inner->operands[0] == &block->args[0] &&
                inner->operands[1] == &block->args[1];
   if (!plain || !hr_str_is(end->name, "stablehlo.return")) return NULL;
@@ -36,9 +34,7 @@ static const mlir_op_t *applied_op(const mlir_op_t *op) {
   if (!is_scalar_of(block->args[0].type, element) || !is_scalar_of(block->args[1].type, element) ||
       !is_scalar_of(inner->results[0].type, element))
     return NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (hr_str_is((hr_str_t){inner->name.data + 10, inner->name.size - 10}, names[i])) return inner;
-  return NULL;
+  return inner;
 }
 
 static void print_argument(op_printer_t *printer, const mlir_value_t *arg) {

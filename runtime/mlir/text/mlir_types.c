@@ -141,6 +141,13 @@ static hr_status_t parse_dims(mlir_parser_t *parser, mlir_type_t *type) {
   return NULL;
 }
 
+/* A tensor's bounds, if it has any, are as many as its dimensions. */
+static hr_status_t check_bounds(mlir_parser_t *parser, const mlir_type_t *type) {
+  const mlir_attr_t *bounds = mlir_attr_field(type->encoding, "bounds");
+  if (!bounds || bounds->element_count == type->rank) return NULL;
+  return mlir_expected(parser, "as many bounds as dimensions");
+}
+
 /* tensor<2x?xf32, encoding>, memref<4xf32, layout, space>, vector<4xf32>, from the '<'. An
  * unranked memref is not distinguished from rank 0. */
 static hr_status_t parse_shaped(mlir_parser_t *parser, mlir_type_t *type) {
@@ -157,6 +164,7 @@ static hr_status_t parse_shaped(mlir_parser_t *parser, mlir_type_t *type) {
   HR_TRY(mlir_take_if(parser, ',', &more));
   if (more) {
     HR_TRY(mlir_parse_attr(parser, &type->encoding));
+    HR_TRY(check_bounds(parser, type));
     HR_TRY(mlir_take_if(parser, ',', &more));
     if (more) HR_TRY(mlir_parse_attr(parser, &type->space));
   }

@@ -224,6 +224,9 @@ static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
   if (count < 1 || count > MAX_SPLIT)
     return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)",
                         (long)count, MAX_SPLIT);
+  if (shape->dims[split] == HLO_UNBOUNDED)
+    return import_error(scope, op, "dimension %ld is split and has no size that is known",
+                        (long)split);
   if (shape->dims[split] % count)
     return import_error(
         scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",

@@ -16,20 +16,22 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
                                       attrs->count, attrs->items, called_count, called));
 }
 
-/* dot_general C21 to C24: numbers of components and products are positive, and precisions are
- * absent. */
+/* dot_general C21 to C24: each side has one component, there are products, and precisions beside an
+ * algorithm are DEFAULT. */
 static hr_status_t check_algorithm(import_scope_t *scope, const mlir_op_t *op,
                                    const mlir_attr_t *algorithm) {
   static const struct {
     const char *name, *label;
-  } counts[] = {{"lhs_component_count", "C22"},
-                {"rhs_component_count", "C23"},
-                {"num_primitive_operations", "C24"}};
+    int64_t most;
+  } counts[] = {{"lhs_component_count", "C22", 1},
+                {"rhs_component_count", "C23", 1},
+                {"num_primitive_operations", "C24", INT64_MAX}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     const mlir_attr_t *count = mlir_attr_field(algorithm, counts[i].name);
-    if (!count || count->kind != MLIR_ATTR_INTEGER || count->integer < 1)
-      return import_error(scope, op, "%s is %ld, want 1 or more (dot_general %s)", counts[i].name,
-                          count ? (long)count->integer : 0, counts[i].label);
+    int64_t given = count && count->kind == MLIR_ATTR_INTEGER ? count->integer : 0;
+    if (given < 1 || given > counts[i].most)
+      return import_error(scope, op, "%s is %ld, want 1%s (dot_general %s)", counts[i].name,
+                          (long)given, counts[i].most > 1 ? " or more" : "", counts[i].label);
   }
   const mlir_attr_t *precisions = mlir_op_attr(op, "precision_config");
   for (int i = 0; precisions && precisions->kind == MLIR_ATTR_ARRAY && i < precisions->count; i++)
@@ -39,24 +41,28 @@ static hr_status_t check_algorithm(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
-/* HLO's name of the algorithm, made from its types: dot_bf16_bf16_f32_x3. An algorithm without a
- * name in HLO is omitted; the engine is at least as precise. */
+static bool is_f8(hr_str_t type) {
+  return type.size > 2 && type.data[0] == 'f' && type.data[1] == '8';
+}
+
+/* HLO's name of the algorithm, made from its types: dot_bf16_bf16_f32_x3. Only those that HLO has
+ * names for are known. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
                                  const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   if (!algorithm) return NULL;
   const mlir_attr_t *lhs = mlir_attr_field(algorithm, "lhs_precision_type");
+  const mlir_attr_t *rhs = mlir_attr_field(algorithm, "rhs_precision_type");
   const mlir_attr_t *acc = mlir_attr_field(algorithm, "accumulation_type");
   const mlir_attr_t *products = mlir_attr_field(algorithm, "num_primitive_operations");
-  bool typed = lhs && acc && lhs->type && acc->type && products;
+  bool typed = lhs && rhs && acc && lhs->type && rhs->type && acc->type && products;
   if (!typed) return import_error(scope, op, "the algorithm names no types");
   HR_TRY(check_algorithm(scope, op, algorithm));
   const char *word;
-  hr_str_t left = lhs->type->name;
-  hr_str_t sum = acc->type->name;
+  hr_str_t left = lhs->type->name, right = rhs->type->name, sum = acc->type->name;
   HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left),
-                         HR_STR_ARGS(left), HR_STR_ARGS(sum)));
-  if (left.size > 2 && left.data[0] == 'f' && left.data[1] == '8') word = "dot_any_f8_any_f8_f32";
+                         HR_STR_ARGS(right), HR_STR_ARGS(sum)));
+  if (is_f8(left) && is_f8(right) && hr_str_is(sum, "f32")) word = "dot_any_f8_any_f8_f32";
   if (products->integer != 1)
     HR_TRY(
         hr_arena_printf(scope->importer->arena, &word, "%s_x%ld", word, (long)products->integer));
@@ -64,7 +70,9 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs,
   if (imprecise && imprecise->integer)
     HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_fast_accum", word));
   int value = hlo_enum_find(HLO_ENUM_DOT_ALGORITHM, hr_str_from(word));
-  if (value >= 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_ALGORITHM, value));
+  if (value < 0)
+    return import_error(scope, op, "no algorithm %s is known (dot_general C22-C24)", word);
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_ALGORITHM, value));
   return NULL;
 }
 

@@ -240,15 +240,38 @@ hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op,
 
 /* --- asynchronous collectives --- */
 
+/* The future's types are those of the value that the region returns. */
+static hr_status_t check_future(import_scope_t *scope, const mlir_op_t *op,
+                                const hlo_shape_t *result) {
+  const mlir_type_t *type = op->result_count == 1 ? op->results[0].type : NULL;
+  if (!type || type->kind != MLIR_TYPE_FUTURE)
+    return import_error(scope, op, "%d results, want a future", op->result_count);
+  bool is_tuple = hlo_shape_is_tuple(result);
+  if (type->result_count != (is_tuple ? result->element_count : 1))
+    return import_error(scope, op, "a future of %d values, want as many as its region returns",
+                        type->result_count);
+  for (int i = 0; i < type->result_count; i++) {
+    const hlo_shape_t *declared, *given = is_tuple ? result->elements[i] : result;
+    char text[2][HLO_SHAPE_TEXT];
+    HR_TRY(import_shape(scope->importer, type->results[i], &declared));
+    if (!hlo_shape_compatible(declared, given))
+      return import_error(scope, op, "value %d of the future is %s, and its region returns %s", i,
+                          hlo_shape_text(declared, text[0]), hlo_shape_text(given, text[1]));
+  }
+  return NULL;
+}
+
 /* The state of async-start is ((operands), result). */
 hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
   hlo_instr_t **operands;
   const hlo_shape_t **shapes, *parts[2], *state;
   HR_TRY(import_operands(scope, op, &operands));
+  const mlir_block_t *block = import_block_of(op, 0);
+  if (op->region_count != 1 || !block || block->ops.count != 2)
+    return import_error(scope, op, "want one region of one operation and a return");
   HR_TRY(import_body(scope, op, 0, &body));
-  if (op->result_count != 1)
-    return import_error(scope, op, "%d results, want a future", op->result_count);
+  HR_TRY(check_future(scope, op, body->root->shape));
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->operand_count, &shapes));
   for (int k = 0; k < op->operand_count; k++) shapes[k] = operands[k]->shape;
   HR_TRY(hlo_shape_tuple(scope->importer->arena, op->operand_count, shapes, &parts[0]));

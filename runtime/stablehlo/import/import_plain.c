@@ -35,6 +35,8 @@ static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, co
   accuracy->atol = number_of(given, "atol");
   accuracy->rtol = number_of(given, "rtol");
   accuracy->ulps = ulps && ulps->kind == MLIR_ATTR_INTEGER ? ulps->integer : 0;
+  if (!accuracy->has_tolerance && (accuracy->atol != 0 || accuracy->rtol != 0 || accuracy->ulps))
+    return import_error(scope, op, "its result_accuracy has tolerances, and no mode TOLERANCE");
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_RESULT_ACCURACY, .accuracy = accuracy});
   return NULL;
 }

@@ -94,11 +94,14 @@ static bool same_baseline(const mlir_quant_t *a, const mlir_quant_t *b) {
          mlir_type_equal(a->expressed, b->expressed) && a->axis == b->axis;
 }
 
+/* One scale stands for all, as of a dimension that is broadcast. */
 static bool same_parameters(const mlir_quant_t *a, const mlir_quant_t *b) {
-  if (a->scale_count != b->scale_count)
-    return a->scale_count == 1 || b->scale_count == 1; /* one scale broadcast to all */
-  for (int i = 0; i < a->scale_count; i++)
-    if (a->scales[i] != b->scales[i] || a->zero_points[i] != b->zero_points[i]) return false;
+  int count = a->scale_count > b->scale_count ? a->scale_count : b->scale_count;
+  if (a->scale_count != b->scale_count && a->scale_count != 1 && b->scale_count != 1) return false;
+  for (int i = 0; i < count; i++) {
+    int k = a->scale_count == 1 ? 0 : i, l = b->scale_count == 1 ? 0 : i;
+    if (a->scales[k] != b->scales[l] || a->zero_points[k] != b->zero_points[l]) return false;
+  }
   return true;
 }
 
@@ -132,6 +135,39 @@ static hr_status_t check_dequantize(import_scope_t *scope, const mlir_op_t *op) 
   return NULL;
 }
 
+/* Elements before dimension `axis`; -1 if sizes are not known. */
+static int64_t elements_before(const mlir_type_t *type, int64_t axis) {
+  int64_t count = 1;
+  for (int64_t d = 0; d < axis; d++)
+    if (type->dims[d] < 0 || __builtin_mul_overflow(count, type->dims[d], &count)) return -1;
+  return count;
+}
+
+/* Where ops that rearrange dimensions move the quantised one: to the dimension that
+ * broadcast_in_dim or transpose name, and a reshape to one with as many elements before it. */
+static hr_status_t check_moved_axis(import_scope_t *scope, const mlir_op_t *op, int64_t from,
+                                    int64_t to) {
+  hr_str_t name = short_name(op);
+  const mlir_type_t *types[2] = {op->operands[0]->type, op->results[0].type};
+  hr_ints_t dims;
+  bool fits = true;
+  if (hr_str_is(name, "broadcast_in_dim") || hr_str_is(name, "dynamic_broadcast_in_dim")) {
+    HR_TRY(import_list(scope, op, "broadcast_dimensions", -1, 0, &dims));
+    fits = from < dims.count && dims.data[from] == to;
+  } else if (hr_str_is(name, "transpose")) {
+    HR_TRY(import_list(scope, op, "permutation", -1, 0, &dims));
+    fits = to < dims.count && dims.data[to] == from;
+  } else if (hr_str_is(name, "reshape") || hr_str_is(name, "dynamic_reshape")) {
+    int64_t before[2] = {elements_before(types[0], from), elements_before(types[1], to)};
+    bool is_known =
+        before[0] >= 0 && before[1] >= 0 && types[0]->dims[from] >= 0 && types[1]->dims[to] >= 0;
+    fits = !is_known || (before[0] == before[1] && types[0]->dims[from] == types[1]->dims[to]);
+  }
+  if (fits) return NULL;
+  return import_error(scope, op, "the result is quantised along dimension %ld, not where %ld moves",
+                      (long)to, (long)from);
+}
+
 /* Ops that move whole elements keep their type; only the axis number may change. */
 static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op,
                               const import_quant_rule_t *rule) {
@@ -147,7 +183,9 @@ static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op,
     mlir_quant_t moved;
     if (!q || !result) continue;
     moved = *q;
-    if (rule->per_axis && (q->axis < 0) == (result->axis < 0)) moved.axis = result->axis;
+    bool is_moved = rule->per_axis && (q->axis < 0) == (result->axis < 0);
+    if (is_moved) moved.axis = result->axis;
+    if (is_moved && !k && q->axis >= 0) HR_TRY(check_moved_axis(scope, op, q->axis, result->axis));
     if (!same_baseline(&moved, result) || !same_parameters(q, result))
       return import_error(scope, op, "operand %d and the result differ in quantised type (%.*s C1)",
                           k, NAME(op));

@@ -61,3 +61,59 @@ func.func private @other(%x: tensor<2x4xf32>) -> tensor<3x3xf32> {
   %0 = stablehlo.reshape %x : (tensor<2x4xf32>) -> tensor<3x3xf32>
   return %0 : tensor<3x3xf32>
 }
+// ----- composite_without_dialect
+// EXPECT: 3:8 (composite C1)
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %r = stablehlo.composite "foo." %x {decomposition = @foo} : (tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func @foo(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+// ----- call_with_half_of_its_layouts
+// EXPECT: 3:8 layouts of only its operands
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %r = "stablehlo.custom_call"(%x) {call_target_name = "foo", operand_layouts = [dense<[0]> : tensor<1xindex>]} : (tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+// ----- call_with_layout_of_token
+// EXPECT: 3:8 is no tensor
+func.func @main(%t: !stablehlo.token) -> tensor<f32> {
+  %r = "stablehlo.custom_call"(%t) {call_target_name = "foo", operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<> : tensor<0xindex>]} : (!stablehlo.token) -> tensor<f32>
+  return %r : tensor<f32>
+}
+// ----- typed_call_with_string
+// EXPECT: 3:8 no dictionary
+func.func @main() -> tensor<f32> {
+  %r = "stablehlo.custom_call"() {api_version = 4 : i32, backend_config = "bar=42", call_target_name = "foo"} : () -> tensor<f32>
+  return %r : tensor<f32>
+}
+// ----- older_call_with_dictionary
+// EXPECT: 3:8 no string
+func.func @main() -> tensor<f32> {
+  %r = "stablehlo.custom_call"() {api_version = 3 : i32, backend_config = {bar = 42 : i32}, call_target_name = "foo"} : () -> tensor<f32>
+  return %r : tensor<f32>
+}
+// ----- async_of_two_operations
+// EXPECT: 3:8 one operation
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = "stablehlo.async_start"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    %0 = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<[[0, 0]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = "stablehlo.collective_permute"(%0) {source_target_pairs = dense<[[0, 0]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+    stablehlo.return %1 : tensor<4xf32>
+  }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
+  %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+// ----- future_of_other_type
+// EXPECT: 3:8 value 0 of the future
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = "stablehlo.async_start"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    %0 = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<[[0, 0]]> : tensor<1x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+    stablehlo.return %0 : tensor<4xf32>
+  }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xi32>>
+  %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xi32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -82,3 +82,27 @@ func.func @main(%a0: tensor<2x!quant.uniform<i8:f32, 1.0:300>>) -> tensor<2x!qua
   %r = "stablehlo.abs"(%a0) : (tensor<2x!quant.uniform<i8:f32, 1.0:300>>) -> tensor<2x!quant.uniform<i8:f32, 1.0:300>>
   return %r : tensor<2x!quant.uniform<i8:f32, 1.0:300>>
 }
+// ----- broadcast_along_other_dimension
+// EXPECT: 3:8 dimension 3
+func.func @main(%x: tensor<1x2x1x!quant.uniform<i8:f32:2, {0.1:-30}>>) {
+  %r = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = array<i64: 0, 1, 2>} : (tensor<1x2x1x!quant.uniform<i8:f32:2, {0.1:-30}>>) -> tensor<1x2x3x2x!quant.uniform<i8:f32:3, {0.1:-30, 0.1:-30}>>
+  return
+}
+// ----- broadcast_of_other_scales
+// EXPECT: 3:8 (broadcast_in_dim C1)
+func.func @main(%x: tensor<1x2x1x!quant.uniform<i8:f32:2, {0.1:-30}>>) {
+  %r = "stablehlo.broadcast_in_dim"(%x) {broadcast_dimensions = array<i64: 0, 1, 3>} : (tensor<1x2x1x!quant.uniform<i8:f32:2, {0.1:-30}>>) -> tensor<1x2x3x2x!quant.uniform<i8:f32:3, {0.2:2, 0.5:-20}>>
+  return
+}
+// ----- transpose_of_other_dimension
+// EXPECT: 3:8 dimension 1
+func.func @main(%x: tensor<1x2x2x!quant.uniform<i8:f32:0, {0.1:-30}>>) {
+  %r = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<1x2x2x!quant.uniform<i8:f32:0, {0.1:-30}>>) -> tensor<1x2x2x!quant.uniform<i8:f32:1, {0.1:-30, 0.1:-30}>>
+  return
+}
+// ----- reshape_to_other_dimension
+// EXPECT: 3:8 dimension 1
+func.func @main(%x: tensor<1x2x3x20x!quant.uniform<i8:f32:0, {1.0:17}>>) {
+  %r = stablehlo.reshape %x : (tensor<1x2x3x20x!quant.uniform<i8:f32:0, {1.0:17}>>) -> tensor<2x1x3x20x!quant.uniform<i8:f32:1, {1.0:17}>>
+  return
+}

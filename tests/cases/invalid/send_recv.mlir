@@ -22,3 +22,9 @@ func.func @main(%a: tensor<2xf32>) {
   %r = "stablehlo.send"(%a, %a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2xf32>, tensor<2xf32>) -> !stablehlo.token
   return
 }
+// ----- send_to_host_between_devices
+// EXPECT: 3:8 (send C1)
+func.func @main(%x: tensor<2x2xi64>, %t: !stablehlo.token) -> !stablehlo.token {
+  %r = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = true} : (tensor<2x2xi64>, !stablehlo.token) -> !stablehlo.token
+  return %r : !stablehlo.token
+}
