@@ -150,8 +150,31 @@ static hr_status_t read_axis(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axis_ref
   return NULL;
 }
 
+/* The reference with its part of the axis written out: (1)size for a whole axis. */
+static hlo_axis_ref_t part_of_axis(const hlo_mesh_t *mesh, hlo_axis_ref_t ref) {
+  if (ref.size == 0) ref.pre_size = 1, ref.size = mesh->axes[ref.axis].size;
+  return ref;
+}
+
+/* Refuses an axis, whose name is at byte `at`, that shares a part with one that is used. */
+static hr_status_t use_axis(read_lexer_t *l, size_t at, const hlo_mesh_t *mesh, hlo_axis_ref_t ref,
+                            read_used_axes_t *used) {
+  hlo_axis_ref_t part = part_of_axis(mesh, ref);
+  for (int i = 0; i < used->count; i++) {
+    hlo_axis_ref_t other = used->refs[i];
+    if (other.axis == part.axis && part.pre_size < other.pre_size * other.size &&
+        other.pre_size < part.pre_size * part.size)
+      return READ_ERROR_AT(l, at, "axis '%.*s' is used twice, want each part of it once",
+                           HR_STR_ARGS(mesh->axes[ref.axis].name));
+  }
+  if (part.size > 1 && used->count < 64)
+    used->refs[used->count++] = part;
+  return NULL;
+}
+
 /* {'a', 'b':(1)2, ?} */
-hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes, bool *out_open) {
+hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, read_used_axes_t *used,
+                      hlo_axes_t *out_axes, bool *out_open) {
   read_lexer_t *l = &r->lexer;
   hlo_axis_ref_t refs[MESH_AXES_MAX];
   int count = 0;
@@ -162,7 +185,9 @@ hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axe
     if (count == MESH_AXES_MAX) return read_want(l, "at most %d axes", MESH_AXES_MAX);
     if (out_open) HR_TRY(read_accept(l, READ_QUESTION, &open));
     if (open) break; /* '?' comes last */
-    HR_TRY(read_axis(r, mesh, &refs[count++]));
+    size_t at = l->token.at;
+    HR_TRY(read_axis(r, mesh, &refs[count]));
+    HR_TRY(use_axis(l, at, mesh, refs[count++], used));
     HR_TRY(read_list_next(l, READ_CLOSE_BRACE, &more));
   }
   HR_TRY(read_expect(l, READ_CLOSE_BRACE));
@@ -199,11 +224,12 @@ static hr_status_t read_iota_groups(read_hlo_t *r, hlo_groups_t *groups) {
 static hr_status_t read_mesh_groups(read_hlo_t *r, hlo_groups_t *groups) {
   bool comma;
   hlo_axes_t axes;
+  read_used_axes_t used = {0};
   groups->form = HLO_GROUPS_MESH;
   HR_TRY(read_mesh(r, &groups->mesh, &comma));
   if (comma || groups->mesh.maximal)
     return read_want(&r->lexer, "a list of axes, without a comma before it");
-  HR_TRY(read_axes(r, &groups->mesh, &axes, NULL));
+  HR_TRY(read_axes(r, &groups->mesh, &used, &axes, NULL));
   groups->axis_count = axes.count;
   groups->axes = axes.refs;
   return NULL;

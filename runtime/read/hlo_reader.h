@@ -168,8 +168,15 @@ hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding);
 hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups);
 /* *out_comma: a comma was passed after the mesh that does not belong to it. */
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
-hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes,
-                      bool *out_open); /* {'a', ?} */
+/* Axes of a mesh that one sharding or list of groups names. No two of them share a part of more
+ * than one device, so their number is limited by that of the devices. */
+typedef struct read_used_axes {
+  int count;
+  hlo_axis_ref_t refs[64]; /* those of more than one device */
+} read_used_axes_t;
+/* {'a', ?}. Appends to `used`. Errors: INVALID for an axis that is in `used`. */
+hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, read_used_axes_t *used,
+                      hlo_axes_t *out_axes, bool *out_open);
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
 hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text,
                                const hlo_sharding_t **out_sharding); /* alone */

@@ -184,14 +184,15 @@ static hr_status_t read_words(read_hlo_t *r, hlo_sharding_t *s) {
 /* Named shardings ------------------------------------------------------------------------------ */
 
 /* [{'x'}, {'y', ?}] */
-static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s) {
+static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s, read_used_axes_t *used) {
   read_lexer_t *l = &r->lexer;
   hlo_sharding_dim_t dims[HLO_MAX_RANK];
   void *copy;
   HR_TRY(read_expect(l, READ_OPEN_BRACKET));
   for (bool more = !read_is(l, READ_CLOSE_BRACKET); more; s->dim_count++) {
     if (s->dim_count == HLO_MAX_RANK) return read_want(l, "at most %d dimensions", HLO_MAX_RANK);
-    HR_TRY(read_axes(r, &s->mesh, &dims[s->dim_count].axes, &dims[s->dim_count].open));
+    hlo_sharding_dim_t *dim = &dims[s->dim_count];
+    HR_TRY(read_axes(r, &s->mesh, used, &dim->axes, &dim->open));
     HR_TRY(read_list_next(l, READ_CLOSE_BRACKET, &more));
   }
   HR_TRY(read_expect(l, READ_CLOSE_BRACKET));
@@ -201,7 +202,7 @@ static hr_status_t read_named_dims(read_hlo_t *r, hlo_sharding_t *s) {
 }
 
 /* replicated={..}, unreduced={..} or manual={..} */
-static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
+static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s, read_used_axes_t *used) {
   read_lexer_t *l = &r->lexer;
   hr_str_t key = l->token.text;
   bool unreduced = hr_str_is(key, "unreduced");
@@ -217,13 +218,14 @@ static hr_status_t read_named_key(read_hlo_t *r, hlo_sharding_t *s) {
   hlo_axes_t *axes = unreduced                  ? &s->unreduced_axes
                      : hr_str_is(key, "manual") ? &s->manual_axes
                                                 : &s->replicated_axes;
-  return read_axes(r, &s->mesh, axes, NULL);
+  return read_axes(r, &s->mesh, used, axes, NULL);
 }
 
 /* mesh[...], [dims] or a word, then keys. */
 static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
   read_lexer_t *l = &r->lexer;
   bool comma;
+  read_used_axes_t used = {0};
   s->named = true;
   HR_TRY(read_mesh(r, &s->mesh, &comma));
   if (!comma && !s->mesh.maximal) return read_want(l, "','");
@@ -233,7 +235,7 @@ static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
     s->device = s->mesh.device_ids.data[0];
     HR_TRY(read_accept(l, READ_COMMA, &comma));
   } else if (read_is(l, READ_OPEN_BRACKET)) {
-    HR_TRY(read_named_dims(r, s));
+    HR_TRY(read_named_dims(r, s, &used));
     HR_TRY(read_accept(l, READ_COMMA, &comma));
   } else if (read_is_keyword(l, READ_KEYWORD_REPLICATED) ||
              read_is_keyword(l, READ_KEYWORD_MANUAL) ||
@@ -245,7 +247,7 @@ static hr_status_t read_named(read_hlo_t *r, hlo_sharding_t *s) {
     return read_want(l, "replicated, manual, unreduced, or dimensions in brackets");
   }
   while (comma) {
-    HR_TRY(read_named_key(r, s));
+    HR_TRY(read_named_key(r, s, &used));
     HR_TRY(read_accept(l, READ_COMMA, &comma));
   }
   return NULL;

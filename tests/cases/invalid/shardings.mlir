@@ -439,7 +439,7 @@ module @m {
   }
 }
 // ----- s57_mesh_d_2_d_d
-// EXPECT: 3:3 axis "axis_0" is used twice in one sharding
+// EXPECT: 3:80 axis 'd' is used twice, want each part of it once
 module @m {
   func.func @main(%a: tensor<8x4xf32> {mhlo.sharding = "{mesh['d'=2], [{'d'}, {'d'}]}"}) -> tensor<8x4xf32> {
     %b = stablehlo.negate %a : tensor<8x4xf32>
@@ -463,7 +463,7 @@ module @m {
   }
 }
 // ----- s61_mesh_d_2_d_replicated_d
-// EXPECT: 3:3 axis "axis_0" is used twice in one sharding
+// EXPECT: 3:96 axis 'd' is used twice, want each part of it once
 module @m {
   func.func @main(%a: tensor<8x4xf32> {mhlo.sharding = "{mesh['d'=2], [{'d'}, {}], replicated={'d'}}"}) -> tensor<8x4xf32> {
     %b = stablehlo.negate %a : tensor<8x4xf32>
