@@ -91,9 +91,19 @@ static bool is_write(const void *context) {
 #endif
 }
 
-/* A fault elsewhere is repeated with the default action, which ends the process. */
+/* The default action, which ends the process when the handler returns. */
+static void end_by(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+/* Signals of other processes are no faults. */
 static void report_fault(int number, siginfo_t *info, void *context) {
   char what[256], where[1024], line[2048];
+  if (info->si_code <= 0) {
+    end_by(number);
+    return;
+  }
   const hr_fence_t *fence = find_block((uintptr_t)info->si_addr);
   print_source_loc(where, sizeof where);
   if (fence)
@@ -106,7 +116,7 @@ static void report_fault(int number, siginfo_t *info, void *context) {
     size = (int)write(STDERR_FILENO, line,
                       (size_t)size < sizeof line ? (size_t)size : sizeof line - 1);
   if (fence) _exit(FAULT_EXIT_CODE);
-  signal(number, SIG_DFL);
+  end_by(number);
 }
 
 /* Uses an alternate stack, as a fault may be a stack overflow. */

@@ -55,10 +55,10 @@ static const char *text_of(size_text_t into, size_t bytes) {
   return into;
 }
 
-static hr_status_t too_large(size_t bytes) {
+hr_status_t hr_mem_too_large(const char *needs, size_t bytes) {
   size_text_t needed, has;
   bool is_limited = hr_mem_physical_bytes() < machine_bytes();
-  return hr_error(HR_NO_MEMORY, "needs %zu bytes (%s), this %s has %s", bytes,
+  return hr_error(HR_NO_MEMORY, "%s %zu bytes (%s), this %s has %s", needs, bytes,
                   text_of(needed, bytes), is_limited ? "process" : "machine",
                   text_of(has, hr_mem_physical_bytes()));
 }
@@ -73,7 +73,7 @@ hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
   if (__builtin_mul_overflow(count, each, &bytes))
     return hr_error(HR_NO_MEMORY, "needs %zu x %zu bytes, more than any machine can address", count,
                     each);
-  if (!is_any_machine && bytes > hr_mem_physical_bytes()) return too_large(bytes);
+  if (!is_any_machine && bytes > hr_mem_physical_bytes()) return hr_mem_too_large("needs", bytes);
   *out_bytes = bytes;
   return NULL;
 }
@@ -112,7 +112,7 @@ hr_status_t hr_alloc_object(size_t size_bytes, void **out_memory) {
 
 hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
   bool fails = is_to_fail();
-  if (size_bytes > hr_mem_physical_bytes()) return too_large(size_bytes);
+  if (size_bytes > hr_mem_physical_bytes()) return hr_mem_too_large("needs", size_bytes);
   size_t rounded = (size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
   void *memory = NULL;
   if (rounded >= size_bytes && !fails)

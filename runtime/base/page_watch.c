@@ -69,15 +69,20 @@ static void mark(hr_page_watch_t *watch, const page_range_t *range, uintptr_t ad
   allow_access(range->begin, range->end);
 }
 
-/* A fault elsewhere happens again under the handler that was there before. */
+/* A fault elsewhere happens again under the handler that was there before; a signal of another
+ * process (si_code <= 0) does not by itself. */
 static void handle_fault(int number, siginfo_t *info, void *context) {
   (void)context;
   hr_page_watch_t *watch = atomic_load(&active);
-  const page_range_t *range = watch ? find_range(watch, (uintptr_t)info->si_addr) : NULL;
-  if (range)
+  bool is_fault = info->si_code > 0;
+  const page_range_t *range =
+      watch && is_fault ? find_range(watch, (uintptr_t)info->si_addr) : NULL;
+  if (range) {
     mark(watch, range, (uintptr_t)info->si_addr);
-  else
-    sigaction(number, &watch->before, NULL);
+    return;
+  }
+  if (watch) sigaction(number, &watch->before, NULL);
+  if (!is_fault) raise(number);
 }
 
 /* --- pages --- */

@@ -172,10 +172,7 @@ static hr_status_t check_memory(const flat_plan_t *flat) {
     if (flat->buffers[b].storage == FLAT_RESULT && flat->buffers[b].coalesced_into < 0)
       bytes += flat->buffers[b].size_bytes;
   if (bytes <= physical || hr_mem_is_any_machine()) return NULL;
-  return hr_error(
-      HR_NO_MEMORY,
-      "the program needs %zu bytes for what it computes at a time, and this machine has %zu", bytes,
-      physical);
+  return hr_mem_too_large("what the program computes at a time needs", bytes);
 }
 
 static bool is_in_arena(const flat_buffer_t *buffer) {

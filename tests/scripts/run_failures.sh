@@ -84,11 +84,18 @@ all_ways() {
   if grep -q "error: rank 0 was interrupted by SIGTERM" out; then pass; else fail "a terminated rank 0 is named" out; fi
   disturbed "an unknown signal to a process" 5 USR2 one "$1"
   if grep -q "rank $(($1 - 1)) ended by SIGUSR2" out; then pass; else fail "any signal is named" out; fi
+  disturbed "a bus error sent to a process" 5 BUS one "$1"
 }
 sizes="1 3"
 [ -z "${EVERY_SIZE:-}" ] || sizes=$(seq 8)
 for ranks in $sizes; do all_ways "$ranks"; done
 disturbed "a killed process" 5 KILL one 8
+export HLORUN_CHECK=memory
+for signal in SEGV BUS; do
+  disturbed "SIG$signal sent to a process with HLORUN_CHECK=memory" 5 $signal one 2
+  if grep -q "error: memory" out; then fail "SIG$signal that is sent is no fault of memory" out; else pass; fi
+done
+unset HLORUN_CHECK
 
 # The same through mpirun, which keeps files of its own in TMPDIR when it is killed.
 if command -v "$mpirun" >/dev/null; then
@@ -96,6 +103,7 @@ if command -v "$mpirun" >/dev/null; then
   export HLORUN_LAUNCHER
   disturbed "Ctrl-C and mpirun" 130 INT group 2
   disturbed "an interrupted command and mpirun" 130 INT command 2
+  disturbed "a command that an alarm ends and mpirun" 142 ALRM command 2
   unset HLORUN_LAUNCHER
 fi
 
@@ -332,6 +340,25 @@ stalled() { # NAME RANK OPTION...
   eventually all_gone "$pid"
   if [ "$got" -eq 130 ]; then pass; else fail "$name: exit code $got, want 130" out; fi
 }
+# nohup: the run goes on when the terminal is gone.
+hung_up() { # NAME RANKS
+  local pid got=0
+  HLORUN_LOG=cli:info setsid nohup "$hlorun" -n "$2" --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null &
+  pid=$!
+  eventually has_lines out "$2" "cli info: loaded"
+  kill -HUP -- "-$pid"
+  sleep 1
+  if kill -0 "$pid" && ! grep -q "SIGHUP" out; then pass; else fail "$1" out; fi
+  kill -TERM "$pid"
+  wait "$pid" || got=$?
+  eventually all_gone "$pid"
+  if [ "$got" -eq 143 ]; then pass; else fail "$1: exit code $got, want 143" out; fi
+}
+hung_up "one process under nohup" 1
+hung_up "two processes under nohup" 2
+if command -v "$mpirun" >/dev/null; then HLORUN_LAUNCHER=mpirun hung_up "nohup and mpirun" 2; fi
+
 stalled "a stalled process" 4
 stalled "a stalled rank 0" 0
 if command -v "$mpirun" >/dev/null; then

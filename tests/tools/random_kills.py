@@ -52,7 +52,6 @@ ENTRY main {
 LOCAL_KINDS = ["rank", "rank", "rank", "starting", "launcher", "stop", "term", "disk"]
 HOST_KINDS = ["link", "rank", "starting"]
 CARRY = ["--carry", "0:0,1:1", "--input", "1=s32[] 0", "--random-inputs=3", "--no-progress"]
-LONGEST_S = 120  # a run that takes longer has hung
 
 
 class Row:
@@ -143,9 +142,9 @@ class Run:
     def is_over(self):
         return self.process.poll() is not None
 
-    def wait_until(self, condition, seconds=LONGEST_S):
+    def wait_until(self, condition, seconds=None):
         """False: the run has ended first, or the time is over."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + (seconds or self.options.longest)
         while time.monotonic() < until:
             if condition():
                 return True
@@ -156,7 +155,7 @@ class Run:
 
     def end(self):
         try:
-            self.process.wait(LONGEST_S)
+            self.process.wait(self.options.longest)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -308,6 +307,7 @@ def parse():
     parser.add_argument("--count", type=int, default=20, help="disturbances in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--longest", type=float, default=120, help="seconds after which a run has hung")
     parser.add_argument("--kinds")
     parser.add_argument("--hosts", action="store_true")
     options = parser.parse_args()

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "cli/run/cli_progress.h"
+#include "cli/run/cli_signals.h"
 #include "cli/cli_sandbox.h"
 
 static volatile sig_atomic_t caught_signal;
@@ -22,7 +23,7 @@ static void set_signals(void (*handler)(int)) {
   struct sigaction action = {.sa_handler = handler};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
+  if (!cli_signals_is_ignored(SIGHUP)) sigaction(SIGHUP, &action, NULL);
 }
 
 void cli_case_runner_catch_signals(void) { set_signals(note_signal); }

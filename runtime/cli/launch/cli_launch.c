@@ -22,6 +22,7 @@
 #include "cli/launch/cli_rank_watch.h"
 #include "cli/launch/cli_restart.h"
 #include "cli/launch/cli_session_folder.h"
+#include "cli/run/cli_signals.h"
 #include "transport/core/transport.h"
 
 #define LOOK_MS 200   /* milliseconds between polls for a failed process */
@@ -180,28 +181,48 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 
 static volatile sig_atomic_t launched_pid, interrupted;
 
+/* Signals that would end this process before it has removed its files. */
+static const int ending[] = {SIGINT,    SIGTERM, SIGHUP,  SIGQUIT, SIGALRM, SIGUSR2,
+                             SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
+#define ENDING_COUNT (sizeof ending / sizeof *ending)
+
+/* mpirun ends its processes on these signals, and has each print what it waits for on SIGUSR1; on
+ * others it would leave files. */
+static bool mpirun_handles(int signal_number) {
+  return signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
+         signal_number == SIGUSR1;
+}
+
+/* True under nohup, whose effect mpirun does not keep: it gets a process group of its own, which
+ * neither the terminal nor the shell sends signals to. */
+static bool is_apart;
+
 /* Signals from the terminal reach mpirun as well; signals sent to this process alone are
  * forwarded. */
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
   (void)context;
   if (signal_number != SIGUSR1) interrupted = signal_number;
-  if (info->si_code <= 0 && launched_pid > 0) kill(launched_pid, signal_number);
+  if ((info->si_code <= 0 || is_apart) && launched_pid > 0)
+    kill(launched_pid, mpirun_handles(signal_number) ? signal_number : SIGTERM);
 }
 
 static void catch_signals(void) {
   struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGHUP, &action, NULL);
-  sigaction(SIGUSR1, &action, NULL); /* mpirun forwards it; each process prints what it waits for */
+  is_apart = cli_signals_is_ignored(SIGHUP);
+  for (size_t i = 0; i < ENDING_COUNT; i++)
+    if (!cli_signals_is_ignored(ending[i])) sigaction(ending[i], &action, NULL);
+  sigaction(SIGUSR1, &action, NULL);
 }
 
 /* Runs in the child. Resets signals to their defaults. A signal that arrived since the fork is
  * delivered when the mask is restored, and ends the child. */
 static _Noreturn void become(char *const *words, const sigset_t *mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  static const int defaults[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-  for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) signal(defaults[i], SIG_DFL);
+  if (is_apart) setpgid(0, 0);
+  static const int others[] = {SIGPIPE, SIGXFSZ, SIGUSR1};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) signal(others[i], SIG_DFL);
+  for (size_t i = 0; i < ENDING_COUNT; i++)
+    if (!cli_signals_is_ignored(ending[i])) signal(ending[i], SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start %s: %s\n", words[0], strerror(errno));

@@ -19,6 +19,7 @@
 #include "cli/launch/cli_exit_code.h"
 #include "cli/launch/cli_launch.h"
 #include "cli/launch/cli_launch_output.h"
+#include "cli/run/cli_signals.h"
 #include "transport/shm/local_launch.h"
 
 #define MOST_PROCESSES 4096 /* processes on one machine: each maps the memory of all */
@@ -73,7 +74,8 @@ int cli_launch_locally_interrupted(void) { return interrupted; }
 static void catch_signals(void) {
   static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD};
   struct sigaction action = {.sa_handler = note_signal};
-  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &action, NULL);
+  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+    if (!cli_signals_is_ignored(caught[i])) sigaction(caught[i], &action, NULL);
 }
 
 /* Processes that have ended are left out. */

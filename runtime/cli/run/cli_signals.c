@@ -56,12 +56,14 @@ static void end_now(void *context) {
   _exit(cli_signals_exit_code(EXIT_INTERRUPTED));
 }
 
-/* Handler of SIGBUS: a mapped file was truncated. Only async-signal-safe functions are allowed. */
+/* Handler of SIGBUS: a mapped file was truncated. Only async-signal-safe functions are allowed. A
+ * signal of another cause ends the process when the handler returns. */
 static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
-  const char *path = hr_mapped_file_at(info->si_addr);
+  const char *path = info->si_code == BUS_ADRERR ? hr_mapped_file_at(info->si_addr) : NULL;
   (void)context;
-  if (!path || info->si_code != BUS_ADRERR) {
-    signal(signal_number, SIG_DFL); /* the access is repeated and ends the process */
+  if (!path) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
     return;
   }
   struct iovec parts[] = {
@@ -108,11 +110,18 @@ static void on_signal(void *context) {
   hr_status_release(tp_loop_timer(watcher.loop, GRACE_MS, 0, end_now, NULL, &watcher.grace));
 }
 
+bool cli_signals_is_ignored(int signal_number) {
+  struct sigaction action;
+  return signal_number == SIGHUP && !sigaction(SIGHUP, NULL, &action) &&
+         action.sa_handler == SIG_IGN;
+}
+
 /* Signals are delivered to the loop's thread only. */
 hr_status_t cli_signals_watch(hlorun_client_t *client) {
   watcher.client = client;
   HR_TRY(tp_loop_acquire(&watcher.loop));
   for (size_t i = 0; i < WATCHED_COUNT; i++) {
+    if (cli_signals_is_ignored(watched[i])) continue;
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i],
                           &watcher.sources[i]));
     watch_sender(watched[i]);

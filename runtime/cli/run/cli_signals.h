@@ -15,6 +15,10 @@
  */
 void cli_signals_catch_cut_files(void);
 
+/* True for SIGHUP if the parent process had it ignored, as nohup does: it stays so. Shells have
+ * SIGINT ignored by background commands, which end by it nevertheless when it is sent to them. */
+bool cli_signals_is_ignored(int signal_number);
+
 hr_status_t cli_signals_watch(hlorun_client_t *client);
 /* Before the client is released. */
 void cli_signals_unwatch(void);
