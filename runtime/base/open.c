@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,6 +51,7 @@ static int patience_ms(const wait_t *wait) {
   int64_t until_ms = limit_ms && (wait->has_warned || limit_ms < WARN_MS) ? limit_ms : WARN_MS;
   int64_t left_ms = wait->start_ms + until_ms - hr_clock_ms();
   if (wait->has_warned && !limit_ms) return -1;
+  if (left_ms >= INT_MAX) return INT_MAX;
   return left_ms > 0 ? (int)left_ms + 1 : 0;
 }
 

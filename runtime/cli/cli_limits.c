@@ -81,9 +81,12 @@ hr_status_t cli_limits_begin(const hr_options_t *options) {
   return NULL;
 }
 
-bool cli_limits_is_over(void) {
-  uint64_t end_ns = read_end_ns();
-  return end_ns && hr_clock_ns() >= end_ns;
+bool cli_limits_is_over(void) { return cli_limits_left_s() <= 0; }
+
+double cli_limits_left_s(void) {
+  uint64_t end_ns = read_end_ns(), now_ns = hr_clock_ns();
+  if (!end_ns) return LONGEST_S;
+  return end_ns > now_ns ? (double)(end_ns - now_ns) / NS_PER_S : 0;
 }
 
 static void end_now(void *context) {

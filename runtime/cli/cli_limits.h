@@ -12,5 +12,7 @@ hr_status_t cli_limits_begin(const hr_options_t *options);
 hr_status_t cli_limits_apply(const hr_options_t *options);
 /* Is the time of --max-time over? */
 bool cli_limits_is_over(void);
+/* Seconds until it is over, 0 at least; without --max-time as good as for ever. */
+double cli_limits_left_s(void);
 
 #endif

@@ -254,6 +254,29 @@ refuse "a dynamic dimension that is cut" "its size is known only at run time, so
   'd = f32[<=8] set-dimension-size(x, n), dimensions={0}, frontend_attributes={xla.sdy.sharding="#sdy.sharding<@mesh, [{\"d\"}]>"}
   ROOT size = s32[] get-dimension-size(d), dimensions={0}'
 
+# twice_called NAME CALL: 40 computations, each of which calls the one before it twice, would become 2^40.
+twice_called() {
+  {
+    printf 'HloModule twice\n\nc0 {\n  p = f32[8] parameter(0)\n  ROOT q = f32[8] sine(p)\n}\n\n'
+    for i in $(seq 40); do
+      printf 'c%d {\n  p = f32[8] parameter(0)\n  s = f32[1] slice(p), slice={[0:1]}\n  z = f32[1] constant({0})\n' "$i"
+      printf '  l = pred[1] compare(s, z), direction=LT\n  w = pred[] reshape(l)\n  %s\n}\n\n' "${2//BEFORE/c$((i - 1))}"
+    done
+    printf 'ENTRY main {\n  p = f32[8] parameter(0)\n  ROOT q = f32[8] call(p), to_apply=c40\n}\n'
+  } >"$work/twice.hlo"
+  expect_exit "$1" 3 sh -c 'ulimit -v 8000000 && exec "$@"' sh "$hlorun" -n 4 --mesh d=4 --sharding in0=d --random-inputs \
+    "$work/twice.hlo"
+  expect_text "$1" "error: computations that are called several times are copied to be cut"
+  expect_text "$1 have a place" "twice.hlo:"
+}
+if [ -z "$(sanitizer_flags)" ]; then
+  twice_called "calls that double" 'a = f32[8] call(p), to_apply=BEFORE
+  ROOT q = f32[8] call(a), to_apply=BEFORE'
+  twice_called "branches that double" 'ROOT q = f32[8] conditional(w, p, p), true_computation=BEFORE, false_computation=BEFORE'
+else
+  skip "sanitizers need more addresses: calls that double"
+fi
+
 # What depends on data is whole on every process: its size, sums over it, branches that give it.
 cat >"$work/dynamic.hlo" <<'PROGRAM'
 HloModule dynamic

@@ -191,6 +191,12 @@ code=0
 timeout -k 5 60 "$hlorun" --max-time 2 --max-restarts 5 --checkpoint kept --steps 100000000 --carry 0:0 --random-inputs \
   busy.hlo >out 2>&1 </dev/null || code=$?
 if [ $code -eq 6 ] && ! grep -q "hlorun: restart" out; then pass; else fail "--max-time and restarts: $code" out; fi
+# So do the pauses between restarts: the fifth, of 4 s, begins when the runs and pauses before it took 3.75 s at least.
+code=0 began=$(date +%s)
+timeout -k 5 60 "$hlorun" --max-time 5 --max-restarts 50 --checkpoint kept --overwrite --carry 0:0 --input nowhere.npz \
+  busy.hlo >out 2>&1 </dev/null || code=$?
+echo "exit code $code, want 6; it took $(($(date +%s) - began)) s" >>out
+if [ $code -eq 6 ] && [ $(($(date +%s) - began)) -lt 8 ]; then pass; else fail "--max-time and pauses" out; fi
 # The time counts from the start of the process that the user started, if its host is this one.
 expect_exit "--max-time of this host's process" 6 env "HLORUN_TIME_END=$(hostname):1" "$hlorun" --max-time 100 \
   --steps 100000000 --carry 0:0 --random-inputs busy.hlo

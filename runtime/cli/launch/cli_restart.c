@@ -7,6 +7,7 @@
  * process started; launchers such as Slurm have their own restarts. */
 #include "cli/launch/cli_restart.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -171,15 +172,19 @@ static void report_restart(const restarts_t *r, hr_status_t st, double ran_s) {
     fprintf(stderr, "%s\n", hr_status_message(st));
 }
 
-/* Pauses if the run was short, and doubles the next pause. A long run resets the pause. */
+static void sleep_s(double seconds) {
+  double whole_s = floor(seconds);
+  nanosleep(&(struct timespec){(time_t)whole_s, (long)(1e9 * (seconds - whole_s))}, NULL);
+}
+
+/* Pauses if the run was short, until --max-time is over at most, and doubles the next pause. A long
+ * run resets the pause. */
 static void pause_after_short_run(restarts_t *r, double ran_s) {
   if (ran_s >= SHORT_S) {
     r->pause_s = FIRST_PAUSE_S;
     return;
   }
-  struct timespec pause = {(time_t)r->pause_s,
-                           (long)(1e9 * (r->pause_s - (double)(long)r->pause_s))};
-  nanosleep(&pause, NULL);
+  sleep_s(fmin(r->pause_s, cli_limits_left_s()));
   if (r->pause_s < LONGEST_PAUSE_S) r->pause_s *= 2;
 }
 

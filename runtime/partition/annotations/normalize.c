@@ -458,7 +458,8 @@ static hr_status_t normalize_bodies(normalizer_t *normalizer) {
 hr_status_t spmd_normalize(hlo_module_t *module) {
   normalizer_t normalizer = {.module = module};
   hr_arena_init(&normalizer.scratch);
-  hr_status_t st = inline_all(module);
+  hr_status_t st = spmd_check_expanded_size(&normalizer.scratch, module);
+  if (!st) st = inline_all(module);
   if (!st) st = spmd_expand_approx_top_k(module);
   if (!st) st = mark_entry(&normalizer);
   if (!st) st = turn_inner_results(module);

@@ -29,8 +29,12 @@ bool spmd_is_manual_call(const hlo_instr_t *instr);
 /* Inlines calls, but not bodies of manual computations; gives every loop, branch and manual body a
  * computation of its own; removes markers from reducers; puts a result marker in front of each
  * array that the entry returns; gives each use of a constant expression a copy of its own.
- * Cost: linear, plus the copies. Errors: NO_MEMORY. */
+ * Cost: linear, plus the copies. Errors: NO_MEMORY; UNSUPPORTED if copies are too many. */
 hr_status_t spmd_normalize(hlo_module_t *module);
+
+/* UNSUPPORTED if the copies that normalisation makes of called computations would be more than a
+ * machine can hold. expanded_size.c */
+hr_status_t spmd_check_expanded_size(hr_arena_t *scratch, const hlo_module_t *module);
 
 /* Replaces ApproxTopK by sorts whose first elements are taken. Errors: NO_MEMORY, and INVALID if a
  * call cannot be read. approx_top_k.c */
