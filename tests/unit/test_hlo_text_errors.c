@@ -110,7 +110,7 @@ static void refuses_collectives(void) {
       "r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8,'b'=1] {'b'}",
       "one device per group");
   refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'a','a'}",
-                    "overlap");
+                    "is used twice");
   refuse_collective("r = f32[8] all-reduce(x), to_apply=add, use_global_device_ids=true",
                     "channel_id");
   refuse_collective(
