@@ -123,6 +123,21 @@ static void poolings(void) {
   }
 }
 
+/* Taps that lie over a single result, of rows with trailing elements: means of whole images. */
+static void whole_images(void) {
+  srand(8);
+  hlo_window_dim_t seven = {7, 1, 0, 0, 1, 1, false}, two = {2, 1, 0, 0, 1, 1, false};
+  hlo_window_dim_t same = {5, 1, 2, 2, 1, 1, false}, one = trivial();
+  for (int i = 0; i < 4; i++) {
+    CU_ASSERT_TRUE(check_windows(ops[i], HR_F32, 4, (int64_t[]){4, 7, 7, 70},
+                                 (hlo_window_dim_t[]){one, seven, seven, one}));
+    CU_ASSERT_TRUE(check_windows(ops[i], HR_F64, 4, (int64_t[]){3, 2, 2, 3},
+                                 (hlo_window_dim_t[]){one, two, two, one}));
+    CU_ASSERT_TRUE(check_windows(ops[i], HR_F32, 3, (int64_t[]){3, 3, 4},
+                                 (hlo_window_dim_t[]){one, same, one}));
+  }
+}
+
 static void running_totals(void) {
   static const int64_t sizes[][3] = {{3, 50, 1}, {1, 20000, 1}, {7, 9000, 1}, {5, 33, 70},
                                      {9, 67, 1}, {1, 1, 1},     {0, 4, 2},    {1, 300, 3}};
@@ -292,12 +307,18 @@ static void selects_and_scatters(void) {
                (hlo_window_dim_t[]){one, three, three, one});
   check_select(HLO_DIRECTION_GE, HR_F32, 4, (int64_t[]){2, 9, 28, 28},
                (hlo_window_dim_t[]){one, one, three, three});
+  for (int i = 0; i < 20; i++) {
+    hlo_window_dim_t wide = {1 + below(5), 1 + below(3), below(3), below(3), 1, 1 + i % 2, false};
+    check_select(directions[i % 4], of[i % 5], 3, (int64_t[]){2, 9, 60 + 20 * i},
+                 (hlo_window_dim_t[]){one, three, wide});
+  }
 }
 
 CU_TestInfo suite_native_window[] = {
     {"small windows", small_windows},
     {"narrow windows", narrow_windows},
     {"poolings", poolings},
+    {"whole images", whole_images},
     {"running totals", running_totals},
     {"running totals of complex numbers", running_totals_of_complex_numbers},
     {"running totals of any body", running_totals_of_any_body},

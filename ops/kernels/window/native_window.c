@@ -221,6 +221,7 @@ static void widen_row(native_window_plan_t *plan, int64_t inner) {
     taps[k].out_first *= inner;
     taps[k].in_first *= inner;
     taps[k].count *= inner;
+    taps[k].in_step = 1; /* a tap over a single result has no step */
   }
   plan->lanes *= inner;
   plan->in_row *= inner;
