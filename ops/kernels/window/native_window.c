@@ -63,6 +63,44 @@ typedef struct window_job {
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* Combines the row of results with tap k from result `begin` to result `end`. */
+static void combine_tap(const native_window_plan_t *plan, int64_t k, const char *row, char *result,
+                        int64_t begin, int64_t end) {
+  const window_tap_range_t *tap = &plan->taps[k];
+  int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
+  begin = hr_max(begin, tap->out_first);
+  end = hr_min(end, tap->out_first + tap->count);
+  if (begin < end)
+    plan->rows->row(result + begin * bytes,
+                    row + (tap->in_first + (begin - tap->out_first) * tap->in_step) * bytes,
+                    end - begin, tap->in_step);
+}
+
+/* Combines four taps from k on where all of them have inputs, and tap by tap beside it. False:
+ * their inputs are not adjacent. */
+static bool combine_four_taps(const native_window_plan_t *plan, int64_t k, const char *row,
+                              char *result) {
+  const void *from[4];
+  int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
+  int64_t begin = 0, end = plan->lanes;
+  if (k + 4 > plan->tap_count) return false;
+  for (int t = 0; t < 4; t++) {
+    const window_tap_range_t *tap = &plan->taps[k + t];
+    if (tap->in_step != 1) return false;
+    begin = hr_max(begin, tap->out_first);
+    end = hr_min(end, tap->out_first + tap->count);
+  }
+  if (begin >= end) return false;
+  for (int t = 0; t < 4; t++) {
+    const window_tap_range_t *tap = &plan->taps[k + t];
+    from[t] = row + (tap->in_first + begin - tap->out_first) * bytes;
+    combine_tap(plan, k + t, row, result, 0, begin);
+    combine_tap(plan, k + t, row, result, end, plan->lanes);
+  }
+  plan->rows->row4(result + begin * bytes, from, end - begin);
+  return true;
+}
+
 /* One row of results: rows under the window combined into scratch, then the taps along the row. */
 static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets,
                          int64_t count) {
@@ -78,10 +116,9 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
   if (count > 1) plan->rows->lanes(scratch, NULL, job->in, offsets, count, plan->in_row);
   if (count > 1) row = scratch;
   plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
-  for (int64_t k = 0; k < plan->tap_count; k++) {
-    const window_tap_range_t *taps = &plan->taps[k];
-    plan->rows->row(result + taps->out_first * bytes, row + taps->in_first * bytes, taps->count,
-                    taps->in_step);
+  for (int64_t k = 0, step; k < plan->tap_count; k += step) {
+    step = combine_four_taps(plan, k, row, result) ? 4 : 1;
+    if (step == 1) combine_tap(plan, k, row, result, 0, plan->lanes);
   }
   memcpy(to, result, (size_t)(plan->lanes * bytes));
 }

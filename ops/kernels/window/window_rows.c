@@ -16,6 +16,7 @@ enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
  *    start     sets results from the first one to three rows
  *    lanes     combines all rows of a window into one row, three rows per pass over it
  *    row       adds one tap along a row, with stride 1, 2 or any
+ *    row4      adds four taps, whose results are loaded and stored once
  *    scan      prefix sums of whole lines; the carry goes in and out
  *    total     combines a line in TOTAL_LANES chains, for scans divided among workers
  *    columns   prefix sums down several columns at once */
@@ -66,6 +67,11 @@ enum { TOTAL_LANES = 32 }; /* independent accumulators of a total */
       for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[2 * i]);                           \
     else                                                                                           \
       for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * stride]);                      \
+  }                                                                                                \
+  NATIVE_CLONES static void row4_##name(void *out, const void *const *in, int64_t count) {         \
+    T *restrict to = out;                                                                          \
+    const T *a = in[0], *b = in[1], *c = in[2], *d = in[3];                                        \
+    for (int64_t i = 0; i < count; i++) to[i] = f(f(f(f(to[i], a[i]), b[i]), c[i]), d[i]);         \
   }                                                                                                \
   static void scan_##name(const void *in, void *out, int64_t lines, int64_t count, bool back,      \
                           window_carry_t *carry) {                                                 \
@@ -179,10 +185,10 @@ ROWS(u16_minimum, uint16_t, uint16_t, MINIMUM, MINIMUM)
 ROWS(s16_maximum, int16_t, int16_t, MAXIMUM, MAXIMUM)
 ROWS(s16_minimum, int16_t, int16_t, MINIMUM, MINIMUM)
 
-#define ROW(op, dtype, name)                                                                   \
-  {                                                                                            \
-    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, total_##name, columns_##name, \
-        start_##name, combine_##name                                                           \
+#define ROW(op, dtype, name)                                                                \
+  {                                                                                         \
+    HLO_##op, HR_##dtype, lanes_##name, row_##name, row4_##name, scan_##name, total_##name, \
+        columns_##name, start_##name, combine_##name                                        \
   }
 static const window_rows_t table[] = {
     ROW(ADD, F32, f32_add),         ROW(MULTIPLY, F32, f32_multiply),

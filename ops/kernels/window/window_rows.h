@@ -23,6 +23,8 @@ typedef struct window_rows {
                 int64_t lanes);
   /* out[i] = op(out[i], in[i * step]). */
   void (*row)(void *out, const void *in, int64_t count, int64_t stride);
+  /* The same for four rows in this order, with stride 1. */
+  void (*row4)(void *out, const void *const *in, int64_t count);
   /* Prefix sums of consecutive lines: out[i] = carry op in[0] op ... in[i], or from the end if
    * `back`. The carry becomes the last line's total. */
   void (*scan)(const void *in, void *out, int64_t lines, int64_t count, bool back,

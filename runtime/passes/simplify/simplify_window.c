@@ -2,10 +2,12 @@
  *
  *   reduce-window(x, size=2)       ->   x[0:n:2] op x[1:n:2]
  *   cumulative sum of a short row  ->   concatenate(x[0], x[0] + x[1], ...)
+ *   reduce-window(broadcast(c))    ->   broadcast(reduce-window of one line)
  *
  * The slices are combined element by element, which is generated code and fuses with its
  * neighbours. Narrow floats are combined in f32 and rounded once at the end, as the reference
  * kernel does. */
+#include "ops/query/window_range.h"
 #include "passes/simplify/simplify.h"
 
 enum {
@@ -125,6 +127,36 @@ static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, 
   return all ? hlo_build_convert(builder, all, instr->shape->dtype) : NULL;
 }
 
+/* Results differ only along dimensions with a window: those of one line of a broadcast scalar are
+ * broadcast. */
+static hlo_instr_t *reduce_line(pass_rewrite_t *rewrite, hlo_instr_t *instr,
+                                const hlo_window_t *window) {
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t *x = instr->operands[0];
+  int64_t in[HLO_MAX_RANK], out[HLO_MAX_RANK], sizes[HLO_MAX_RANK], kept[HLO_MAX_RANK];
+  int rank = 0;
+  bool repeats = false;
+  if (x->op != HLO_BROADCAST || !hlo_shape_is_scalar(x->operands[0]->shape)) return NULL;
+  for (int d = 0; d < window->rank; d++) {
+    bool plain = window_is_trivial(&window->dims[d]);
+    repeats |= plain && x->shape->dims[d] > 1;
+    in[d] = plain ? 1 : x->shape->dims[d];
+    out[d] = plain ? 1 : instr->shape->dims[d];
+    if (plain) continue;
+    sizes[rank] = out[d];
+    kept[rank++] = d;
+  }
+  if (!repeats) return NULL;
+  hr_dtype_t dtype = instr->shape->dtype;
+  hlo_instr_t *operands[] = {
+      pass_build_fill(rewrite, x->operands[0], pass_shape(rewrite, dtype, window->rank, in)),
+      instr->operands[1]};
+  hlo_instr_t *line =
+      pass_build_like(rewrite, instr, operands, pass_shape(rewrite, dtype, window->rank, out));
+  line = hlo_build_reshape(builder, line, pass_shape(rewrite, dtype, rank, sizes));
+  return hlo_build_broadcast(builder, line, instr->shape, (hr_ints_t){kept, (size_t)rank});
+}
+
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_opcode_t op;
   if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
@@ -133,11 +165,12 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->operands[0]->shape->dtype != instr->shape->dtype ||
       instr->operands[1]->shape->dtype != instr->shape->dtype)
     return NULL;
-  if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
+  if (has_padding(window) && !pass_is_neutral(op, instr->operands[1]))
+    return reduce_line(rewrite, instr, window);
   int d = running_dim(instr, window);
   if (d >= 0 && window->dims[d].size <= MAX_TOTALS &&
       hlo_shape_elements(instr->shape) >= MIN_RESULTS)
     return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
-  if (!has_few_positions(instr, window)) return NULL;
-  return combine_positions(rewrite, instr, window, op);
+  return has_few_positions(instr, window) ? combine_positions(rewrite, instr, window, op)
+                                          : reduce_line(rewrite, instr, window);
 }
