@@ -3,10 +3,12 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once if it is used for few
- * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, and zeros at the
- * ends of the matrices of a batch are skipped (dot_zero_tail.h). Epilogues run on finished rows or
- * columns while they are cached, if that costs the partition little (ROWS_COST, COLUMNS_COST). */
+ * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, symmetric results
+ * are computed by half (dot_symmetric.h), and zeros at the ends of the matrices of a batch are
+ * skipped (dot_zero_tail.h). Epilogues run on finished rows or columns while they are cached, if
+ * that costs the partition little (ROWS_COST, COLUMNS_COST). */
 #include "ops/kernels/dot/dot_sparse.h"
+#include "ops/kernels/dot/dot_symmetric.h"
 #include "ops/kernels/dot/dot_zero_tail.h"
 #include "ops/kernels/dot/native_dot.h"
 
@@ -26,6 +28,7 @@ typedef struct dot_gemm {
   bool narrowed, by_matrices;
   bool may_be_sparse;    /* runs check whether the left matrix is sparse */
   bool may_end_in_zeros; /* runs check whether its last rows and columns are zeros */
+  bool symmetric;        /* results are symmetric matrices, of which half is computed */
   int workers;
   int64_t grain; /* matrices per task */
   size_t sums_at, space_at, space_bytes;
@@ -72,8 +75,13 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
     gemm_job_t job = matrix_job(r, i);
     dot_finish_t finish = {r->epilogue, i * job.m};
     job.finish_context = &finish;
+    char *space = r->space + (size_t)worker * r->plan->space_bytes;
+    if (r->plan->symmetric) {
+      dot_symmetric_run(NULL, &job, worker, space);
+      continue;
+    }
     int64_t zeros = r->plan->may_end_in_zeros ? dot_leave_out_zeros(&job) : 0;
-    gemm_run_serial(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
+    gemm_run_serial(&job, worker, space);
     dot_repeat_last_row(&job, zeros);
   }
 }
@@ -98,6 +106,10 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
     if (plan->may_be_sparse && dot_sparse_run(workers, &job)) continue;
+    if (plan->symmetric) {
+      dot_symmetric_run(workers, &job, 0, r.space);
+      continue;
+    }
     int64_t zeros = plan->may_end_in_zeros ? dot_leave_out_zeros(&job) : 0;
     gemm_run(workers, &job, &plan->partition, r.space);
     dot_repeat_last_row(&job, zeros);
@@ -117,10 +129,12 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   plan->narrowed = !matmul_is_widened(&p->types, p->types.out);
   size_t results = (size_t)(p->batch * p->m * p->n) * (size_t)p->types.element_bytes;
   plan->sums_at = scratch_reserve(&total, plan->narrowed ? results : 0);
-  plan->space_bytes = gemm_space_bytes(&plan->job);
+  plan->space_bytes =
+      plan->symmetric ? dot_symmetric_space_bytes(&plan->job) : gemm_space_bytes(&plan->job);
   plan->space_at = scratch_reserve(
-      &total, plan->by_matrices ? plan->space_bytes * workers
-                                : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
+      &total, plan->by_matrices || plan->symmetric
+                  ? plan->space_bytes * workers
+                  : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
   out->scratch_bytes = total;
 }
 
@@ -195,6 +209,11 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   const dot_problem_t *p = plan->problem;
   gemm_job_t by_rows = plan->job;
   if (plan->narrowed || p->types.is_complex || gemm_depth_parts(&plan->job) > 1) return;
+  if (plan->symmetric) {
+    out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, 0, true, false};
+    out->parts.fuse = fuse_epilogue;
+    return;
+  }
   by_rows.finish = finish_part;
   double most = plan->by_matrices ? INFINITY : plan->partition.cost;
   bool whole_rows = gemm_partition_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
@@ -222,6 +241,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
   plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex && !plan->job.a_rows &&
                            !plan->job.b_rows && problem->m >= LEAST_ROWS;
+  plan->symmetric = problem->symmetric && dot_symmetric_suits(&plan->job);
+  if (plan->symmetric) out->flops /= 2;
   plan_scratch(plan, out);
   plan_parts(target, plan, out);
   out->plan = plan;

@@ -15,7 +15,7 @@
 /* Few rows reuse each packed element m times only, so packing pays for constants of enough work. */
 bool dot_packs_once(const dot_problem_t *p) {
   int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : MIN_PRODUCTS;
-  return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) &&
+  return p->batch == 1 && !p->symmetric && !p->types.is_complex && gemm_has_type(p->types.real) &&
          p->types.rhs == p->types.real && p->m >= MIN_ROWS && p->m <= MAX_ROWS &&
          p->m * p->n * p->k >= least;
 }

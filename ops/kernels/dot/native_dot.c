@@ -16,6 +16,7 @@
 
 #include "base/fp_mode.h"
 #include "base/log.h"
+#include "ops/kernels/dot/dot_symmetric.h"
 
 /* Product of the sizes of a group; 1 for an empty group. */
 static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
@@ -215,6 +216,7 @@ hr_status_t dot_plan_problem(hr_arena_t *arena, const op_step_t *step, int side,
                        &problem->b));
   problem->constant_a = op_constant_data(step->instr->operands[0]);
   problem->constant_b = op_constant_data(step->instr->operands[1]);
+  problem->symmetric = dot_is_symmetric(step->instr);
   return NULL;
 }
 

@@ -39,6 +39,7 @@ typedef struct dot_problem {
   dot_matrices_t a, b;                 /* c is dense: [batch][m][n] */
   const void *constant_a, *constant_b; /* elements of constant operands; else NULL */
   bool packed_b;                       /* operand 1 has been packed by gemm_pack */
+  bool symmetric;                      /* each matrix of the result is symmetric */
   double flops;
 } dot_problem_t;
 
