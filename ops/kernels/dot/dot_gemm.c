@@ -3,12 +3,14 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once if it is used for few
- * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, symmetric results
+ * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, rows and terms of
+ * zeros are left out if they are many (dot_zero_rows.h), symmetric results
  * are computed by half (dot_symmetric.h), and zeros at the ends of the matrices of a batch are
  * skipped (dot_zero_tail.h). Epilogues run on finished rows or columns while they are cached, if
  * that costs the partition little (ROWS_COST, COLUMNS_COST). */
 #include "ops/kernels/dot/dot_sparse.h"
 #include "ops/kernels/dot/dot_symmetric.h"
+#include "ops/kernels/dot/dot_zero_rows.h"
 #include "ops/kernels/dot/dot_zero_tail.h"
 #include "ops/kernels/dot/native_dot.h"
 
@@ -27,6 +29,7 @@ typedef struct dot_gemm {
   dot_conversion_t a, b;
   bool narrowed, by_matrices;
   bool may_be_sparse;    /* runs check whether the left matrix is sparse */
+  bool may_have_zeros;   /* runs check whether many rows or terms are zeros */
   bool may_end_in_zeros; /* runs check whether its last rows and columns are zeros */
   bool symmetric;        /* results are symmetric matrices, of which half is computed */
   int workers;
@@ -106,6 +109,8 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_strategy_t *st
     dot_finish_t finish = {r.epilogue, i * job.m};
     job.finish_context = &finish;
     if (plan->may_be_sparse && dot_sparse_run(workers, &job)) continue;
+    if (plan->may_have_zeros && dot_zero_rows_run(workers, &job, &plan->partition, r.space))
+      continue;
     if (plan->symmetric) {
       dot_symmetric_run(workers, &job, 0, r.space);
       continue;
@@ -131,10 +136,14 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   plan->sums_at = scratch_reserve(&total, plan->narrowed ? results : 0);
   plan->space_bytes =
       plan->symmetric ? dot_symmetric_space_bytes(&plan->job) : gemm_space_bytes(&plan->job);
-  plan->space_at = scratch_reserve(
-      &total, plan->by_matrices || plan->symmetric
-                  ? plan->space_bytes * workers
-                  : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers));
+  size_t space = plan->by_matrices || plan->symmetric
+                     ? plan->space_bytes * workers
+                     : gemm_scratch_bytes(&plan->job, &plan->partition, plan->workers);
+  size_t listed = plan->may_have_zeros
+                      ? dot_zero_rows_scratch_bytes(&plan->job, &plan->partition, plan->workers)
+                      : 0;
+  if (listed > space) space = listed;
+  plan->space_at = scratch_reserve(&total, space);
   out->scratch_bytes = total;
 }
 
@@ -239,6 +248,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
   plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
+  plan->may_have_zeros =
+      problem->batch == 1 && !plan->by_matrices && dot_zero_rows_suits(&plan->job);
   plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex && !plan->job.a_rows &&
                            !plan->job.b_rows && problem->m >= LEAST_ROWS;
   plan->symmetric = problem->symmetric && dot_symmetric_suits(&plan->job);
