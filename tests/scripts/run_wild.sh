@@ -89,7 +89,9 @@ ENTRY e {
   least = f32[] constant(1e-40)
   leasts = f32[512,512] broadcast(least), dimensions={}
   more = f32[512,512] add(twice, leasts)
-  first = f32[1,1] slice(more), slice={[0:1],[0:1]}
+  corner = f32[1,1] slice(more), slice={[0:1],[0:1]}
+  end = f32[1,1] slice(more), slice={[511:512],[511:512]}
+  first = f32[1,1] maximum(corner, end)
   one = f32[1,1] slice(tiny), slice={[0:1],[0:1]}
   window = f32[1,1,1,1] slice(windows), slice={[0:1],[0:1],[0:1],[0:1]}
   ROOT all = (f32[1,1], f32[1,1], f32[1,1,1,1]) tuple(first, one, window)

@@ -3,11 +3,11 @@
  *
  * Partition: whole matrices of the batch if there are enough of them for the workers, else each
  * matrix is divided (gemm_partition_choose). A constant b is packed once if it is used for few
- * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h, rows and terms of
- * zeros are left out if they are many (dot_zero_rows.h), symmetric results
- * are computed by half (dot_symmetric.h), and zeros at the ends of the matrices of a batch are
- * skipped (dot_zero_tail.h). Epilogues run on finished rows or columns while they are cached, if
- * that costs the partition little (ROWS_COST, COLUMNS_COST). */
+ * rows. A left matrix with few nonzero elements is multiplied by dot_sparse.h. Rows and terms of
+ * zeros are left out if they are many (dot_zero_rows.h), or at the ends of the matrices of a batch
+ * (dot_zero_tail.h). Symmetric results are computed by half (dot_symmetric.h). Epilogues run on
+ * finished rows or columns while they are cached, if that costs the partition little (ROWS_COST,
+ * COLUMNS_COST). */
 #include "ops/kernels/dot/dot_sparse.h"
 #include "ops/kernels/dot/dot_symmetric.h"
 #include "ops/kernels/dot/dot_zero_rows.h"

@@ -27,6 +27,8 @@ hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite,
                                    hlo_instr_t *instr); /* reshapes before elementwise ops */
 hlo_instr_t *simplify_transpose_sink(pass_rewrite_t *rewrite,
                                      hlo_instr_t *instr); /* transposes before elementwise ops */
+hlo_instr_t *simplify_slice_sink(pass_rewrite_t *rewrite,
+                                 hlo_instr_t *instr); /* slices before what they read */
 hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite,
                                hlo_instr_t *instr); /* dot and convolution of bytes */
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite,
