@@ -11,4 +11,5 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import models_language  # noqa: E402, F401  each file adds its models to the table
 import models_science  # noqa: E402, F401
 import models_vision  # noqa: E402, F401
+import models_steps  # noqa: E402, F401
 from models_tools import P  # noqa: E402, F401

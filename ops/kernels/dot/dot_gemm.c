@@ -248,11 +248,11 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   HR_TRY(pack_constant(target, problem, &plan->job));
   plan_partition(target, plan);
   plan->may_be_sparse = problem->batch == 1 && !plan->by_matrices && dot_sparse_suits(&plan->job);
-  plan->may_have_zeros =
-      problem->batch == 1 && !plan->by_matrices && dot_zero_rows_suits(&plan->job);
   plan->may_end_in_zeros = problem->batch > 1 && !problem->types.is_complex && !plan->job.a_rows &&
                            !plan->job.b_rows && problem->m >= LEAST_ROWS;
   plan->symmetric = problem->symmetric && dot_symmetric_suits(&plan->job);
+  plan->may_have_zeros = problem->batch == 1 && !plan->by_matrices && !plan->symmetric &&
+                         dot_zero_rows_suits(&plan->job);
   if (plan->symmetric) out->flops /= 2;
   plan_scratch(plan, out);
   plan_parts(target, plan, out);

@@ -1,8 +1,8 @@
 /* Zero rows and terms of products: see dot_zero_rows.h.
  *
  *   rows    the rows of a that are not zero, by a list of their offsets, times b, are the first
- * rows of c; then each is moved to its place, from the last one on, and the others are zeros terms
- * the rows of a (stored by columns) and of b where both are not zero, by lists
+ *           rows of c; each is moved to its place, from the last one on; the others are zeros
+ *   terms   the rows of a (stored by columns) and of b where both are not zero, by lists
  *
  * Cost: for a product without zeros, a look at the first elements of SAMPLES rows of each kind;
  * else one of each row, and one read of what is multiplied by zeros. */
@@ -54,7 +54,7 @@ static bool is_zero(const gemm_job_t *job, const zero_rows_t *x, int64_t row) {
                               : f32_is_zero((const float *)data, x->length);
 }
 
-/* May at least half of the rows be zeros, judging by some at equal distances? */
+/* May as many rows be zeros, judging by some at equal distances? */
 static bool may_be_zeros(const gemm_job_t *job, const zero_rows_t *x) {
   int nonzero = 0;
   for (int64_t i = 0; i < SAMPLES; i++)
@@ -62,13 +62,13 @@ static bool may_be_zeros(const gemm_job_t *job, const zero_rows_t *x) {
   return nonzero <= MOST_SAMPLES;
 }
 
-/* Lists the rows where neither x nor y is zero; 0: they are more than half. */
+/* Lists the rows where neither x nor y is zero; 0: they are more than `most`. */
 static int64_t list_nonzero(const gemm_job_t *job, const zero_rows_t *x, const zero_rows_t *y,
-                            int64_t *rows) {
+                            int64_t most, int64_t *rows) {
   int64_t found = 0;
   for (int64_t i = 0; i < x->count; i++) {
     if (is_zero(job, x, i) || (y && is_zero(job, y, i))) continue;
-    if (found == x->count / 2) return 0;
+    if (found == most) return 0;
     rows[found++] = i;
   }
   if (!found) rows[found++] = 0; /* a product has at least one row and one term */
@@ -115,7 +115,7 @@ static bool leave_out_terms(gemm_job_t *part, const zero_lists_t *lists) {
   zero_rows_t a = {part->a, part->k, part->m, part->a_col};
   zero_rows_t b = {part->b, part->k, part->n, part->b_row};
   if (!may_be_zeros(part, &a) && !may_be_zeros(part, &b)) return false;
-  int64_t count = list_nonzero(part, &a, &b, lists->a_cols);
+  int64_t count = list_nonzero(part, &a, &b, part->k / 2, lists->a_cols);
   if (!count || !are_left_out_finite(part, &a, lists->a_cols, count) ||
       !are_left_out_finite(part, &b, lists->a_cols, count))
     return false;
@@ -133,12 +133,16 @@ static bool leave_out_terms(gemm_job_t *part, const zero_lists_t *lists) {
   return true;
 }
 
+/* Most rows that are multiplied by a list. They are copied to scratch memory, and should not take
+ * more of it than the panels of b. */
+static int64_t most_rows(const gemm_job_t *job) { return hr_div_ceil(job->m, 4); }
+
 /* Requires: a_col is 1. */
 static bool leave_out_rows(hr_workers_t *workers, gemm_job_t *part, const zero_lists_t *lists) {
   int64_t *rows = lists->rows;
   zero_rows_t a = {part->a, part->m, part->k, part->a_row};
   if (!may_be_zeros(part, &a)) return false;
-  int64_t count = list_nonzero(part, &a, NULL, rows);
+  int64_t count = list_nonzero(part, &a, NULL, most_rows(part), rows);
   if (!count || !conv_are_finite(workers, part->dtype, part->b, part->k * part->n)) return false;
   for (int64_t i = 0; i < count; i++) lists->a_rows[i] = rows[i] * part->a_row;
   list_steps(part->k, 1, lists->a_cols);
@@ -209,7 +213,7 @@ size_t dot_zero_rows_scratch_bytes(const gemm_job_t *job, const gemm_partition_t
                                    int workers) {
   gemm_job_t listed = *job;
   listed.a_rows = &job->m; /* not NULL, as in the run */
-  if (job->a_col == 1) listed.m = (job->m + 1) / 2;
+  if (job->a_col == 1) listed.m = most_rows(job);
   return lists_bytes(job) + gemm_scratch_bytes(&listed, partition, workers);
 }
 

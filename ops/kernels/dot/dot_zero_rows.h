@@ -14,8 +14,9 @@ bool dot_zero_rows_suits(const gemm_job_t *job);
 size_t dot_zero_rows_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition,
                                    int workers);
 
-/* Computes the product of a job with addresses if at least half of the rows of the left matrix, or
- * of the terms, are zeros, and what they are multiplied by is finite (0 * infinity is not 0).
+/* Computes the product of a job with addresses if at least three quarters of the rows of the left
+ * matrix, or half of the terms, are zeros, and what they are multiplied by is finite (0 * infinity
+ * is not 0).
  * False: nothing is written. The decision and the order of sums depend on the data only, not on the
  * workers. workers: may be NULL. */
 bool dot_zero_rows_run(hr_workers_t *workers, const gemm_job_t *job,
