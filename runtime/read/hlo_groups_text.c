@@ -167,8 +167,7 @@ static hr_status_t use_axis(read_lexer_t *l, size_t at, const hlo_mesh_t *mesh, 
       return READ_ERROR_AT(l, at, "axis '%.*s' is used twice, want each part of it once",
                            HR_STR_ARGS(mesh->axes[ref.axis].name));
   }
-  if (part.size > 1 && used->count < 64)
-    used->refs[used->count++] = part;
+  if (part.size > 1 && used->count < 64) used->refs[used->count++] = part;
   return NULL;
 }
 

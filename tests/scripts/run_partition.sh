@@ -48,6 +48,35 @@ PROGRAM
   done
 done
 
+# Slices of a padded array are windows of the array: a stencil fetches one line from each side, and nothing of the pad, whose
+# parts are shifted.
+cat >"$work/stencil.mlir" <<'PROGRAM'
+module @stencil {
+  func.func @main(%x: tensor<32x16xf32>) -> tensor<32x16xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %p = stablehlo.pad %x, %zero, low = [1, 1], high = [1, 1], interior = [0, 0] : (tensor<32x16xf32>, tensor<f32>) -> tensor<34x18xf32>
+    %up = stablehlo.slice %p [0:32, 1:17] : (tensor<34x18xf32>) -> tensor<32x16xf32>
+    %down = stablehlo.slice %p [2:34, 1:17] : (tensor<34x18xf32>) -> tensor<32x16xf32>
+    %left = stablehlo.slice %p [1:33, 0:16] : (tensor<34x18xf32>) -> tensor<32x16xf32>
+    %right = stablehlo.slice %p [1:33, 2:18] : (tensor<34x18xf32>) -> tensor<32x16xf32>
+    %corner = stablehlo.slice %p [0:32, 0:16] : (tensor<34x18xf32>) -> tensor<32x16xf32>
+    %0 = stablehlo.subtract %up, %down : tensor<32x16xf32>
+    %1 = stablehlo.subtract %left, %right : tensor<32x16xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<32x16xf32>
+    %3 = stablehlo.add %2, %corner : tensor<32x16xf32>
+    return %3 : tensor<32x16xf32>
+  }
+}
+PROGRAM
+cuts=(-n 8 --mesh a=4,b=2 --sharding 'in0=a,b;out0=a,b')
+expect_exit "the stencil on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/stencil.mlir"
+expect_exit "the stencil is explained" 0 "$hlorun" "${cuts[@]}" --explain-sharding "$work/stencil.mlir"
+expect_text "the stencil is explained" "6 collectives, by which a process sends 120 bytes"
+for engine in reference compiled; do
+  expect_exit "the stencil on eight, $engine" 0 "$hlorun" "${cuts[@]}" --engine $engine --random-inputs --ulp 0 --expect "$work/one.npz" \
+    "$work/stencil.mlir"
+done
+
 # Parts of a sum of products are added before they are rounded to a float of a byte.
 for type in f8E4M3FN f8E5M2 f8E3M4; do
   cat >"$work/narrow.mlir" <<PROGRAM

@@ -103,24 +103,22 @@ static bool cuts_pad(const spmd_choice_t *choice, int d) {
   return (dim->low || dim->high) && is_cut(choice, d) && !is_held(choice, d);
 }
 
-/* The pad that a slice cuts from, if both together are windows of what is padded: without holes,
- * and in one dimension alone if others use it as well, who would fetch corners again. */
-static const hlo_instr_t *sliced_pad(const spmd_lower_t *lower, const spmd_choice_t *choice) {
-  const hlo_instr_t *slice = choice->instr, *pad = slice->operands[0];
-  int changed = 0, cut = 0;
+/* The pad that a slice cuts from, if both together are windows of what is padded: without holes. */
+static const hlo_instr_t *sliced_pad(const spmd_choice_t *choice) {
+  const hlo_instr_t *pad = choice->instr->operands[0];
+  bool cuts = false;
   if (pad->op != HLO_PAD) return NULL;
   const hlo_padding_t *padding = hlo_attr_padding(pad);
   for (int d = 0; d < padding->rank; d++) {
-    const hlo_padding_dim_t *dim = &padding->dims[d];
-    if (dim->interior || is_held(choice, d)) return NULL;
-    changed += dim->low || dim->high || !takes_all(slice, d);
-    cut += cuts_pad(choice, d);
+    if (padding->dims[d].interior || is_held(choice, d)) return NULL;
+    cuts |= cuts_pad(choice, d);
   }
-  return cut && (changed == 1 || lower->uses[pad->id] == 1) ? pad : NULL;
+  return cuts ? pad : NULL;
 }
 
 /* A slice of a padded array as windows of the array itself: x[1:] of it is one window, and what is
- * cut off again is never fetched. */
+ * cut off again is never fetched. The parts of the pad, which has another size, are never made if
+ * it has no other users. */
 static hlo_instr_t *slice_pad(spmd_lower_t *lower, const spmd_choice_t *choice,
                               const hlo_instr_t *pad) {
   hlo_instr_t *x = spmd_use(lower, spmd_operand(lower, pad, 0), choice->tensors[0]);
@@ -153,7 +151,7 @@ static hlo_instr_t *slice_pad(spmd_lower_t *lower, const spmd_choice_t *choice,
 /* 8 elements in 4 parts of 2, [1:8:2]: part j of the result has one element, 1 + 2j, which is its
  * own second one. Nothing moves. */
 hlo_instr_t *spmd_lower_slice(spmd_lower_t *lower, const spmd_choice_t *choice) {
-  const hlo_instr_t *pad = sliced_pad(lower, choice);
+  const hlo_instr_t *pad = sliced_pad(choice);
   if (pad) return slice_pad(lower, choice, pad);
   hlo_instr_t *x = spmd_chosen_operand(lower, choice, 0);
   const hlo_slice_t *slice = hlo_attr_slice(choice->instr);
