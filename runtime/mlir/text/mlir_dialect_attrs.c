@@ -316,6 +316,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name,
   if (has_body) {
     HR_TRY(mlir_take_balanced(parser, &body));
     HR_TRY(text_with_body(parser, name, body, &attr->text));
+    if (name.size >= 3 && !memcmp(name.data, "sdy", 3))
+      HR_TRY(mlir_replace_aliases(parser, &attr->text));
   } else {
     attr->text = (hr_str_t){name.data - 1, name.size + 1};
   }

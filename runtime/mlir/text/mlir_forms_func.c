@@ -229,7 +229,9 @@ static hr_status_t take_sdy_text(mlir_form_state_t *state, const char *name) {
     stop = mlir_peek(parser)->start;
     HR_TRY(mlir_lexer_next(&parser->lexer));
   } while (depth);
-  HR_TRY(mlir_make_string(parser->arena, (hr_str_t){start, (size_t)(stop - start)}, &attr));
+  hr_str_t text = {start, (size_t)(stop - start)};
+  HR_TRY(mlir_replace_aliases(parser, &text));
+  HR_TRY(mlir_make_string(parser->arena, text, &attr));
   return mlir_form_add_attr(state, name, attr);
 }
 
@@ -295,7 +297,7 @@ hr_status_t mlir_form_parse_sdy_sharded(mlir_form_state_t *state) {
   hr_str_t text;
   const mlir_attr_t *attr;
   HR_TRY(mlir_form_take_one_use(state));
-  HR_TRY(mlir_take_balanced(state->parser, &text));
+  HR_TRY(mlir_take_sharding(state->parser, &text));
   HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
   HR_TRY(mlir_form_add_attr(state, "sharding", attr));
   HR_TRY(mlir_form_take_dict(state));

@@ -33,7 +33,7 @@ static hr_status_t take_sharding(mlir_form_state_t *state, const char *name) {
   HR_TRY(mlir_take_word_if(state->parser, name, &there));
   if (!there) return NULL;
   HR_TRY(mlir_take(state->parser, '='));
-  HR_TRY(mlir_take_balanced(state->parser, &text));
+  HR_TRY(mlir_take_sharding(state->parser, &text));
   return add_text(state, name, text);
 }
 

@@ -24,6 +24,7 @@ typedef struct mlir_parser {
   mlir_lexer_t lexer;
   int depth;
   hr_map_t attr_aliases, type_aliases;
+  size_t alias_bytes;                             /* size of the texts that replaced aliases */
   HR_VEC(mlir_location_alias_t) location_aliases; /* #loc, #loc1, ... by their number */
   hr_map_t resources;                             /* key → mlir_attr_t without a type: the blob */
   HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes that wait for their blobs */
@@ -57,6 +58,14 @@ void mlir_leave(mlir_parser_t *parser);
 hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value);
 /* The text of a balanced "<...>" whose '<' is the current token, without the brackets. */
 hr_status_t mlir_take_balanced(mlir_parser_t *parser, hr_str_t *out_text);
+
+/* --- aliases in texts (mlir_alias_text.c) --- */
+/* Replaces the aliases of attributes that are kept as text, as #s in "[#s, #s]". Errors: INVALID if
+ * the aliases of the file stand for too much text. */
+hr_status_t mlir_replace_aliases(mlir_parser_t *parser, hr_str_t *text);
+/* The text of "<@mesh, [...]>" without the brackets: also of #sdy.sharding<...>, or of an alias of
+ * one. */
+hr_status_t mlir_take_sharding(mlir_parser_t *parser, hr_str_t *out_text);
 
 /* --- types (mlir_types.c) --- */
 hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type);

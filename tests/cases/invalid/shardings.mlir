@@ -502,3 +502,22 @@ module @m {
     return %b : tensor<8x4xf32>
   }
 }
+// ----- alias_of_a_mesh
+// EXPECT: 6:37 found '#d', want a sharding, or the alias of one that is defined before
+#d = #sdy.mesh<["x"=2]>
+module @m {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %b = sdy.sharding_constraint %a #d : tensor<8x4xf32>
+    return %b : tensor<8x4xf32>
+  }
+}
+// ----- alias_in_a_list_unknown
+// EXPECT: 5:71 the list of shardings has "#d]", want "<"
+module @m {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %b = stablehlo.negate %a {sdy.sharding = #sdy.sharding_per_value<[#d]>} : tensor<8x4xf32>
+    return %b : tensor<8x4xf32>
+  }
+}
