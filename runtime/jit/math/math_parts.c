@@ -156,11 +156,23 @@ math_value_t math_scale(jit_code_t *c, math_value_t x, math_nearest_t n) {
   return mul(c, scaled, math_power_of_two(c, bits_sub(c, n.bits, half), x));
 }
 
+static double exp_zero_below(math_value_t like) { return is_f64(like) ? -746 : -104; }
+
 math_value_t math_is_exp_zero(jit_code_t *c, math_value_t x) {
-  return is_less_k(c, x, is_f64(x) ? -746 : -104);
+  return is_less_k(c, x, exp_zero_below(x));
+}
+
+/* Zeros are lanes that the scaling leaves out by a mask: what is computed for them is not read. */
+static math_value_t masked_exp(jit_code_t *c, math_value_t x, bool fast) {
+  double high = is_f64(x) ? 710 : 89;
+  math_value_t limited = choose_k(c, is_more_k(c, x, high), high, x);
+  math_exp_parts_t parts = math_exp_parts(c, limited, fast);
+  math_value_t scaled = math_scale(c, add_k(c, parts.q, 1), parts.n);
+  return choose(c, is_not_less_k(c, x, exp_zero_below(x)), scaled, real(x, 0));
 }
 
 math_value_t math_exp(jit_code_t *c, math_value_t x, bool fast) {
+  if (fills_registers(c, x)) return masked_exp(c, x, fast);
   math_value_t is_zero = math_is_exp_zero(c, x), kept = choose_k(c, is_zero, 0, x);
   double high = is_f64(x) ? 710 : 89;
   math_value_t limited = choose_k(c, is_more_k(c, kept, high), high, kept);

@@ -77,6 +77,10 @@ static inline math_value_t is_less(jit_code_t *c, math_value_t a, math_value_t b
 static inline math_value_t is_less_k(jit_code_t *c, math_value_t a, double k) {
   return is_less(c, a, real(a, k));
 }
+/* True for NaN, too. */
+static inline math_value_t is_not_less_k(jit_code_t *c, math_value_t a, double k) {
+  return compare(c, KIR_FCMP_UGE, a, real(a, k));
+}
 static inline math_value_t is_more_k(jit_code_t *c, math_value_t a, double k) {
   return compare(c, KIR_FCMP_OGT, a, real(a, k));
 }

@@ -158,6 +158,10 @@ void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each,
 bool x64_is_min_max(const kir_value_t *select);
 /* Is the comparison of integers made from the complement (AVX2)? */
 bool x64_compares_inverted(const kir_value_t *compare);
+/* Is it VSCALEF? */
+static inline bool x64_is_scaling(const kir_value_t *value) {
+  return value->op == KIR_SCALEF_PS || value->op == KIR_SCALEF_PD;
+}
 /* Is it x << a | x >> (bits - a), a rotation? */
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either);
 /* The vector constant that the instruction reads as argument k; NULL: none. */

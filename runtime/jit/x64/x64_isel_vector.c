@@ -243,13 +243,17 @@ static void select_rounding(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* VSCALEF: a times two to the power of floor(b). */
+/* VSCALEF: a times two to the power of floor(b); zero in lanes that a mask leaves out (0: none). */
+static void emit_scaling(x64_code_t *code, kir_value_t *scaling, int mask, int to) {
+  bool wide = scaling->op == KIR_SCALEF_PD;
+  int from = x64_vector(code, scaling->args[0], SCRATCH);
+  int exponent = x64_vector(code, scaling->args[1], SCRATCH + 1);
+  x64_emit_masked(code, X86_OP(1, 2, wide, 0x2c), 2, mask, mask != 0, to, from, exponent);
+}
+
 static void select_scalef(x64_code_t *code, kir_value_t *instr) {
-  bool wide = instr->op == KIR_SCALEF_PD;
   int to = x64_destination(code, instr, SCRATCH + 2);
-  int from = x64_vector(code, instr->args[0], SCRATCH);
-  int exponent = x64_vector(code, instr->args[1], SCRATCH + 1);
-  x64_emit_registers(code, X86_OP(1, 2, wide, 0x2c), 2, to, from, exponent);
+  emit_scaling(code, instr, 0, to);
   x64_define(code, instr, to);
 }
 
@@ -379,6 +383,11 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
   static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66),
                                         X86_OP(1, 2, 0, 0x64), X86_OP(1, 2, 1, 0x64)};
   int mask = mask_of_condition(code, instr), to = x64_destination(code, instr, SCRATCH + 2);
+  if (x64_is_scaling(instr->args[1]) && x64_node(code, instr->args[1])->is_folded) {
+    emit_scaling(code, instr->args[1], mask, to);
+    x64_define(code, instr, to);
+    return;
+  }
   int chosen = x64_vector(code, instr->args[1], SCRATCH),
       other = x64_vector(code, instr->args[2], SCRATCH + 1);
   x64_emit_masked(code, blends[x64_log_bytes(instr->type)], x64_vector_length(code, instr->type),

@@ -150,10 +150,20 @@ static bool is_sum_in_address(const x64_code_t *code, const kir_value_t *sum) {
          !kir_is_constant(sum->args[0]) && fits_operand(gep) && are_near(sum->args[1], gep->detail);
 }
 
+/* Is the scaling only chosen or else zero? Its mask then has the choice. */
+static bool is_masked_scaling(const x64_code_t *code, const kir_value_t *select) {
+  const kir_value_t *scaling = select->op == KIR_SELECT ? select->args[1] : NULL;
+  return scaling && code->isa->has_evex && x64_is_scaling(scaling) &&
+         only_user(code, scaling) == select && scaling->block == select->block &&
+         kir_is_constant(select->args[2]) && kir_is_splat(select->args[2]) &&
+         !select->args[2]->lanes[0];
+}
+
 static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
   bool *is_folded = &x64_node(code, instr)->is_folded;
   if (x64_is_rotate(code, instr))
     for (int k = 0; k < 2; k++) x64_node(code, instr->args[k])->is_folded = true;
+  if (is_masked_scaling(code, instr)) x64_node(code, instr->args[1])->is_folded = true;
   if (instr->op == KIR_LOAD)
     *is_folded = is_memory_operand(code, instr) || is_extending_load(code, instr);
   if (instr->op == KIR_GEP) *is_folded = fits_operand(instr);
