@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/kernels/simd/simd_target.h"
 
 #if defined(__x86_64__)
@@ -116,6 +117,45 @@ static void copy_elements(void *context, int64_t begin, int64_t end, int worker)
                 to_stride, from_stride, job->copy->element_bytes);
 }
 
+#define SHORT_FILL 64 /* bytes of rows that are written as whole vectors */
+
+/* Adjacent rows of at most SHORT_FILL bytes that each repeat one element: a whole vector is stored,
+ * whose end the next row overwrites. The last rows are left. Returns the number of rows done. */
+#define FILL_SHORT_ROWS(T)                                                 \
+  for (; row < whole; row++, to += row_bytes, from += from_step) {         \
+    T value = *(const T *)from, values[SHORT_FILL / sizeof(T)];            \
+    for (size_t i = 0; i < SHORT_FILL / sizeof(T); i++) values[i] = value; \
+    memcpy(to, values, SHORT_FILL);                                        \
+  }
+
+typedef struct pair64 {
+  uint64_t low, high;
+} pair64_t;
+
+NATIVE_CLONES
+static int64_t fill_short_rows(char *to, const char *from, int64_t rows, int64_t row_bytes,
+                               int64_t from_step, int element_bytes) {
+  int64_t row = 0, whole = rows - hr_div_ceil(SHORT_FILL, row_bytes);
+  switch (element_bytes) {
+    case 1:
+      FILL_SHORT_ROWS(uint8_t)
+      break;
+    case 2:
+      FILL_SHORT_ROWS(uint16_t)
+      break;
+    case 4:
+      FILL_SHORT_ROWS(uint32_t)
+      break;
+    case 8:
+      FILL_SHORT_ROWS(uint64_t)
+      break;
+    case 16:
+      FILL_SHORT_ROWS(pair64_t)
+      break;
+  }
+  return row;
+}
+
 /* Rows that each repeat one element. */
 static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
   const strided_job_t *job = context;
@@ -123,13 +163,17 @@ static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
   loop_walk_t walk = loop_walk_at(nest, begin);
   int64_t to_step = nest->rank ? nest->strides[0][nest->rank - 1] : 0;
   int64_t from_step = nest->rank ? nest->strides[1][nest->rank - 1] : 0;
+  int element_bytes = job->copy->element_bytes;
+  bool is_short =
+      to_step == nest->row_count * element_bytes && to_step <= SHORT_FILL && element_bytes <= 16;
   (void)worker;
   while (begin < end) {
-    int64_t rows = loop_walk_even(nest, &walk, end - begin);
-    for (int64_t row = 0; row < rows; row++)
-      native_fill_row(job->to + walk.at[0] + row * to_step,
-                      job->from + walk.at[1] + row * from_step, job->copy->element_bytes,
-                      nest->row_count);
+    int64_t rows = loop_walk_even(nest, &walk, end - begin), row = 0;
+    char *to = job->to + walk.at[0];
+    const char *from = job->from + walk.at[1];
+    if (is_short) row = fill_short_rows(to, from, rows, to_step, from_step, element_bytes);
+    for (; row < rows; row++)
+      native_fill_row(to + row * to_step, from + row * from_step, element_bytes, nest->row_count);
     loop_walk_skip(nest, &walk, rows);
     begin += rows;
   }

@@ -281,16 +281,10 @@ void loop_copy_run(const loop_copy_t *copy, void *to, const void *from) {
   loop_copy_part(copy, to, from, 0, loop_row_total(&copy->nest));
 }
 
-/* Rows of so many bytes are copied by loops of 16 bytes, in less time than a call of memcpy takes.
- */
-enum { SHORT_LEAST = 16, SHORT_MOST = 256 };
-
 static void copy_short_rows(char *to, const char *from, int64_t rows, int64_t bytes,
                             int64_t to_step, int64_t from_step) {
-  for (int64_t row = 0; row < rows; row++, to += to_step, from += from_step) {
-    for (int64_t at = 0; at + 16 <= bytes; at += 16) memcpy(to + at, from + at, 16);
-    memcpy(to + bytes - 16, from + bytes - 16, 16);
-  }
+  for (int64_t row = 0; row < rows; row++, to += to_step, from += from_step)
+    loop_copy_short(to, from, bytes);
 }
 
 /* Copies rows at constant distances. */
@@ -301,7 +295,7 @@ static void copy_rows(const loop_copy_t *copy, char *to, const char *from, int64
   int64_t bytes = nest->row_count * copy->element_bytes;
   bool is_dense = !copy->cross_count && nest->row_strides[0] == copy->element_bytes &&
                   nest->row_strides[1] == copy->element_bytes;
-  if (is_dense && bytes >= SHORT_LEAST && bytes <= SHORT_MOST) {
+  if (is_dense && bytes >= LOOP_SHORT_LEAST && bytes <= LOOP_SHORT_MOST) {
     copy_short_rows(to, from, rows, bytes, to_step, from_step);
     return;
   }

@@ -14,6 +14,8 @@
 #ifndef HLO_OPS_STRIDED_LOOPS_H
 #define HLO_OPS_STRIDED_LOOPS_H
 
+#include <string.h>
+
 #include "ir/shape.h"
 
 #define LOOP_MAX_OPERANDS 6
@@ -94,6 +96,13 @@ void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t
 /* Copies one row: count elements, strides in bytes. */
 void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride,
                    int64_t from_stride, int element_bytes);
+/* Rows of so many bytes are copied by loops of 16 bytes, in less time than a call of memcpy
+ * takes. */
+enum { LOOP_SHORT_LEAST = 16, LOOP_SHORT_MOST = 256 };
+static inline void loop_copy_short(char *to, const char *from, int64_t bytes) {
+  for (int64_t at = 0; at + 16 <= bytes; at += 16) memcpy(to + at, from + at, 16);
+  memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
 /* True if the source of every element directly follows that of the one before: the copy is one
  * contiguous run. */
 bool loop_copy_is_run(const loop_copy_t *copy);

@@ -106,22 +106,47 @@ double complex reflectors_make(const split_matrix_kind_t *kind, split_matrix_t x
 
 /* --- the triangle T of a block --- */
 
+/* T of a block by its columns, and the products of one vector with earlier ones. Parts are apart,
+ * so that those of real kinds have no imaginary terms. */
+typedef struct triangle {
+  double t[2][BLOCK][BLOCK]; /* t[part][j][i] = T(i, j), i <= j */
+  double products[2][BLOCK];
+} triangle_t;
+
+static void set_product(triangle_t *t, int i, double complex product) {
+  t->products[0][i] = creal(product);
+  t->products[1][i] = cimag(product);
+}
+
 /* Column j of T from the products v_i^H v_j, i < j, of the block's vectors (larft, forward
  * columnwise). */
-static void extend_triangle(double complex t[BLOCK][BLOCK], int j, double complex tau,
-                            const double complex *products) {
-  for (int i = 0; i < j; i++) {
-    double complex sum = 0;
-    for (int k = i; k < j; k++) sum += t[i][k] * products[k];
-    t[i][j] = -tau * sum;
+static void extend_triangle(const split_matrix_kind_t *kind, triangle_t *triangle, int j,
+                            double complex tau) {
+  double re[BLOCK] = {0}, im[BLOCK] = {0}, tau_re = creal(tau), tau_im = cimag(tau);
+  for (int k = 0; k < j; k++) {
+    const double *t_re = triangle->t[0][k], *t_im = triangle->t[1][k];
+    double x = triangle->products[0][k], y = triangle->products[1][k];
+    for (int i = 0; i <= k; i++) re[i] += t_re[i] * x;
+    if (kind->parts == 1) continue;
+    for (int i = 0; i <= k; i++) re[i] -= t_im[i] * y;
+    for (int i = 0; i <= k; i++) im[i] += t_re[i] * y + t_im[i] * x;
   }
-  t[j][j] = tau;
+  for (int i = 0; i < j; i++) {
+    triangle->t[0][j][i] = tau_im * im[i] - tau_re * re[i];
+    triangle->t[1][j][i] = -(tau_re * im[i] + tau_im * re[i]);
+  }
+  triangle->t[0][j][j] = tau_re;
+  triangle->t[1][j][j] = tau_im;
 }
 
 static void store_triangle(const reflectors_t *r, int64_t first, int count,
-                           double complex t[BLOCK][BLOCK]) {
+                           const triangle_t *triangle) {
   for (int i = 0; i < count; i++)
-    for (int j = i; j < count; j++) split_matrix_set(r->kind, r->triangles, first + i, j, t[i][j]);
+    for (int j = i; j < count; j++) {
+      split_matrix_t at = split_matrix_at(r->kind, r->triangles, first + i, j);
+      for (int part = 0; part < r->kind->parts; part++)
+        split_matrix_set_real(r->kind, at.part[part], triangle->t[part][j][i]);
+    }
 }
 
 typedef struct block_numbers {
@@ -130,7 +155,7 @@ typedef struct block_numbers {
 
 /* The triangle of a block whose vectors and taus are given (larft). */
 static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
-  double complex t[BLOCK][BLOCK], products[BLOCK];
+  triangle_t triangle;
   block_numbers_t numbers;
   split_matrix_t dots = split_matrix_init(r->kind, 1, BLOCK, numbers.memory, true);
   for (int j = 0; j < count; j++) {
@@ -138,10 +163,10 @@ static void compute_triangle(const reflectors_t *r, int64_t first, int count) {
                  (split_vector_t){split_matrix_at(r->kind, r->vectors, first + j, 0),
                                   first + j + r->offset, r->length},
                  dots);
-    for (int i = 0; i < j; i++) products[i] = split_matrix_get(r->kind, dots, 0, i);
-    extend_triangle(t, j, split_matrix_get(r->kind, r->taus, 0, first + j), products);
+    for (int i = 0; i < j; i++) set_product(&triangle, i, split_matrix_get(r->kind, dots, 0, i));
+    extend_triangle(r->kind, &triangle, j, split_matrix_get(r->kind, r->taus, 0, first + j));
   }
-  store_triangle(r, first, count, t);
+  store_triangle(r, first, count, &triangle);
 }
 
 static void compute_triangles(void *context, int64_t begin, int64_t end, int worker) {
@@ -313,7 +338,7 @@ void reflectors_form(hr_workers_t *workers, const reflectors_t *r, split_matrix_
 static void factor_block(const reflectors_t *r, int64_t first, int width, bool last,
                          double complex upper[BLOCK][BLOCK]) {
   const split_matrix_kind_t *kind = r->kind;
-  double complex t[BLOCK][BLOCK], products[BLOCK];
+  triangle_t triangle;
   block_numbers_t numbers;
   split_matrix_t dots = split_matrix_init(kind, 1, BLOCK, numbers.memory, true),
                  block = split_matrix_at(kind, r->vectors, first, 0);
@@ -332,14 +357,15 @@ static void factor_block(const reflectors_t *r, int64_t first, int width, bool l
     split_gemv_t(kind, SPLIT_MATRIX_CONJ_VECTOR, width - begin,
                  split_matrix_at(kind, block, begin, 0), rest,
                  split_matrix_at(kind, dots, 0, begin));
-    for (int i = 0; i < j && !last; i++) products[i] = conj(split_matrix_get(kind, dots, 0, i));
-    if (!last) extend_triangle(t, j, tau, products);
+    for (int i = 0; i < j && !last; i++)
+      set_product(&triangle, i, conj(split_matrix_get(kind, dots, 0, i)));
+    if (!last) extend_triangle(kind, &triangle, j, tau);
     for (int c = j + 1; c < width; c++)
       split_matrix_set(kind, dots, 0, c, conj(tau) * split_matrix_get(kind, dots, 0, c));
     split_ger(kind, width - j - 1, rest, split_matrix_at(kind, dots, 0, j + 1), -1,
               split_matrix_at(kind, block, j + 1, 0));
   }
-  if (!last) store_triangle(r, first, width, t);
+  if (!last) store_triangle(r, first, width, &triangle);
 }
 
 typedef struct factor_run {

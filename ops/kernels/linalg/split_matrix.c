@@ -45,31 +45,6 @@ split_matrix_t split_matrix_init(const split_matrix_kind_t *kind, int64_t rows, 
   return a;
 }
 
-static double get_real(const split_matrix_kind_t *kind, const char *at) {
-  return kind->bytes == 4 ? *(const float *)at : *(const double *)at;
-}
-static void set_real(const split_matrix_kind_t *kind, char *at, double value) {
-  if (kind->bytes == 4)
-    *(float *)at = (float)value;
-  else
-    *(double *)at = value;
-}
-
-double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
-                                int64_t j) {
-  split_matrix_t at = split_matrix_at(kind, a, i, j);
-  double complex value = get_real(kind, at.part[0]);
-  if (at.part[1]) __imag__ value = get_real(kind, at.part[1]);
-  return value;
-}
-
-void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j,
-                      double complex value) {
-  split_matrix_t at = split_matrix_at(kind, a, i, j);
-  set_real(kind, at.part[0], creal(value));
-  if (at.part[1]) set_real(kind, at.part[1], cimag(value));
-}
-
 /* --- conversion: in blocks that stay in the L1 cache on both sides --- */
 
 #define SIDE 16 /* rows and columns of such a block */

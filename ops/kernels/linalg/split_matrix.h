@@ -70,10 +70,28 @@ static inline int64_t split_matrix_ceil(int64_t i) {
 }
 
 /* Element access, for single elements: the type is dispatched per call. */
-double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
-                                int64_t j);
-void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i, int64_t j,
-                      double complex value);
+static inline double split_matrix_get_real(const split_matrix_kind_t *kind, const char *at) {
+  return kind->bytes == 4 ? *(const float *)at : *(const double *)at;
+}
+static inline void split_matrix_set_real(const split_matrix_kind_t *kind, char *at, double value) {
+  if (kind->bytes == 4)
+    *(float *)at = (float)value;
+  else
+    *(double *)at = value;
+}
+static inline double complex split_matrix_get(const split_matrix_kind_t *kind, split_matrix_t a,
+                                              int64_t i, int64_t j) {
+  split_matrix_t at = split_matrix_at(kind, a, i, j);
+  double complex value = split_matrix_get_real(kind, at.part[0]);
+  if (at.part[1]) __imag__ value = split_matrix_get_real(kind, at.part[1]);
+  return value;
+}
+static inline void split_matrix_set(const split_matrix_kind_t *kind, split_matrix_t a, int64_t i,
+                                    int64_t j, double complex value) {
+  split_matrix_t at = split_matrix_at(kind, a, i, j);
+  split_matrix_set_real(kind, at.part[0], creal(value));
+  if (at.part[1]) split_matrix_set_real(kind, at.part[1], cimag(value));
+}
 
 /* Converts rows x columns elements of an interleaved row-major array, `stride` elements from row
  * to row, to split form, and back. */

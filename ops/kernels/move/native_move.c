@@ -1,13 +1,14 @@
-/* Ops that copy rows without changing elements: copy, slice, reverse, broadcast, concatenate,
- * dynamic-slice and dynamic-update-slice. Each is reduced to strided copies (native_copy_strided)
- * of one source each; the plan holds their loop nests with offsets in bytes.
+/* Ops that copy rows without changing elements: copy, slice, reverse, concatenate, dynamic-slice
+ * and dynamic-update-slice. Each is reduced to strided copies (native_copy_strided) of one source
+ * each; the plan holds their loop nests with offsets in bytes.
  *
- *   copy, slice, reverse, broadcast   one source with changed strides and offset
+ *   copy, slice, reverse              one source with changed strides and offset
  *   concatenate                       a source per operand, at its offset in the result
  *   dynamic (update) slice            offset from the start indices, clamped at run time
  *
- * Only copies of mostly long rows are accepted (moves_rows). Strided single elements are left to
- * generated code, unless the array is so small that compiling would cost more than it saves. */
+ * Only copies of mostly long rows are accepted (native_moves_rows). Strided single elements are
+ * left to generated code, unless the array is so small that compiling would cost more than it
+ * saves. */
 #include "ops/kernels/move/native_move.h"
 
 #include <string.h>
@@ -15,11 +16,7 @@
 #include "base/arith.h"
 #include "ops/kernels/common/native_copy.h"
 
-enum {
-  MIN_ROW_BYTES = 32,    /* shortest row that is copied as a row */
-  SMALL_BYTES = 1 << 14, /* arrays up to this size are copied with rows of any length */
-  MAX_STARTS = HLO_MAX_RANK
-};
+enum { MAX_STARTS = HLO_MAX_RANK };
 
 /* One operand's copy into the result. */
 typedef struct move_source {
@@ -34,9 +31,12 @@ typedef struct native_move_plan {
   int64_t count; /* elements of the result */
 } native_move_plan_t;
 
-/* True if the innermost loop copies contiguous rows (or repeats one element), or if the array is
- * small. */
-static bool moves_rows(const loop_copy_t *copy) {
+enum {
+  MIN_ROW_BYTES = 32,   /* shortest row that is copied as a row */
+  SMALL_BYTES = 1 << 14 /* arrays up to this size are copied with rows of any length */
+};
+
+bool native_moves_rows(const loop_copy_t *copy) {
   const loop_nest_t *nest = &copy->nest;
   int64_t bytes = copy->element_bytes, rows = loop_row_total(nest);
   if (nest->empty || copy->cross_count || rows * nest->row_count * bytes <= SMALL_BYTES)
@@ -63,7 +63,7 @@ static void accept_plan(const native_move_plan_t *plan, op_native_step_t *out) {
   int64_t singly = 0;
   for (int k = 0; k < plan->source_count; k++) {
     const loop_copy_t *copy = &plan->sources[k].copy;
-    if (!moves_rows(copy)) singly += loop_row_total(&copy->nest) * copy->nest.row_count;
+    if (!native_moves_rows(copy)) singly += loop_row_total(&copy->nest) * copy->nest.row_count;
   }
   if (4 * singly > plan->count) return;
   out->plan = plan;
@@ -83,7 +83,7 @@ static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void 
   return NULL;
 }
 
-/* --- copies, slices, broadcasts, reversals ---------------------------------------------------- */
+/* --- copies, slices, reversals ---------------------------------------------------------------- */
 
 /* Plans the copy of operand 0. from_strides (per dimension of the result) and from_offset in
  * bytes. */
@@ -140,21 +140,9 @@ static hr_status_t prepare_reverse(const op_native_target_t *target, const op_st
   return plan_single_source(target, step, strides, offset, out);
 }
 
-/* New dimensions, and those of size 1, have stride 0. */
-static hr_status_t prepare_broadcast(const op_native_target_t *target, const op_step_t *step,
-                                     op_native_step_t *out) {
-  hr_ints_t dimensions = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
-  int64_t in_strides[HLO_MAX_RANK], strides[HLO_MAX_RANK] = {0};
-  loop_shape_strides(step->in_shapes[0], in_strides);
-  for (int i = 0; i < step->in_shapes[0]->rank; i++)
-    if (step->in_shapes[0]->dims[i] != 1) strides[dimensions.data[i]] = in_strides[i];
-  return plan_single_source(target, step, strides, 0, out);
-}
-
 const op_native_t native_whole_copy = {"copy", prepare_copy, run_move};
 const op_native_t native_slice = {"slice", prepare_slice, run_move};
 const op_native_t native_reverse = {"reverse", prepare_reverse, run_move};
-const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 
 /* --- concatenate ------------------------------------------------------------------------------ */
 
@@ -255,7 +243,7 @@ static hr_status_t plan_block(const op_native_target_t *target, const op_step_t 
   }
   loop_copy_init(&plan->copy, (int)bytes, block->rank, block->dims, updates ? plan->strides : dense,
                  updates ? dense : plan->strides);
-  *out_plan = moves_rows(&plan->copy) ? plan : NULL;
+  *out_plan = native_moves_rows(&plan->copy) ? plan : NULL;
   return NULL;
 }
 

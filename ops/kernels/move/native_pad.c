@@ -36,13 +36,16 @@ typedef struct native_pad_plan {
   int64_t low, copied, high; /* parts of a row, elements */
   int64_t from_offset;       /* offset of the first copied operand element, bytes */
   int element_bytes;
-  bool nontemporal;
+  bool nontemporal, by_pattern;
 } native_pad_plan_t;
+
+#define PATTERN 16 /* bytes of the padding value, repeated */
 
 typedef struct pad_job {
   const native_pad_plan_t *plan;
   char *to;
   const char *from, *padding_value;
+  char pattern[PATTERN];
 } pad_job_t;
 
 /* The operand's row that the result row at `index` holds; NULL for a row of padding. */
@@ -62,10 +65,28 @@ static const char *row_operand(const pad_job_t *job, const int64_t *index) {
   return from;
 }
 
+/* A row whose padding fits the pattern at both ends, where the operand's run overwrites the rest of
+ * the pattern. */
+static void pad_row_by_pattern(const pad_job_t *job, char *to, const char *from) {
+  const native_pad_plan_t *plan = job->plan;
+  int64_t bytes = plan->element_bytes, copied = plan->copied * bytes;
+  char *run = to + plan->low * bytes;
+  if (plan->low) memcpy(to, job->pattern, PATTERN);
+  if (plan->high) memcpy(run + copied + plan->high * bytes - PATTERN, job->pattern, PATTERN);
+  if (copied <= LOOP_SHORT_MOST)
+    loop_copy_short(run, from, copied);
+  else
+    memcpy(run, from, (size_t)copied);
+}
+
 /* One row: low padding, the operand's run, high padding; counts are elements. */
 static void pad_row(const pad_job_t *job, char *to, const char *from) {
   const native_pad_plan_t *plan = job->plan;
   int64_t bytes = plan->element_bytes, copied = plan->copied * bytes;
+  if (plan->by_pattern) {
+    pad_row_by_pattern(job, to, from);
+    return;
+  }
   native_fill_row(to, job->padding_value, (int)bytes, plan->low);
   to += plan->low * bytes;
   if (plan->nontemporal)
@@ -111,8 +132,10 @@ static void pad_rows(void *context, int64_t begin, int64_t end, int worker) {
 static hr_status_t run_pad(const op_native_run_t *run, const void *plan_, void *const *in,
                            void *const *out) {
   const native_pad_plan_t *plan = plan_;
-  pad_job_t job = {plan, out[0], in[0], in[1]};
+  pad_job_t job = {.plan = plan, .to = out[0], .from = in[0], .padding_value = in[1]};
   int64_t row_bytes = (plan->low + plan->copied + plan->high) * plan->element_bytes;
+  for (int at = 0; at < PATTERN; at += plan->element_bytes)
+    memcpy(job.pattern + at, in[1], (size_t)plan->element_bytes);
   if (plan->rows * row_bytes > 0)
     hr_workers_split(run->workers, plan->rows, GRAIN / row_bytes + 1, pad_rows, &job);
   return NULL;
@@ -175,6 +198,9 @@ static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t
   int64_t copied = plan->copied * plan->element_bytes;
   int64_t bytes = plan->rows * (plan->low + plan->copied + plan->high) * plan->element_bytes;
   plan->nontemporal = bytes >= NATIVE_STREAM_BYTES && copied >= MIN_STREAM_BYTES;
+  plan->by_pattern = !plan->nontemporal && copied >= LOOP_SHORT_LEAST &&
+                     plan->low * plan->element_bytes <= PATTERN &&
+                     plan->high * plan->element_bytes <= PATTERN;
   if (copied < MIN_ROW_BYTES && bytes > SMALL_BYTES) return NULL;
   out->plan = plan;
   out->bytes = 2.0 * (double)bytes;
