@@ -371,8 +371,9 @@ static void plan_row_loops(const op_step_t *step, native_scatter_plan_t *plan) {
   plan->by_elements = !are_rows && !batch->rank && plan->are_disjoint &&
                       scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
-  plan->rows_job.has_runs = hlo_attr_bool(step->instr, HLO_ATTR_INDICES_ARE_SORTED) &&
-                            plan->offsets.count >= LONG_RUN * plan->counts[0];
+  plan->rows_job.has_runs =
+      hlo_attr_bool(step->instr, HLO_ATTR_INDICES_ARE_SORTED) &&
+      plan->offsets.count * plan->window_elements >= LONG_RUN * plan->counts[0];
   plan->has_row_loop =
       scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
   plan->by_elements &= plan->has_row_loop;

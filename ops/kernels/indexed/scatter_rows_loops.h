@@ -105,11 +105,14 @@ DEFINE_FIT(int32_t, uint32_t, 2, s32_2)
 DEFINE_FIT(int64_t, uint64_t, 1, s64_1)
 DEFINE_FIT(int64_t, uint64_t, 2, s64_2)
 
+#define RUN_WIDTH 4 /* most elements of a row that stays in registers in runs */
+
 /* Loops over a block of windows, of which all may be known to fit. The job is the loop's own copy,
  * which stores do not alias, so that its fields stay in registers.
  *
- * A run is updates of one element in succession. Its value stays in a register, since the load
- * after each store would wait for it; where runs are short, the branch would be mispredicted. */
+ * A run is updates of one element, or of one short row, in succession. Its value stays in a
+ * register, since the load after each store would wait for it; where runs are short, the branch
+ * would be mispredicted. */
 #define DEFINE_LOOP(NAME, ONE, T, INDEX, COMPONENTS, TARGET)                                     \
   TARGET NATIVE_INLINE void NAME##_alone(const scatter_rows_job_t *job, bool runs, bool known) { \
     T *restrict to = (T *)job->to + job->begin;                                                  \
@@ -138,6 +141,26 @@ DEFINE_FIT(int64_t, uint64_t, 2, s64_2)
     }                                                                                            \
   }                                                                                              \
                                                                                                  \
+  /* Runs of rows of a few elements: `width` is a constant at each call. */                      \
+  TARGET NATIVE_INLINE void NAME##_run_rows(const scatter_rows_job_t *job, int64_t width) {      \
+    T *restrict to = (T *)job->to + job->begin;                                                  \
+    const T *restrict from = (const T *)job->from + job->begin;                                  \
+    int64_t stride = job->width, at = -1;                                                        \
+    T values[RUN_WIDTH] = {0};                                                                   \
+    for (int64_t i = job->first; i < job->last; i++) {                                           \
+      OFFSET_OF(INDEX, COMPONENTS)                                                               \
+      if (!fits) continue;                                                                       \
+      if (offset != at) {                                                                        \
+        for (int64_t j = 0; j < width && at >= 0; j++) to[at + j] = values[j];                   \
+        for (int64_t j = 0; j < width; j++) values[j] = to[offset + j];                          \
+        at = offset;                                                                             \
+      }                                                                                          \
+      for (int64_t j = 0; j < width; j++)                                                        \
+        values[j] = ONE##_alone(values[j], from[i * stride + j]);                                \
+    }                                                                                            \
+    for (int64_t j = 0; j < width && at >= 0; j++) to[at + j] = values[j];                       \
+  }                                                                                              \
+                                                                                                 \
   TARGET static void NAME##_alone_block(const scatter_rows_job_t *shared, bool known) {          \
     const scatter_rows_job_t own = *shared;                                                      \
     if (own.has_runs)                                                                            \
@@ -153,6 +176,15 @@ DEFINE_FIT(int64_t, uint64_t, 2, s64_2)
     enum { WHOLE = 64 / sizeof(T) };                                                             \
     int64_t width = own.end - own.begin;                                                         \
     bool far = own.limits[0] > GATHER_CACHED_BYTES / (int64_t)sizeof(T) / (own.strides[0] + 1);  \
+    if (own.has_runs && width <= RUN_WIDTH) {                                                    \
+      if (width == 2)                                                                            \
+        NAME##_run_rows(&own, 2);                                                                \
+      else if (width == 3)                                                                       \
+        NAME##_run_rows(&own, 3);                                                                \
+      else                                                                                       \
+        NAME##_run_rows(&own, width == 1 ? 1 : RUN_WIDTH);                                       \
+      return;                                                                                    \
+    }                                                                                            \
     if (far && width == WHOLE / 4)                                                               \
       NAME##_rows(&own, WHOLE / 4, true, false);                                                 \
     else if (far && width == WHOLE / 2)                                                          \
