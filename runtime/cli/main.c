@@ -263,8 +263,7 @@ int main(int argc, char **argv) {
   cli_start_guard_linger();
   cli_signals_catch_cut_files();
   signal(SIGCHLD, SIG_DFL); /* a parent that ignores it would leave nothing to wait for */
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an ordinary write error */
+  cli_signals_ignore();
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
   cli_start_guard_close();
   tell_untouched_fault();

@@ -179,9 +179,23 @@ static hr_status_t open_inherited_fd(feed_endpoint_t *endpoint) {
   return endpoint->fd < 0 ? failed(endpoint, "cannot be duplicated") : NULL;
 }
 
+/* The command leads a process group, by which what it started can be ended, too. Signals that this
+ * process may ignore or block have their usual effect, such as that of a pipe that nobody reads. */
+static void set_attributes(posix_spawnattr_t *attributes) {
+  static const int usual[] = {SIGPIPE, SIGXFSZ, SIGUSR1};
+  sigset_t defaults, mask;
+  sigemptyset(&defaults);
+  sigemptyset(&mask);
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) sigaddset(&defaults, usual[i]);
+  posix_spawnattr_init(attributes);
+  posix_spawnattr_setsigdefault(attributes, &defaults);
+  posix_spawnattr_setsigmask(attributes, &mask);
+  posix_spawnattr_setflags(attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
 /* A shell with one end of a pipe as its standard input or output; the ends here are closed on
- * exec, so that the command sees the end of the stream. It leads a process group, by which what it
- * started can be ended, too. */
+ * exec, so that the command sees the end of the stream. */
 static hr_status_t start_command(feed_endpoint_t *endpoint) {
   int pipes[2], theirs = endpoint->is_infeed ? 1 : 0;
   char *const words[] = {"sh", "-c", (char *)endpoint->text, NULL};
@@ -190,8 +204,7 @@ static hr_status_t start_command(feed_endpoint_t *endpoint) {
   if (pipe2(pipes, O_CLOEXEC)) return failed(endpoint, "cannot create a pipe");
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipes[theirs], theirs);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  set_attributes(&attributes);
   int error = posix_spawn(&endpoint->child, "/bin/sh", &actions, &attributes, words, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);

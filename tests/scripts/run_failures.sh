@@ -340,6 +340,68 @@ stalled() { # NAME RANK OPTION...
   eventually all_gone "$pid"
   if [ "$got" -eq 130 ]; then pass; else fail "$name: exit code $got, want 130" out; fi
 }
+# SIGUSR1 at any moment, to the command and to each process, ends nothing. It is ignored in the shell that becomes the
+# command.
+asked_all_along() { # RANKS
+  local pid got=0 child
+  trap '' USR1
+  "$hlorun" -n "$1" --random-inputs small.hlo >out 2>&1 </dev/null &
+  pid=$!
+  while kill -USR1 "$pid" 2>/dev/null; do
+    for child in $(pgrep -P "$pid"); do kill -USR1 "$child" 2>/dev/null; done
+  done
+  trap - USR1
+  wait "$pid" || got=$?
+  if [ "$got" -eq 0 ]; then pass; else fail "SIGUSR1 to $1 processes: exit code $got" out; fi
+}
+for _ in 1 2 3; do
+  asked_all_along 1
+  asked_all_along 3
+done
+
+# The first process of a container has no default actions of signals.
+first_of_container() { # SIGNAL CODE
+  local pid got=0
+  HLORUN_LOG=cli:info unshare --pid --fork "$hlorun" --steps 100000000 --carry 0:0 --random-inputs busy.hlo >out 2>&1 \
+    </dev/null &
+  pid=$!
+  eventually has_lines out 1 "cli info: loaded"
+  kill "-$1" "$(pgrep -P "$pid")"
+  wait "$pid" || got=$?
+  if [ "$got" -eq "$2" ]; then pass; else fail "SIG$1 to the first process of a container: $got, want $2" out; fi
+}
+if unshare --pid --fork true 2>/dev/null; then
+  first_of_container TERM 143
+  first_of_container INT 130
+else
+  skip "no process namespaces"
+fi
+
+# The last words of a process, more than are held at a time, of which the beginning was read before.
+last_words() {
+  local pid
+  # shellcheck disable=SC2016
+  "$hlorun" -n 2 sh -c 'set -- $HLORUN_LAUNCHED
+    [ "$2" = 1 ] || exit 0
+    head -c 5000 /dev/zero | tr "\0" x >&2
+    while [ ! -e "$0" ]; do sleep 0.1; done
+    head -c 65536 /dev/zero | tr "\0" y >&2' "$work/stopped" >out 2>&1 </dev/null &
+  pid=$!
+  sleep 1
+  kill -STOP "$pid"
+  touch "$work/stopped"
+  sleep 1
+  kill -CONT "$pid"
+  wait "$pid"
+  if [ "$(tr -cd y <out | wc -c)" -eq 65536 ]; then pass; else fail "last words: $(tr -cd y <out | wc -c) bytes"; fi
+}
+last_words
+
+# Programs that it starts have the usual actions of signals.
+expect_exit "an executable that nobody reads from" 141 "$hlorun" sh -c 'kill -PIPE $$'
+expect_exit "two of them" 5 "$hlorun" -n 2 sh -c 'kill -USR1 $$'
+expect_text "two of them" "ended by SIGUSR1"
+
 # nohup: the run goes on when the terminal is gone.
 hung_up() { # NAME RANKS
   local pid got=0

@@ -370,5 +370,50 @@ if [ $code -eq 0 ] && [ $damaged -ge 8 ]; then pass; else fail "damaged messages
 expect_exit "no damage" 0 "$hlorun" -n 3 --verify-comm --random-inputs --output "$work/sound.npz" "$work/damage.hlo"
 expect_exit "check sums change no bit" 0 "$hlorun" -n 3 --random-inputs --rtol 0 --atol 0 \
   --expect "$work/sound.npz" "$work/damage.hlo"
+
+# Whatever algorithm moves the messages: damage is found, or there was no such message and the results are right.
+cat >"$work/damaged.hlo" <<'HLO'
+HloModule damaged, replica_count=4
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[2000] parameter(0)
+  total = f32[2000] all-reduce(x), replica_groups={}, to_apply=sum
+  moved = f32[2000] collective-permute(total), source_target_pairs={{0,1},{1,2},{2,3},{3,0}}
+  all = f32[8000] all-gather(moved), replica_groups={}, dimensions={0}
+  part = f32[2000] reduce-scatter(all), replica_groups={}, dimensions={0}, to_apply=sum
+  turned = f32[2000] all-to-all(part), replica_groups={}, dimensions={0}
+  same = f32[2000] collective-broadcast(turned), replica_groups={{0,1,2,3}}
+  ROOT last = f32[2000] add(same, moved)
+}
+HLO
+damaged_by() { # VARIABLE=VALUE...
+  local found=0 number code
+  expect_exit "$*" 0 env "$@" "$hlorun" -n 4 --random-inputs -o "$work/right.npz" "$work/damaged.hlo" || return
+  for number in 1 3 5 7 9 11 100; do
+    code=0
+    env "$@" HLORUN_FAULT=flip:$number "$hlorun" -n 4 --verify-comm --random-inputs --rtol 0 --atol 0 \
+      --expect "$work/right.npz" "$work/damaged.hlo" >"$work/out" 2>&1 || code=$?
+    if [ $code -eq 0 ]; then continue; fi
+    if [ $code -ne 5 ] || ! grep -q "is damaged" "$work/out"; then break; fi
+    code=0
+    found=$((found + 1))
+  done
+  if [ $code -eq 0 ] && [ $found -ge 6 ]; then pass; else fail "$*: message $number, $found found" "$work/out"; fi
+}
+damaged_by HLORUN_ALLREDUCE=shm HLORUN_REDUCESCATTER=shm HLORUN_ALLGATHER=shm HLORUN_ALLTOALL=shm HLORUN_BROADCAST=shm
+damaged_by HLORUN_ALLREDUCE=direct HLORUN_REDUCESCATTER=direct HLORUN_ALLGATHER=direct HLORUN_ALLTOALL=direct \
+  HLORUN_BROADCAST=tree HLORUN_PERMUTE=message
+damaged_by HLORUN_ALLREDUCE=gather HLORUN_ALLGATHER=bruck
+damaged_by HLORUN_ALLGATHER=ring
+if command -v "$mpirun" >/dev/null; then
+  damaged_by HLORUN_NODE_SIZE=2 HLORUN_ALLREDUCE=machines HLORUN_REDUCESCATTER=machines HLORUN_ALLGATHER=machines \
+    HLORUN_ALLTOALL=machines HLORUN_BROADCAST=machines
+fi
 expect_exit "wrong fault" 2 env HLORUN_FAULT=flip:x "$hlorun" -n 3 --random-inputs "$work/damage.hlo"
 finish

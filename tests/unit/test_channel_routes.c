@@ -2,9 +2,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/mem_limit.h"
 #include "comm/model/channel_routes.h"
+#include "comm/model/comm_analysis.h"
 #include "hlorun.h"
 #include "schedule/schedule.h"
+#include "tests/lib/read_text.h"
 #include "tests/lib/unit.h"
 
 /* --- who is at the other end --- */
@@ -305,6 +308,45 @@ static void test_schedule_text(void) {
   schedule_deinit(&schedule);
 }
 
+/* --- dependencies --- */
+
+/* A chain of all-reduces. */
+static void print_chain(hr_strbuf_t *text, int count) {
+  hr_strbuf_add_str(text,
+                    "HloModule chain\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                    "  ROOT c = f32[] add(a, b)\n}\nENTRY main {\n  x0 = f32[] parameter(0)\n");
+  for (int i = 0; i < count; i++)
+    hr_strbuf_printf(text, "  %sx%d = f32[] all-reduce(x%d), replica_groups={}, to_apply=add\n",
+                     i + 1 == count ? "ROOT " : "", i + 1, i);
+  hr_strbuf_add_str(text, "}\n");
+}
+
+static hr_code_t order_code(int count, size_t memory_bytes) {
+  hr_arena_t arena;
+  hr_strbuf_t text;
+  hlo_module_t *module;
+  comm_analysis_t analysis;
+  hr_strbuf_init(&text);
+  hr_arena_init(&arena);
+  print_chain(&text, count);
+  CHECK_OK(read_text(text.data, &module));
+  hr_mem_limit(memory_bytes);
+  hr_status_t st = comm_analysis_init(&arena, module, true, &analysis);
+  hr_mem_limit(0);
+  hr_code_t code = hr_status_code(st);
+  hr_status_release(st);
+  hlo_module_destroy(module);
+  hr_arena_deinit(&arena);
+  hr_strbuf_deinit(&text);
+  return code;
+}
+
+/* Rows of bits for 2000 instructions take 1 MB, of which memory must have four times as much. */
+static void test_order_of_too_many(void) {
+  CU_ASSERT_EQUAL(order_code(2000, 5000000), HR_OK);
+  CU_ASSERT_EQUAL(order_code(2000, 3000000), HR_NO_MEMORY);
+}
+
 CU_TestInfo suite_channel_routes[] = {{"routes", test_routes},
                                       {"routes on a grid", test_routes_on_grid},
                                       {"routes that do not fit", test_wrong_routes},
@@ -315,4 +357,5 @@ CU_TestInfo suite_channel_routes[] = {{"routes", test_routes},
                                       {"a deadlock gets stuck", test_deadlock},
                                       {"patterns give the right numbers", test_patterns},
                                       {"schedules print as they read", test_schedule_text},
+                                      {"the order of too many", test_order_of_too_many},
                                       CU_TEST_INFO_NULL};

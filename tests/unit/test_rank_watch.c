@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "tests/lib/unit.h"
 
 #define WORLD 4
+#define LARGE_BYTES 100000
 #define LOOKS 500 /* up to 20 ms each */
 
 typedef struct job {
@@ -18,11 +20,13 @@ typedef struct job {
   cli_rank_watch_t *watch;
 } job_t;
 
+static char large[LARGE_BYTES] = "LARGE="; /* before the variables of ranks */
+
 static pid_t start_rank(int rank) {
   char variable[40], world[40];
   snprintf(variable, sizeof variable, "OMPI_COMM_WORLD_RANK=%d", rank);
   snprintf(world, sizeof world, "OMPI_COMM_WORLD_SIZE=%d", WORLD);
-  char *const variables[] = {variable, world, "PMIX_NAMESPACE=12345", NULL};
+  char *const variables[] = {large, variable, world, "PMIX_NAMESPACE=12345", NULL};
   pid_t pid = fork();
   if (pid) return pid;
   execle("/bin/sleep", "sleep", "60", (char *)NULL, variables);
@@ -102,6 +106,20 @@ static void test_ranks_ended_by_launcher(void) {
   end_job(&job);
 }
 
+static bool sees_all(void) {
+  job_t job;
+  start_job(&job, -1);
+  bool sees = sees_ranks(&job, WORLD);
+  end_job(&job);
+  return sees;
+}
+
+static void test_large_environment(void) {
+  if (!sees_all()) return;
+  memset(large + strlen("LARGE="), 'x', sizeof large - sizeof "LARGE=");
+  CU_ASSERT(sees_all());
+}
+
 /* Marks and exit codes share a file. */
 static void test_marks(void) {
   cli_exit_code_open(false);
@@ -123,6 +141,7 @@ static void test_marks(void) {
 CU_TestInfo suite_rank_watch[] = {
     {"a rank that was never seen", test_rank_never_seen},
     {"ranks that the launcher ended", test_ranks_ended_by_launcher},
+    {"a large environment", test_large_environment},
     {"marks", test_marks},
     CU_TEST_INFO_NULL,
 };

@@ -153,6 +153,7 @@ static hr_status_t start_launch(launch_t *launch) {
   launch->pid = st ? -1 : fork();
   if (launch->pid == 0) {
     cli_case_runner_default_signals();
+    cli_signals_restore();
     setpgid(0, 0);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);

@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/launch/cli_exit_code.h"
 #include "cli/launch/cli_launch.h"
+#include "cli/run/cli_signals.h"
 
 static bool is_one_of(const char *word, const char *const *words, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -128,6 +129,7 @@ static void offer_coordinator(void) {
 static hr_status_t become(char *const *argv) {
   tell_jax();
   cli_exit_code_report_exec();
+  cli_signals_restore();
   execvp(argv[0], argv);
   return hr_error(HR_UNAVAILABLE, "cannot start %s: %s", argv[0], strerror(errno));
 }

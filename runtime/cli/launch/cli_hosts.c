@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "cli/run/cli_signals.h"
 
 #define PROBE_S 8.0
 #define LOOK_NS 20000000L
@@ -84,6 +85,7 @@ static _Noreturn void ask(const char *host) {
   words[count] = NULL;
   int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3 && null >= 0; fd++) dup2(null, fd);
+  cli_signals_restore();
   execvp(words[0], words);
   _exit(EXIT_NO_SHELL);
 }

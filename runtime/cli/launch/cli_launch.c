@@ -219,8 +219,7 @@ static void catch_signals(void) {
 static _Noreturn void become(char *const *words, const sigset_t *mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (is_apart) setpgid(0, 0);
-  static const int others[] = {SIGPIPE, SIGXFSZ, SIGUSR1};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) signal(others[i], SIG_DFL);
+  cli_signals_restore();
   for (size_t i = 0; i < ENDING_COUNT; i++)
     if (!cli_signals_is_ignored(ending[i])) signal(ending[i], SIG_DFL);
   sigprocmask(SIG_SETMASK, mask, NULL);

@@ -91,8 +91,7 @@ static _Noreturn void become(const launch_t *launch, char *const *words, int ran
                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(CLI_LAUNCH_NOT_STARTED);
-  signal(SIGPIPE, SIG_DFL);
-  signal(SIGXFSZ, SIG_DFL);
+  signal(SIGUSR1, SIG_IGN); /* until this program, started again, catches it */
   int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0) dup2(null, STDIN_FILENO);
   cli_launch_output_enter(launch->output, rank);

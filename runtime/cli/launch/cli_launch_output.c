@@ -218,11 +218,16 @@ void cli_launch_output_wait(cli_launch_output_t *output, int wait_ms, const sigs
   show_due(output, false);
 }
 
+/* What a pipe and the lines held before it have may be more than is held. */
+static void take_rest(cli_launch_output_t *output, stream_t *stream) {
+  for (take(stream); stream->held.size >= HELD_MAX; take(stream)) show_due(output, false);
+}
+
 /* No process of the run is left: the pipes have the rest of their output. */
 void cli_launch_output_finish(cli_launch_output_t *output) {
   if (!output) return;
   for (int rank = 1; rank < output->count; rank++)
-    if (output->streams[rank].read_fd >= 0) take(&output->streams[rank]);
+    if (output->streams[rank].read_fd >= 0) take_rest(output, &output->streams[rank]);
   show_due(output, true);
   for (int rank = 0; rank < output->count; rank++) {
     close_end(&output->streams[rank].read_fd);

@@ -32,7 +32,6 @@
 #define MOST_RANKS 1024 /* most watched ranks per host */
 #define FIRST_WAITS 100 /* number of short waits (FIRST_MS) while ranks are being started */
 #define FIRST_MS 20     /* short wait, in milliseconds */
-#define ENVIRONMENT_BYTES 65536
 #define CHILDREN_BYTES 16384
 #define SEGMENT "vader_segment."
 
@@ -96,32 +95,62 @@ static size_t read_start(const char *path, char *into, size_t room) {
   return got;
 }
 
-/* Text of a variable of a process, until the next call; NULL: no such variable or process. */
-static const char *read_variable(pid_t pid, const char *name) {
-  static char environment[ENVIRONMENT_BYTES];
-  char path[64];
-  size_t name_size = strlen(name);
+/* Looks for a variable in the environment of a process, which comes in pieces. */
+typedef struct search {
+  const char *wanted; /* NAME= */
+  size_t matched;     /* characters of it that the current variable begins with */
+  bool is_other;      /* the current variable has another name */
+  bool is_found;
+  char *into; /* value */
+  size_t size, room;
+} search_t;
+
+/* False: the end of the value. A value that is too long is cut. */
+static bool take(search_t *search, char c) {
+  if (search->is_found) {
+    if (c && search->size + 1 < search->room) search->into[search->size++] = c;
+    return c;
+  }
+  if (!c) {
+    search->matched = 0;
+    search->is_other = false;
+  } else if (!search->is_other && c == search->wanted[search->matched]) {
+    search->is_found = !search->wanted[++search->matched];
+  } else {
+    search->is_other = true;
+  }
+  return true;
+}
+
+/* Value of the variable that is wanted as "NAME="; false: no such variable or process. */
+static bool read_variable(pid_t pid, const char *wanted, char *into, size_t room) {
+  char path[64], piece[4096];
+  search_t search = {.wanted = wanted, .into = into, .room = room};
+  bool goes_on = true;
   snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-  size_t size = read_start(path, environment, sizeof environment);
-  for (const char *at = environment; at < environment + size; at += strlen(at) + 1)
-    if (!strncmp(at, name, name_size) && at[name_size] == '=') return at + name_size + 1;
-  return NULL;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  for (ssize_t n; goes_on && (n = read(fd, piece, sizeof piece)) > 0;)
+    for (ssize_t i = 0; i < n && goes_on; i++) goes_on = take(&search, piece[i]);
+  close(fd);
+  into[search.size] = '\0';
+  return search.is_found;
 }
 
 /* -1: no such variable or process. */
-static long read_number(pid_t pid, const char *name) {
-  const char *text = read_variable(pid, name);
-  return text ? atol(text) : -1;
+static long read_number(pid_t pid, const char *wanted) {
+  char text[24];
+  return read_variable(pid, wanted, text, sizeof text) ? atol(text) : -1;
 }
 
 /* -1 while the child is not a rank yet: mpirun has forked but not called exec. */
-static int rank_of(pid_t pid) { return (int)read_number(pid, "OMPI_COMM_WORLD_RANK"); }
+static int rank_of(pid_t pid) { return (int)read_number(pid, "OMPI_COMM_WORLD_RANK="); }
 
 /* The last component of the session's folder names the process. */
 static void note_session(cli_rank_watch_t *watch, pid_t pid) {
-  char name[24];
-  const char *path = read_variable(pid, "OMPI_MCA_orte_jobfam_session_dir");
-  const char *slash = path ? strrchr(path, '/') : NULL;
+  char name[24], path[PATH_MAX];
+  bool is_set = read_variable(pid, "OMPI_MCA_orte_jobfam_session_dir=", path, sizeof path);
+  const char *slash = is_set ? strrchr(path, '/') : NULL;
   snprintf(name, sizeof name, "/pid.%d", (int)watch->launcher);
   if (slash && !strcmp(slash, name) && strlen(path) < sizeof watch->session)
     memcpy(watch->session, path, strlen(path) + 1);
@@ -129,9 +158,9 @@ static void note_session(cli_rank_watch_t *watch, pid_t pid) {
 
 static void note_job(cli_rank_watch_t *watch, pid_t pid) {
   if (watch->world) return;
-  long job = read_number(pid, "PMIX_NAMESPACE");
+  long job = read_number(pid, "PMIX_NAMESPACE=");
   watch->job = job > 0 ? (unsigned long)job : 0;
-  watch->world = (int)read_number(pid, "OMPI_COMM_WORLD_SIZE");
+  watch->world = (int)read_number(pid, "OMPI_COMM_WORLD_SIZE=");
   note_session(watch, pid);
 }
 

@@ -23,6 +23,7 @@
 #define EXIT_INTERRUPTED 5
 #define EXIT_SIGNAL 128 /* base of exit codes of signals, as in shells */
 
+static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGUSR1};
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 #define WATCHED_COUNT (sizeof watched / sizeof *watched)
 
@@ -39,6 +40,13 @@ static struct {
   atomic_int caught;
   int64_t caught_ms; /* used by the loop thread only */
 } watcher;
+
+static void set_ignored(void (*handler)(int)) {
+  for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], handler);
+}
+
+void cli_signals_ignore(void) { set_ignored(SIG_IGN); }
+void cli_signals_restore(void) { set_ignored(SIG_DFL); }
 
 /* Runs on the loop thread, at any point of the program. */
 static void print_state(void *context) { hlorun_client_print_state(context); }
@@ -137,6 +145,7 @@ void cli_signals_unwatch(void) {
   }
   tp_source_stop(watcher.state_printer);
   watcher.state_printer = NULL;
+  signal(SIGUSR1, SIG_IGN);
   tp_source_stop(watcher.grace);
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);
@@ -148,7 +157,8 @@ bool cli_signals_is_alone(void) {
   return caught && senders[caught].is_ours;
 }
 
-/* Ends the process by the signal's default action, after flushing streams. */
+/* Ends the process by the signal's default action, after flushing streams. The first process of a
+ * container has no default actions. */
 void cli_signals_end_by(int signal_number) {
   sigset_t set;
   if (!signal_number || tp_launcher_world_size() > 0) return;
@@ -158,6 +168,7 @@ void cli_signals_end_by(int signal_number) {
   signal(signal_number, SIG_DFL);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   raise(signal_number);
+  _exit(EXIT_SIGNAL + signal_number);
 }
 
 /* The code is unchanged for this command's own launcher, which sees the signal itself; mpirun and

@@ -10,6 +10,12 @@
 
 #include "base/status.h"
 
+/* Signals that this process ignores at first: writes fail instead where nobody reads or files are
+ * too large, and SIGUSR1 does no harm before and after there is a state to print. Programs that it
+ * starts get them back. */
+void cli_signals_ignore(void);
+void cli_signals_restore(void);
+
 /* If a mapped file is truncated, ends this process with a message and exit code 5 instead of
  * SIGBUS.
  */
