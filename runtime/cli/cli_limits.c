@@ -98,24 +98,44 @@ static void end_now(void *context) {
   _exit(EXIT_TIME);
 }
 
-/* The loop and its timer are never freed. */
-static hr_status_t start_timer(uint64_t end_ns) {
-  tp_loop_t *loop;
+static struct {
+  tp_loop_t *loop; /* NULL: no timer */
   tp_source_t *timer;
+  bool is_memory_limited;
+  struct rlimit before; /* limit of memory without --max-memory */
+} applied;
+
+static hr_status_t start_timer(uint64_t end_ns) {
   uint64_t now_ns = hr_clock_ns();
   uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / 1000000 : 0;
-  HR_TRY(tp_loop_acquire(&loop));
-  return tp_loop_timer(loop, left_ms, 0, end_now, NULL, &timer);
+  HR_TRY(tp_loop_acquire(&applied.loop));
+  return tp_loop_timer(applied.loop, left_ms, 0, end_now, NULL, &applied.timer);
 }
 
-hr_status_t cli_limits_apply(const hr_options_t *options) {
+static hr_status_t limit_memory(uint64_t bytes, bool for_now) {
+  struct rlimit limit = {bytes, bytes};
+  applied.is_memory_limited = getrlimit(RLIMIT_DATA, &applied.before) == 0;
+  if (applied.is_memory_limited && for_now) limit.rlim_max = applied.before.rlim_max;
+  if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+  hr_mem_limit((size_t)bytes);
+  if (setrlimit(RLIMIT_DATA, &limit) == 0) return NULL;
+  return hr_error(HR_UNAVAILABLE, "--max-memory: %s", strerror(errno));
+}
+
+static hr_status_t apply(const hr_options_t *options, bool for_now) {
   uint64_t bytes, end_ns = read_end_ns();
   HR_TRY(read_memory(options, &bytes));
-  if (bytes) {
-    struct rlimit limit = {bytes, bytes};
-    hr_mem_limit((size_t)bytes);
-    if (setrlimit(RLIMIT_DATA, &limit))
-      return hr_error(HR_UNAVAILABLE, "--max-memory: %s", strerror(errno));
-  }
+  if (bytes) HR_TRY(limit_memory(bytes, for_now));
   return end_ns ? start_timer(end_ns) : NULL;
+}
+
+hr_status_t cli_limits_apply(const hr_options_t *options) { return apply(options, false); }
+hr_status_t cli_limits_apply_for_now(const hr_options_t *options) { return apply(options, true); }
+
+void cli_limits_lift(void) {
+  tp_source_stop(applied.timer);
+  tp_loop_release(applied.loop);
+  if (applied.is_memory_limited) setrlimit(RLIMIT_DATA, &applied.before);
+  hr_mem_limit(0);
+  memset(&applied, 0, sizeof applied);
 }

@@ -84,6 +84,18 @@ static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
          same_numbers(a->block_count, a->block_sizes, b->block_sizes);
 }
 
+static int64_t count_parts_of(const mlir_type_t *const *types, int count) {
+  int64_t parts = count;
+  for (int i = 0; i < count && parts <= MLIR_MOST_PARTS; i++) parts += types[i]->part_count;
+  return parts;
+}
+
+bool mlir_type_count_parts(mlir_type_t *type) {
+  type->part_count = count_parts_of(type->inputs, type->input_count) +
+                     count_parts_of(type->results, type->result_count);
+  return type->part_count <= MLIR_MOST_PARTS;
+}
+
 /* Members that a kind does not use are zero in both types, so that all members can be compared. */
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
   if (a == b) return true;

@@ -74,8 +74,14 @@ struct mlir_type {
   const mlir_attr_t *space;      /* MEMREF: memory space */
   int input_count, result_count; /* FUNCTION; TUPLE and FUTURE use results only */
   const mlir_type_t *const *inputs, *const *results;
+  int64_t part_count; /* FUNCTION, TUPLE, FUTURE: types in it at any depth; mlir_type_count_parts */
   const mlir_quant_t *quant; /* QUANT */
 };
+
+/* Types may share parts, so that few lines give one of 2^40 parts. Sets part_count; false if there
+ * are more than MLIR_MOST_PARTS. */
+#define MLIR_MOST_PARTS (1 << 20)
+bool mlir_type_count_parts(mlir_type_t *type);
 
 bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b); /* NULL equals NULL */
 /* Bytes of one element in `data` of a dense attribute; 0: the type has no elements. */

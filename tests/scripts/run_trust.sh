@@ -175,6 +175,22 @@ expect_text "more memory than --max-memory" "this process has 0.2 GiB"
 expect_exit "no memory for a thread" 5 "$hlorun" --threads 1 --max-memory 1M --input '0=f32[3]{1,2,3}' twice.hlo
 expect_text "no memory for a thread" "no room for a thread: ulimit -d, -v or -u, or --max-memory"
 expect_exit "as much as --max-memory" 0 "$hlorun" --threads 1 --max-memory 1G --input '0=f32[3]{1,2,3}' twice.hlo
+# They hold as well while the program is read to learn how many processes it wants: this one takes 80 MB to read.
+if command -v python3 >/dev/null && [ -z "$(sanitizer_flags)" ]; then
+  {
+    echo '!a0 = tensor<f32>'
+    for i in $(seq 18); do echo "!a$i = tuple<!a$((i - 1)), !a$((i - 1))>"; done
+    echo 'func.func @main(%a: !a18, %b: !a18, %c: !a18) { return }'
+  } >parts.mlir
+  python3 -c 'import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print("exit code %d, want 5; %d KB, want 60000 at most" % (code, most))
+sys.exit(code != 5 or most > 60000)' "$hlorun" --max-memory 32M --random-inputs parts.mlir >out 2>&1 </dev/null &&
+    pass || fail "memory while a program is read" out
+else
+  skip "no python3, or sanitizers: memory while a program is read"
+fi
 for size in 0 -1 x 3X 1e30; do
   expect_exit "--max-memory $size" 2 "$hlorun" --max-memory="$size" --input '0=f32[3]{1,2,3}' twice.hlo
 done

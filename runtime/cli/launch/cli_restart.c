@@ -239,9 +239,18 @@ static hr_status_t run_again_and_again(restarts_t *r) {
   }
 }
 
+/* May read the program. */
+static hr_status_t create_elastic(restarts_t *r, hr_arena_t *arena) {
+  const hr_options_t *options = &r->arguments->options;
+  hr_status_t st = cli_limits_apply_for_now(options);
+  if (!st) st = cli_elastic_create(arena, options, &r->elastic);
+  cli_limits_lift();
+  return st;
+}
+
 static hr_status_t run_with(restarts_t *r, hr_arena_t *arena) {
   const hr_options_t *options = &r->arguments->options;
-  HR_TRY(cli_elastic_create(arena, options, &r->elastic));
+  HR_TRY(create_elastic(r, arena));
   HR_TRY(cli_folder_open(hr_option_text(options, HR_OPTION_CHECKPOINT), &r->folder));
   if (hr_option_is_given(options, HR_OPTION_OVERWRITE))
     HR_TRY(find_newest_began(&r->folder, arena, &r->replaced_began));

@@ -343,6 +343,14 @@ static void release_run(cli_run_t *run, int exit_code) {
   hlorun_client_release(run->client, exit_code);
 }
 
+/* May read the program. */
+static hr_status_t count_processes(const hr_options_t *options, int *out_processes) {
+  hr_status_t st = cli_limits_apply_for_now(options);
+  if (!st) st = cli_launch_needed(options, out_processes);
+  cli_limits_lift();
+  return st;
+}
+
 /* A process that starts others returns after they have ended; the part from cli_log_dir_open() on
  * is for the started processes. */
 hr_status_t cli_run(const cli_arguments_t *arguments) {
@@ -352,9 +360,9 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
       hr_option_is_given(options, HR_OPTION_EXPLAIN_SHARDING))
     return cli_stop(options);
   HR_TRY(check_usage(options));
-  HR_TRY(cli_launch_needed(options, &processes));
   bool restarts;
   HR_TRY(cli_limits_begin(options));
+  HR_TRY(count_processes(options, &processes));
   HR_TRY(cli_restart_is_wanted(options, &restarts));
   if (restarts) return cli_restart_run(arguments, processes);
   if (processes)

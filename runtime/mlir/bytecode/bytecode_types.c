@@ -98,6 +98,12 @@ static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_
   return mlir_make_integer_type(reader->arena, (int)(bits >> 2), signs[bits & 3], out_type);
 }
 
+static hr_status_t check_parts(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               mlir_type_t *type) {
+  if (mlir_type_count_parts(type)) return NULL;
+  return bytecode_error(reader, cursor, "a type of more than 1048576 parts");
+}
+
 /* Types of inputs, then those of results. */
 static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                  const mlir_type_t **out_type) {
@@ -106,7 +112,7 @@ static hr_status_t take_function(bytecode_reader_t *reader, bytecode_cursor_t *c
   HR_TRY(bytecode_take_types(reader, cursor, &type->input_count, &type->inputs));
   HR_TRY(bytecode_take_types(reader, cursor, &type->result_count, &type->results));
   *out_type = type;
-  return NULL;
+  return check_parts(reader, cursor, type);
 }
 
 /* A tuple or a future. */
@@ -116,7 +122,7 @@ static hr_status_t take_list(bytecode_reader_t *reader, bytecode_cursor_t *curso
   HR_TRY(bytecode_new_type(reader, kind, &type));
   HR_TRY(bytecode_take_types(reader, cursor, &type->result_count, &type->results));
   *out_type = type;
-  return NULL;
+  return check_parts(reader, cursor, type);
 }
 
 /* The type of both parts. */

@@ -194,6 +194,20 @@ done:
   return st;
 }
 
+static hr_status_t check_parts(mlir_parser_t *parser, mlir_type_t *type) {
+  return mlir_type_count_parts(type)
+             ? NULL
+             : mlir_expected(parser, "a type of at most 1048576 parts before it");
+}
+
+/* A tuple's or a future's, in angle brackets. */
+static hr_status_t parse_elements(mlir_parser_t *parser, mlir_type_t *type) {
+  HR_TRY(mlir_take(parser, '<'));
+  HR_TRY(parse_type_list(parser, '>', &type->result_count, &type->results));
+  HR_TRY(check_parts(parser, type));
+  return mlir_take(parser, '>');
+}
+
 /* A single result may omit its parentheses. */
 hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **out_type) {
   mlir_type_t *type;
@@ -215,7 +229,7 @@ hr_status_t mlir_parse_function_type(mlir_parser_t *parser, const mlir_type_t **
     type->results = single;
   }
   *out_type = type;
-  return NULL;
+  return check_parts(parser, type);
 }
 
 /* --- quantised types --- */
@@ -412,9 +426,7 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
     return parse_quant(parser, name, type);
   if (hr_str_is(name, "stablehlo.future")) {
     type->kind = MLIR_TYPE_FUTURE;
-    HR_TRY(mlir_take(parser, '<'));
-    HR_TRY(parse_type_list(parser, '>', &type->result_count, &type->results));
-    return mlir_take(parser, '>');
+    return parse_elements(parser, type);
   }
   if (!memchr(name.data, '.', name.size) && !mlir_at(parser, '<'))
     return mlir_expected(parser, "a type alias that is defined");
@@ -442,9 +454,7 @@ static hr_status_t parse_container(mlir_parser_t *parser, mlir_type_kind_t kind,
       HR_TRY(mlir_parse_type(parser, &type->element));
       return mlir_take(parser, '>');
     case MLIR_TYPE_TUPLE:
-      HR_TRY(mlir_take(parser, '<'));
-      HR_TRY(parse_type_list(parser, '>', &type->result_count, &type->results));
-      return mlir_take(parser, '>');
+      return parse_elements(parser, type);
     default:
       return parse_shaped(parser, type);
   }

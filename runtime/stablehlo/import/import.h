@@ -34,6 +34,7 @@ typedef struct importer {
   hr_map_t names;      /* computation names in use */
   int body_count;      /* for names of region bodies */
   int depth;           /* nesting of the block being imported */
+  int64_t tuple_parts; /* elements of all tuple shapes so far */
   bool is_interpreted; /* has check ops: choices of the spec are those of its interpreter */
   hr_map_t awaited;    /* control predecessors, by "computation/name" */
   import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* cache, see import_location.c */

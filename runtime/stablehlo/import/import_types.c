@@ -95,10 +95,17 @@ static hr_status_t buffer_shape(importer_t *importer, const mlir_type_t *type,
   return NULL;
 }
 
+/* Parts of all tuples of a program, which types may share, while shapes do not. */
+#define MOST_TUPLE_PARTS (1 << 22)
+
 /* Shape of several types. */
 static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
                                const hlo_shape_t **out_shape) {
   const hlo_shape_t **elements;
+  importer->tuple_parts += type->result_count;
+  if (importer->tuple_parts > MOST_TUPLE_PARTS)
+    return mlir_error(importer->from, importer->at, "the tuples have more than %d parts in all",
+                      MOST_TUPLE_PARTS);
   HR_TRY(HR_NEW_ARRAY(importer->arena, type->result_count, &elements));
   for (int i = 0; i < type->result_count; i++)
     HR_TRY(import_shape(importer, type->results[i], &elements[i]));
