@@ -29,7 +29,7 @@ ops/kernels/reference/   base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/
 ops/kernels/comm/        base/ ir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/comm/
 ops/kernels/custom/      base/ ir/ mlir/ ops/table/ ops/rules/ ops/query/ ops/kernels/kernel.h ops/kernels/native.h ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/custom/
 ops/kernels/conv/        base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/move/ ops/kernels/conv/
-ops/kernels/dot/         base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/conv/ ops/kernels/dot/
+ops/kernels/dot/         base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/gemm/ ops/kernels/reference/ ops/kernels/move/ ops/kernels/conv/ ops/kernels/dot/
 ops/kernels/linalg/      base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/move/ ops/kernels/gemm/ ops/kernels/custom/ ops/kernels/linalg/
 ops/kernels/fft/         base/ ir/ ops/table/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/libs/ ops/kernels/common/ ops/kernels/fft/
 ops/kernels/sort/        base/ ir/ ops/table/ ops/query/ ops/kernels/native.h ops/kernels/simd/ ops/kernels/common/ ops/kernels/elementwise/ ops/kernels/reference/ ops/kernels/custom/ ops/kernels/sort/
