@@ -226,13 +226,15 @@ static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d
   axis->stride = phase_step(p, d);
   axis->in_stride = forward ? p->stride[d] / hr_gcd(p->base[d], p->stride[d]) : 1;
   axis->count = hr_div_ceil(plan->output_sizes[d] - first, axis->stride);
-  int64_t most = hr_div_ceil(p->window[d], hole / hr_gcd(hole, p->dilation[d]));
+  int64_t spacing = hole / hr_gcd(hole, p->dilation[d]); /* of the taps that meet no hole */
+  int64_t most = hr_div_ceil(p->window[d], spacing);
   HR_TRY(HR_NEW_ARRAY(arena, most, &axis->starts));
   HR_TRY(HR_NEW_ARRAY(arena, most, &axis->elements));
-  for (int64_t i = 0; i < p->window[d]; i++) {
+  for (int64_t i = 0, step; i < p->window[d]; i += step) {
     int64_t k = forward ? i : p->window[d] - 1 - i;
     int64_t start = forward ? first * p->stride[d] + k * p->dilation[d] - p->low[d]
                             : first + p->low[d] - k * p->dilation[d];
+    step = start % hole == 0 ? spacing : 1;
     if (start % hole != 0) continue;
     start /= hole;
     if (!tap_meets_input(axis, start, plan->input_sizes[d])) continue;
