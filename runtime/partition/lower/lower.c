@@ -357,7 +357,7 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
       return NULL;
     case HLO_COPY:
       if (hlo_shape_is_array(instr->shape))
-        spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+        spmd_alias(lower, instr, 0, spmd_operand(lower, instr, 0));
       else
         pass_on(lower, instr);
       return NULL;
@@ -365,7 +365,7 @@ static hr_status_t lower_instr(spmd_lower_t *lower, const hlo_instr_t *instr) {
     case HLO_SLICE:
     case HLO_CONCATENATE:
       if (is_dynamic(instr) || !same_as(instr)) break;
-      spmd_alias(lower, instr, lower->values[same_as(instr)->id][0]);
+      spmd_alias(lower, instr, 0, lower->values[same_as(instr)->id][0]);
       return NULL;
     case HLO_GET_DIMENSION_SIZE:
       if (is_dynamic(instr)) break;

@@ -81,8 +81,8 @@ const spmd_sharding_t *spmd_preferred(spmd_lower_t *lower, const hlo_instr_t *in
 /* The sharding of a leaf of a border marker, whose shape is that inside the manual computation. */
 const spmd_sharding_t *spmd_border_sharding(spmd_lower_t *lower, const hlo_instr_t *instr,
                                             int leaf);
-/* Makes leaf 0 of the instruction an alias of `from`, perhaps with another preferred sharding. */
-void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from);
+/* Makes a leaf of the instruction an alias of `from`, perhaps with another preferred sharding. */
+void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf, spmd_local_t *from);
 /* A new value of a leaf; the preferred sharding is the propagated one. */
 spmd_local_t *spmd_local_new(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf);
 /* The value of leaf `leaf` of instr is x, cut as `sharding`. */

@@ -163,15 +163,26 @@ static bool is_shared(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return lower->uses[instr->id] > 1;
 }
 
+/* Each leaf of the result is one of the operands' leaves, in order: arrays, and tokens, which other
+ * than arrays are the same in all shardings. */
+static void take_operands(spmd_lower_t *lower, const hlo_instr_t *instr) {
+  int count = hlo_shape_leaf_count(instr->shape), leaf = 0;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    for (int i = 0; i < hlo_shape_leaf_count(operand->shape) && leaf < count; i++)
+      spmd_alias(lower, instr, leaf++, lower->values[operand->id][i]);
+  }
+}
+
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_marker_t marker = spmd_marker_of(instr);
   if (marker == SPMD_ENTER_MANUAL || marker == SPMD_LEAVE_MANUAL)
     return cross_border(lower, instr, marker == SPMD_ENTER_MANUAL);
   if (marker == SPMD_GROUP || !instr->operand_count) return NULL;
   if (marker == SPMD_INSPECT) HR_TRY(tell_host(lower, instr));
-  if (!hlo_shape_is_array(instr->shape)) return NULL;
-  spmd_alias(lower, instr, spmd_operand(lower, instr, 0));
+  take_operands(lower, instr);
   bool is_wanted = marker == SPMD_CONSTRAINT && is_shared(lower, instr);
-  if (is_wanted || marker == SPMD_RESULT) spmd_reshard_now(lower, instr);
+  if (hlo_shape_is_array(instr->shape) && (is_wanted || marker == SPMD_RESULT))
+    spmd_reshard_now(lower, instr);
   return NULL;
 }

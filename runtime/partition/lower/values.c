@@ -94,8 +94,8 @@ spmd_local_t *spmd_define(spmd_lower_t *lower, const hlo_instr_t *instr, int lea
 
 /* Shares the forms of `from`, also later ones, unless they are partial and `from` has other users:
  * the value would be reduced twice. */
-void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, spmd_local_t *from) {
-  spmd_local_t *value = spmd_local_new(lower, instr, 0);
+void spmd_alias(spmd_lower_t *lower, const hlo_instr_t *instr, int leaf, spmd_local_t *from) {
+  spmd_local_t *value = spmd_local_new(lower, instr, leaf);
   if (!value || !from) return;
   value->reducer = from->reducer;
   value->recipe = from->recipe;
