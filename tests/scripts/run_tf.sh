@@ -252,6 +252,23 @@ if cmp -s "$work/out" "$work/want"; then pass; else fail "a graph that prints" "
 expect_exit "a text that is fetched" 3 "$hlorun" check --feed x='f32[2]' --fetch both "$work/message.pbtxt"
 expect_text "a text that is fetched" 'result 0 is no array'
 
+# The gradient of reduce_prod permutes by what ListDiff gives of constants.
+cat >"$work/order.pbtxt" <<'TEXT'
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "all" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {
+  dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: 0 int_val: 1 } } } }
+node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {
+  dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1 } } } }
+node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value { tensor {
+  dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+node { name: "other" op: "ListDiff" input: "all" input: "axis" attr { key: "T" value { type: DT_INT32 } } }
+node { name: "order" op: "ConcatV2" input: "axis" input: "other" input: "zero" attr { key: "N" value { i: 2 } } }
+node { name: "y" op: "Transpose" input: "x" input: "order" }
+TEXT
+"$hlorun" --feed x='f32[1,2]' --fetch y --fetch other:1 --input '0={{1,2}}' "$work/order.pbtxt" >"$work/out" 2>&1
+printf 'out0 = f32[2,1] {{1}, {2}}\nout1 = s32[1] {0}\n' >"$work/want"
+if cmp -s "$work/out" "$work/want"; then pass; else fail "a permutation by ListDiff" "$work/out"; fi
+
 # Damaged files are refused, or are shorter graphs; none crashes.
 for name in loops movement; do
   size=$(stat -c %s "$cases/$name.pb")

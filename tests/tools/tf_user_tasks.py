@@ -64,6 +64,13 @@ def three_maps_gradient_v1(x):
     return [y] + pull_back(y, [x])
 
 
+# --- products ---
+@graph(f32(2, 3, 4))
+@traced
+def gradients_of_products(x):
+    return slopes(lambda v: [tf.reduce_prod(v, 1), tf.reduce_prod(v, [0, -1]), tf.reduce_prod(v)], x)
+
+
 # --- speech and spectra ---
 @graph(f32(2, 300))
 def speech_front_end(x):

@@ -105,6 +105,33 @@ hr_status_t tf_lower_dynamic_partition(tf_op_t *op) {
   return hlo_builder_finish(b);
 }
 
+#define DIFF_CONSTANTS_MAX (1 << 20) /* most pairs that ListDiff compares at compile time */
+
+/* ListDiff of short constants of integers gives constants: the gradient of a product over some
+ * dimensions makes a permutation of them. */
+static hr_status_t diff_constants(tf_op_t *op, hr_dtype_t dtype, bool *out_done) {
+  hlo_value_t *x, *y = NULL;
+  int64_t *rows, *places, count = 0;
+  *out_done = false;
+  HR_TRY(tf_const_if_known(op, 0, &x));
+  if (x) HR_TRY(tf_const_if_known(op, 1, &y));
+  if (!y || x->rank != 1 || y->rank != 1 || !hr_dtype_is_integer(x->dtype) ||
+      x->count > DIFF_CONSTANTS_MAX / (y->count + 1))
+    return NULL;
+  HR_TRY(HR_NEW_ARRAY(op->arena, x->count, &rows));
+  HR_TRY(HR_NEW_ARRAY(op->arena, x->count, &places));
+  for (int64_t i = 0; i < x->count; i++) {
+    int64_t k = 0, row = hlo_value_int_at(x, i);
+    while (k < y->count && hlo_value_int_at(y, k) != row) k++;
+    if (k < y->count) continue;
+    rows[count] = row;
+    places[count++] = i;
+  }
+  *out_done = true;
+  HR_TRY(tf_out_ints(op, 0, x->dtype, false, count, rows));
+  return tf_out_ints(op, 1, dtype, false, count, places);
+}
+
 /* ListDiff(x, y): the elements of x that are not in y, and their indices. */
 hr_status_t tf_lower_list_diff(tf_op_t *op) {
   hlo_builder_t *b = op->b;
@@ -112,6 +139,9 @@ hr_status_t tf_lower_list_diff(tf_op_t *op) {
   expr_t x = tf_in(op, 0), y = tf_in(op, 1), rows;
   HR_TRY(tf_attr_dtype(op->arena, op->node, "out_idx", &dtype));
   if (dtype == HR_TUPLE) dtype = HR_S32;
+  bool done;
+  HR_TRY(diff_constants(op, dtype, &done));
+  if (done) return NULL;
   if (!x || !y) return hlo_builder_finish(b);
   if (x->shape->rank != 1 || y->shape->rank != 1) return tf_error(op, "want two vectors");
   int64_t wide[] = {x->shape->dims[0], y->shape->dims[0]}, column[] = {wide[0], 1}, dim = 1;
