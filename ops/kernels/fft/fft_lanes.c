@@ -12,6 +12,7 @@
 #include "ops/kernels/simd/simd_target.h"
 
 #define ODD_PART 100                      /* odd cofactor of a length from which FFTW is slower */
+#define PAIRED_LENGTH 64                  /* odd real lines from which two share a complex one */
 #define MAX_SPACE_BYTES ((size_t)1 << 20) /* two buffers that stay in a core's L2 cache */
 
 /* The code for the widest vectors of the processor; NULL below 256 bits, where FFTW is as fast. */
@@ -215,7 +216,8 @@ hr_status_t fft_lanes_plan(hr_arena_t *arena, hlo_enum_FFT_TYPE_t type, int64_t 
 
 int64_t fft_lanes_count(const fft_lanes_t *plan) {
   bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
-  return plan->code->lanes * (is_real && !plan->halves ? 2 : 1);
+  bool is_paired = is_real && !plan->halves && plan->length >= PAIRED_LENGTH;
+  return plan->code->lanes * (is_paired ? 2 : 1);
 }
 
 size_t fft_lanes_space_bytes(const fft_lanes_t *plan) {
