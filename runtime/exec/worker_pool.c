@@ -1,6 +1,7 @@
 /* The worker threads of a client, created by the first program that is planned for more than one.
  * The number of workers is known before (--threads, else the share of the topology), as planning
- * depends on it. The JAX plugin gives its clients numbers of its own (pjrt/client/pjrt_client.c). */
+ * depends on it. The JAX plugin gives its clients numbers of its own
+ * (pjrt/client/pjrt_client.c). */
 #include "exec/worker_pool.h"
 
 #include <unistd.h>

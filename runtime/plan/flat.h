@@ -147,7 +147,7 @@ typedef struct flat_cleanup {
 /* Generated code for a computation with which collectives combine elements: FLAT_COMBINED elements
  * per call, at most FLAT_COMBINER_SCRATCH_BYTES of scratch memory. */
 #define FLAT_COMBINED 1024
-#define FLAT_COMBINED_BYTES (FLAT_COMBINED * 16) /* of elements of c128, the largest */
+#define FLAT_COMBINED_BYTES (FLAT_COMBINED * 16) /* with elements of c128, the largest */
 #define FLAT_COMBINER_SCRATCH_BYTES 1024
 typedef struct flat_combiner {
   const struct flat_combiner *next;

@@ -226,7 +226,8 @@ static hr_status_t plan_axis(hr_arena_t *arena, const conv_direct_t *plan, int d
   axis->stride = phase_step(p, d);
   axis->in_stride = forward ? p->stride[d] / hr_gcd(p->base[d], p->stride[d]) : 1;
   axis->count = hr_div_ceil(plan->output_sizes[d] - first, axis->stride);
-  int64_t spacing = hole / hr_gcd(hole, p->dilation[d]); /* of the taps that meet no hole */
+  /* distance of taps that meet no hole */
+  int64_t spacing = hole / hr_gcd(hole, p->dilation[d]);
   int64_t most = hr_div_ceil(p->window[d], spacing);
   HR_TRY(HR_NEW_ARRAY(arena, most, &axis->starts));
   HR_TRY(HR_NEW_ARRAY(arena, most, &axis->elements));

@@ -83,7 +83,8 @@ static bool find_scale(double square, double least, int line, fft_pair_scales_t 
     const T *a = a_, *b = b_;                                                                     \
     for (int64_t k = 0; k <= length / 2; k++) {                                                   \
       T re = a[2 * k] * scale[0], im = k ? a[2 * k + 1] * scale[0] : 0;                           \
-      T b_re = b ? b[2 * k] * scale[1] : 0, b_im = b && k ? b[2 * k + 1] * scale[1] : 0;          \
+      T b_re = b ? b[2 * k] * scale[1] : 0;                                                       \
+      T b_im = b && k ? b[2 * k + 1] * scale[1] : 0;                                              \
       line[2 * k] = re - b_im;                                                                    \
       line[2 * k + 1] = im + b_re;                                                                \
       if (!k) continue;                                                                           \

@@ -4,7 +4,8 @@
 
 #include "jit/math/math_emit.h"
 
-#define MOST_VECTORS 4 /* of math_ops.def, with 32 registers; with fewer as many fewer fit */
+/* The most vectors of math_ops.def, with 32 registers; with fewer as many fewer fit. */
+#define MOST_VECTORS 4
 
 typedef enum math_form { IN_PLACE, AS_FUNCTION } math_form_t;
 

@@ -10,13 +10,13 @@
 
 #define MOST_ARRAYS 4
 #define MOST_BODY 32 /* instructions of the computation */
-#define MOST_OPS 256 /* of all elements of a window */
+#define MOST_OPS 256 /* most ops for all elements of a window */
 
 typedef struct window_job {
   pass_rewrite_t *rewrite;
   const hlo_instr_t *instr;
   const hlo_window_t *window;
-  const hlo_shape_t *result; /* of the first array */
+  const hlo_shape_t *result; /* shape of the first array */
   int count;                 /* arrays */
 } window_job_t;
 

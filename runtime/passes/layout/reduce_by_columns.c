@@ -15,7 +15,7 @@
 #define LEAST_TERMS 8       /* elements of a row; fewer are unrolled */
 #define LEAST_ELEMENTS 2048 /* less to do than what a call of a kernel costs */
 #define MOST_ARRAYS 8
-#define MOST_BYTES ((int64_t)64 << 20) /* of an operand, whose copy takes memory */
+#define MOST_BYTES ((int64_t)64 << 20) /* most bytes of an operand, whose copy takes memory */
 
 static bool has_static_shapes(const hlo_instr_t *reduce) {
   for (int k = 0; k < reduce->operand_count; k++)

@@ -159,12 +159,10 @@ static int last_device(void) {
 static hr_status_t write_plane(hr_strbuf_t *text, int device) {
   char name[64] = "/host:hlorun";
   pjrt_xplane_t plane;
-  if (device != PJRT_PROFILE_HOST)
-    snprintf(name, sizeof name, "/device:CUSTOM:hlorun:%d", device);
+  if (device != PJRT_PROFILE_HOST) snprintf(name, sizeof name, "/device:CUSTOM:hlorun:%d", device);
   pjrt_xplane_init(&plane, profile.realtime_offset_ns);
-  hr_status_t st = device == PJRT_PROFILE_HOST
-                       ? add_notes(&plane, "compilation", device)
-                       : add_notes(&plane, "XLA Modules", device);
+  hr_status_t st = device == PJRT_PROFILE_HOST ? add_notes(&plane, "compilation", device)
+                                               : add_notes(&plane, "XLA Modules", device);
   if (!st && device != PJRT_PROFILE_HOST) st = add_worlds(&plane, device);
   if (!st) st = pjrt_xplane_write(&plane, name, device + 1, text);
   pjrt_xplane_deinit(&plane);

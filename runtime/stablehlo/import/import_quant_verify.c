@@ -99,7 +99,8 @@ static bool same_parameters(const mlir_quant_t *a, const mlir_quant_t *b) {
   int count = a->scale_count > b->scale_count ? a->scale_count : b->scale_count;
   if (a->scale_count != b->scale_count && a->scale_count != 1 && b->scale_count != 1) return false;
   for (int i = 0; i < count; i++) {
-    int k = a->scale_count == 1 ? 0 : i, l = b->scale_count == 1 ? 0 : i;
+    int k = a->scale_count == 1 ? 0 : i;
+    int l = b->scale_count == 1 ? 0 : i;
     if (a->scales[k] != b->scales[l] || a->zero_points[k] != b->zero_points[l]) return false;
   }
   return true;
