@@ -50,19 +50,24 @@ static int product_dims(const hlo_dim_labels_t *labels, const conv_along_t *alon
   return count;
 }
 
-/* Brings the product's dimensions into the order of the output. */
-static hlo_instr_t *order_results(pass_rewrite_t *rewrite, const hlo_dim_labels_t *labels,
+/* Brings the product's dimensions into the order of the output, without those of size 1 that are
+ * the kernel's. */
+static hlo_instr_t *order_results(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
                                   const conv_along_t *along, hlo_instr_t *product) {
-  int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
+  int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
   bool in_order;
-  int count = product_dims(labels, along, to, &in_order);
+  int count = product_dims(hlo_attr_labels(conv), along, to, &in_order);
   if (in_order || !product) return product;
   for (int i = 0; i < count; i++) {
     int place = 0;
     for (int j = 0; j < count; j++) place += to[j] < to[i];
     order[place] = i;
+    sizes[i] = conv->shape->dims[to[i]];
   }
-  return pass_build_transpose(rewrite, product, order);
+  if (product->shape->rank != count)
+    product = hlo_build_reshape(&rewrite->builder, product,
+                                pass_shape(rewrite, product->shape->dtype, count, sizes));
+  return product ? pass_build_transpose(rewrite, product, order) : NULL;
 }
 
 /* Position of each dimension of the left side after the dimensions of patches have been split in
@@ -196,6 +201,6 @@ hlo_instr_t *dot_of_convolution(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
       if (dot_dim_role(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
   hlo_instr_t *dot =
       dot_build(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
-  dot = order_results(rewrite, labels, along, dot);
+  dot = order_results(rewrite, conv, along, dot);
   return dot ? hlo_build_reshape(&rewrite->builder, dot, conv->shape) : NULL;
 }
