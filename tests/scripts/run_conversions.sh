@@ -105,6 +105,26 @@ for target in hlo proto text bytecode; do
   done
 done
 
+# --- defaults of VHLO ---
+
+# select_and_scatter of StableHLO must name its window, whatever its size; VHLO has ones as a default.
+cat >"$work/ones.hlo" <<'END'
+HloModule ones
+at_least { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=GE }
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[5] parameter(0)
+  source = f32[3] parameter(1)
+  zero = f32[] constant(0)
+  ROOT r = f32[5] select-and-scatter(x, source, zero), window={size=1 stride=2}, select=at_least, scatter=sum
+}
+END
+for target in newest 1.0.0; do
+  there_and_back "$work/ones.hlo" "$target"
+  expect_exit "window of ones through $target" 0 "$hlorun" -i 0=0 -i 1=7 "$work/$target.back.hlo"
+  expect_text "window of ones through $target" "out0 = f32[5] {7, 0, 7, 0, 7}"
+done
+
 # --- marks of passes ---
 
 # What a pass has marked stays marked in StableHLO.
