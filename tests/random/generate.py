@@ -10,12 +10,14 @@ The same seed gives the same program. Kinds:
   orders    reductions by functions that are not commutative, reduce-windows and scatters, too; to the bit
   integers  operations on integers and constants, which have short forms; to the bit
   models    what models are made of: layers in loops, groups of rows, tables; to the bit
+  layers    one layer of a model of images or texts in its usual sizes, and those beside them
   sharded   global programs with shardings, of operations that need more than to run on parts; to the bit
   smooth    patterns with functions and sums of any floats; none that makes a jump of a small difference"""
 import sys
 
 from computation import Program
 from integer_programs import IntegerProgram
+from layer_programs import LayerProgram
 from model_programs import ModelComputation, ModelProgram
 from order_programs import OrderComputation, OrderProgram
 from pattern_programs import PatternComputation, PatternProgram
@@ -30,6 +32,7 @@ KINDS = {
     "orders": lambda seed: OrderProgram(seed).text(OrderComputation),
     "integers": lambda seed: IntegerProgram(seed).text(),
     "models": lambda seed: ModelProgram(seed).text(ModelComputation),
+    "layers": lambda seed: LayerProgram(seed).text(),
     "sharded": lambda seed: WideProgram(seed).text(),
     "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
 }

@@ -21,7 +21,7 @@ LLVM_WAYS = [(None, "2:llvm"), ("16", "2:llvm"), ("32", "1:llvm")]
 LLVM_STRIDE = 4  # LLVM takes ten times as long as all else of a trial: one program of so many
 PASSES = (None, "passes")
 
-RTOL = {"bf16": "3e-2", "f16": "4e-3", "f32": "2e-4", "f64": "1e-9"}
+RTOL = {"bf16": "3e-2", "f16": "4e-3", "f32": "2e-4", "c64": "2e-4", "f64": "1e-9"}
 LONGEST_S = 120
 
 

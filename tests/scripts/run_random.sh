@@ -17,11 +17,12 @@ search() {
   add_counts "$work/found" || fail "the search for programs that fail" "$work/found"
 }
 
-# Those that failed once: rows turned in registers of 36 lanes, several rows to a register, parts of inner loops; numbers
-# beside NaN.
+# Those that failed once: rows turned in registers of 36 lanes, several rows to a register, parts of inner loops; sums
+# of windows as large as the image; numbers beside NaN.
 search --kinds patterns --seed 5485 --count 1
 search --kinds smooth --seed 5352 --count 1
 search --kinds patterns --seed 3828 --count 1
+search --kinds layers --seed 79 --count 1
 search --wild --kinds orders --seed 117 --count 1
 search --wild --count $((${RANDOM_COUNT:-40} / 4)) --seed "${RANDOM_SEED:-1}" --ways 1 --jobs "${RANDOM_JOBS:-2}"
 search --count "${RANDOM_COUNT:-40}" --seed "${RANDOM_SEED:-1}" --ways "${RANDOM_WAYS:-2}" \
