@@ -72,8 +72,8 @@ goes_round "one of two axes" 4 "among 4" '"d"=2, "m"=2' f32 12,24 24,36 12,36 '[
 # arena LIMIT: bytes of the arena of a product whose summands are eight times as large as their part.
 cat >"$work/sum.mlir" <<'PROGRAM'
 module @sum {
-  func.func @main(%x: tensor<512x640xf32>, %w: tensor<640x512xf32>) -> tensor<512x512xf32> {
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x640xf32>, tensor<640x512xf32>) -> tensor<512x512xf32>
+  func.func @main(%x: tensor<512x1024xf32>, %w: tensor<1024x512xf32>) -> tensor<512x512xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x512xf32>) -> tensor<512x512xf32>
     return %0 : tensor<512x512xf32>
   }
 }
