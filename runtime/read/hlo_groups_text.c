@@ -152,8 +152,8 @@ static hr_status_t read_axis(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axis_ref
 
 /* The reference with its part of the axis written out: (1)size for a whole axis. */
 static hlo_axis_ref_t part_of_axis(const hlo_mesh_t *mesh, hlo_axis_ref_t ref) {
-  if (ref.size == 0) ref.pre_size = 1, ref.size = mesh->axes[ref.axis].size;
-  return ref;
+  if (ref.size) return ref;
+  return (hlo_axis_ref_t){ref.axis, 1, mesh->axes[ref.axis].size};
 }
 
 /* Refuses an axis, whose name is at byte `at`, that shares a part with one that is used. */
@@ -167,7 +167,7 @@ static hr_status_t use_axis(read_lexer_t *l, size_t at, const hlo_mesh_t *mesh, 
       return READ_ERROR_AT(l, at, "axis '%.*s' is used twice, want each part of it once",
                            HR_STR_ARGS(mesh->axes[ref.axis].name));
   }
-  if (part.size > 1 && used->count < 64) used->refs[used->count++] = part;
+  if (part.size > 1 && used->count < READ_MOST_AXES) used->refs[used->count++] = part;
   return NULL;
 }
 

@@ -168,11 +168,13 @@ hr_status_t read_padding(read_hlo_t *r, const hlo_padding_t **out_padding);
 hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups);
 /* *out_comma: a comma was passed after the mesh that does not belong to it. */
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
+#define READ_MOST_AXES 64 /* most parts of axes: each doubles the number of devices, an int64 */
+
 /* Axes of a mesh that one sharding or list of groups names. No two of them share a part of more
  * than one device, so their number is limited by that of the devices. */
 typedef struct read_used_axes {
   int count;
-  hlo_axis_ref_t refs[64]; /* those of more than one device */
+  hlo_axis_ref_t refs[READ_MOST_AXES]; /* those of more than one device */
 } read_used_axes_t;
 /* {'a', ?}. Appends to `used`. Errors: INVALID for an axis that is in `used`. */
 hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, read_used_axes_t *used,

@@ -163,8 +163,7 @@ static bool is_shared(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return lower->uses[instr->id] > 1;
 }
 
-/* Each leaf of the result is one of the operands' leaves, in order: arrays, and tokens, which other
- * than arrays are the same in all shardings. */
+/* Each leaf of the result is one of the operands' leaves, in order. Tokens have no sharding. */
 static void take_operands(spmd_lower_t *lower, const hlo_instr_t *instr) {
   int count = hlo_shape_leaf_count(instr->shape), leaf = 0;
   for (int k = 0; k < instr->operand_count; k++) {
