@@ -16,7 +16,7 @@ hr_status_t cli_limits_apply_for_now(const hr_options_t *options);
 void cli_limits_lift(void);
 /* Is the time of --max-time over? */
 bool cli_limits_is_over(void);
-/* Seconds until it is over, 0 at least; without --max-time as good as for ever. */
+/* Seconds until it is over, 0 at least; about thirty years without --max-time. */
 double cli_limits_left_s(void);
 
 #endif

@@ -31,8 +31,8 @@
 #define MAX_DEPTHWISE_K 16     /* most terms of columns of fused groups; more fill half a vector */
 #define SPARSE_FLOPS 2e7       /* FLOPs up to which vectors may be half empty */
 #define MAX_NARROW_N 4
-#define MAX_PHASES 64          /* most phases, */
-#define MAX_SPARSE_PHASES 4096 /* and if each meets only some of the taps */
+#define MAX_PHASES 64          /* most phases of a plan */
+#define MAX_SPARSE_PHASES 4096 /* most phases if each meets only some of the taps */
 #define LATE_POSITIONS 1024    /* most positions for which weights are packed late, */
 #define LATE_BYTES (512 << 10) /* if they do not stay in the second-level cache */
 #define MAX_TAPS 65536

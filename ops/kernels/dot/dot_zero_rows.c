@@ -18,7 +18,7 @@ NATIVE_OPTIMIZE
 
 enum {
   LEAST_SIDE = 64,          /* least rows, columns and terms */
-  LEAST_PRODUCTS = 1 << 21, /* least multiply-adds, beside which the test is nothing */
+  LEAST_PRODUCTS = 1 << 21, /* least multiply-adds, which take much longer than the test */
   SAMPLES = 16,             /* rows that are tested first */
   MOST_SAMPLES = 12,        /* most of these that may be nonzero */
   BLOCK = 64,               /* elements that are tested together */
@@ -54,7 +54,7 @@ static bool is_zero(const gemm_job_t *job, const zero_rows_t *x, int64_t row) {
                               : f32_is_zero((const float *)data, x->length);
 }
 
-/* May as many rows be zeros, judging by some at equal distances? */
+/* May enough rows be zeros? Judges by SAMPLES rows at equal distances. */
 static bool may_be_zeros(const gemm_job_t *job, const zero_rows_t *x) {
   int nonzero = 0;
   for (int64_t i = 0; i < SAMPLES; i++)

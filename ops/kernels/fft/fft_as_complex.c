@@ -4,9 +4,9 @@
  * multiplied by powers of two that give them the same 2-norm, because both get rounding errors as
  * large as those of the larger one; where there are none, as for lines with a NaN or an infinity,
  * each is a complex line of its own. */
-#include <math.h>
-
 #include "ops/kernels/fft/fft_as_complex.h"
+
+#include <math.h>
 
 #include "ops/kernels/simd/simd_target.h"
 

@@ -101,7 +101,7 @@ static hr_status_t take_integer_type(bytecode_reader_t *reader, bytecode_cursor_
 static hr_status_t check_parts(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                mlir_type_t *type) {
   if (mlir_type_count_parts(type)) return NULL;
-  return bytecode_error(reader, cursor, "a type of more than 1048576 parts");
+  return bytecode_error(reader, cursor, "a type of more than %d parts", MLIR_MOST_PARTS);
 }
 
 /* Types of inputs, then those of results. */

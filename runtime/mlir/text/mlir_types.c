@@ -7,6 +7,7 @@
  * Dimensions are glued to what follows them ("4x?x5xf32"), so the lexer is restarted after each
  * 'x'. Types are not uniqued: equality is structural (mlir_type_equal). Source: MLIR language
  * reference, "Builtin Types"; quant dialect. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,9 +196,10 @@ done:
 }
 
 static hr_status_t check_parts(mlir_parser_t *parser, mlir_type_t *type) {
-  return mlir_type_count_parts(type)
-             ? NULL
-             : mlir_expected(parser, "a type of at most 1048576 parts before it");
+  char wanted[64];
+  if (mlir_type_count_parts(type)) return NULL;
+  snprintf(wanted, sizeof wanted, "a type of at most %d parts before it", MLIR_MOST_PARTS);
+  return mlir_expected(parser, wanted);
 }
 
 /* A tuple's or a future's, in angle brackets. */
