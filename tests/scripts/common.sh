@@ -88,7 +88,14 @@ eventually() {
 
 # has_lines FILE COUNT PATTERN: for `eventually`.
 has_lines() {
-  [ "$(grep -c -e "$3" "$1" 2>/dev/null)" -ge "$2" ]
+  local found
+  found=$(grep -c -e "$3" "$1" 2>/dev/null)
+  [ "${found:-0}" -ge "$2" ]
+}
+
+# is_mapped FILE: for `eventually`; true if a process has this file of this name in its memory.
+is_mapped() {
+  grep -qsF -e "$1" /proc/[0-9]*/maps
 }
 
 # write_sum NAME COUNT FACTOR: NAME.hlo makes of f32[COUNT] its sum over all processes (line 11) times FACTOR.
