@@ -13,9 +13,9 @@
 bool hlo_shape_is_dynamic(const hlo_shape_t *shape) {
   for (int d = 0; shape->dynamic && d < shape->rank; d++)
     if (shape->dynamic[d]) return true;
-  for (int i = 0; i < shape->element_count; i++)
-    if (hlo_shape_is_dynamic(shape->elements[i])) return true;
-  return false;
+  return hlo_shape_is_tuple(shape)
+             ? shape->has_dynamic
+             : shape->element_count && hlo_shape_is_dynamic(shape->elements[0]);
 }
 
 /* One static shape per element type: never freed, equal by address. */
@@ -59,20 +59,23 @@ hr_status_t hlo_shape_array(hr_arena_t *arena, hr_dtype_t dtype, int rank, const
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, NULL, out_shape);
 }
 
-/* The list is copied, the element shapes are shared. */
 #define SHORT_TUPLE 8
 
-/* With these numbers a leaf of a long tuple is found without a walk over those before it. */
-static hr_status_t start_leaves(hr_arena_t *arena, hlo_shape_t *shape) {
-  int *starts, count = shape->element_count;
-  if (count <= SHORT_TUPLE) return NULL;
-  HR_TRY(HR_NEW_ARRAY(arena, (size_t)count + 1, &starts));
-  for (int i = 0; i < count; i++)
-    starts[i + 1] = starts[i] + hlo_shape_leaf_count(shape->elements[i]);
+/* Each tuple knows its leaves, so that trees of tuples are not walked for each question; with the
+ * list a leaf of a long tuple is found without a walk over those before it. */
+static hr_status_t count_leaves(hr_arena_t *arena, hlo_shape_t *shape) {
+  int *starts = NULL, count = shape->element_count;
+  if (count > SHORT_TUPLE) HR_TRY(HR_NEW_ARRAY(arena, count, &starts));
+  for (int i = 0; i < count; i++) {
+    if (starts) starts[i] = shape->leaf_count;
+    shape->leaf_count += hlo_shape_leaf_count(shape->elements[i]);
+    shape->has_dynamic |= hlo_shape_is_dynamic(shape->elements[i]);
+  }
   shape->leaf_starts = starts;
   return NULL;
 }
 
+/* The list is copied, the element shapes are shared. */
 hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *const *elements,
                             const hlo_shape_t **out_shape) {
   hlo_shape_t *shape;
@@ -81,7 +84,7 @@ hr_status_t hlo_shape_tuple(hr_arena_t *arena, int count, const hlo_shape_t *con
   HR_TRY(hr_arena_copy(arena, elements, (size_t)count * sizeof *elements, &copy));
   *shape = (hlo_shape_t){.dtype = HR_TUPLE, .element_count = count, .elements = copy};
   *out_shape = shape;
-  return start_leaves(arena, shape);
+  return count_leaves(arena, shape);
 }
 
 /* A shallow copy: dimensions, elements and layout stay shared. */
@@ -248,16 +251,12 @@ hr_status_t hlo_shape_bytes(const hlo_shape_t *shape, size_t *out_bytes) {
 
 /* Arrays, tokens and opaques count one each, an empty tuple none. */
 int hlo_shape_leaf_count(const hlo_shape_t *shape) {
-  if (!hlo_shape_is_tuple(shape)) return 1;
-  if (shape->leaf_starts) return shape->leaf_starts[shape->element_count];
-  int count = 0;
-  for (int i = 0; i < shape->element_count; i++) count += hlo_shape_leaf_count(shape->elements[i]);
-  return count;
+  return hlo_shape_is_tuple(shape) ? shape->leaf_count : 1;
 }
 
 int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element) {
   int start = 0;
-  if (tuple->leaf_starts) return tuple->leaf_starts[element];
+  if (tuple->leaf_starts && element < tuple->element_count) return tuple->leaf_starts[element];
   for (int64_t i = 0; i < element; i++) start += hlo_shape_leaf_count(tuple->elements[i]);
   return start;
 }

@@ -14,7 +14,9 @@
 /* Allocates a zeroed value with one reference, and its dimensions or elements in the same block. */
 static hr_status_t allocate_value(hr_dtype_t dtype, int rank, int element_count,
                                   hlo_value_t **out_value) {
-  size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *);
+  bool is_tuple = dtype == HR_TUPLE;
+  size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *) +
+                (is_tuple ? ((size_t)element_count + 1) * sizeof(int) : 0);
   void *memory;
   HR_TRY(hr_alloc_object(sizeof(hlo_value_t) + tail, &memory));
   hlo_value_t *value = memory;
@@ -25,8 +27,15 @@ static hr_status_t allocate_value(hr_dtype_t dtype, int rank, int element_count,
   value->element_count = element_count;
   value->dims = (int64_t *)(value + 1);
   value->elements = (hlo_value_t **)(value + 1);
+  if (is_tuple) value->leaf_starts = (int *)(value->elements + element_count);
   *out_value = value;
   return NULL;
+}
+
+/* Once all elements are there: a leaf is found without a walk over those before it. */
+static void count_leaves(hlo_value_t *tuple) {
+  for (int i = 0; i < tuple->element_count; i++)
+    tuple->leaf_starts[i + 1] = tuple->leaf_starts[i] + hlo_value_leaf_count(tuple->elements[i]);
 }
 
 /* Checks that the array lies within the buffer; no byte is copied. */
@@ -72,11 +81,23 @@ hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const
 hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t **out_value) {
   HR_TRY(allocate_value(HR_TUPLE, 0, count, out_value));
   for (int i = 0; i < count; i++) (*out_value)->elements[i] = hlo_value_retain(elements[i]);
+  count_leaves(*out_value);
   return NULL;
 }
 
 hr_status_t hlo_value_token(hlo_value_t **out_value) {
   return allocate_value(HR_TOKEN, 0, 0, out_value);
+}
+
+/* A tuple whose elements could be made; else those that were are released with it. */
+static hr_status_t finish_tuple(hlo_value_t *tuple, hr_status_t st, hlo_value_t **out_value) {
+  if (st) {
+    hlo_value_release(tuple);
+    return st;
+  }
+  count_leaves(tuple);
+  *out_value = tuple;
+  return NULL;
 }
 
 /* All-zero tuple; elements made before a failure are released with it. */
@@ -86,11 +107,7 @@ static hr_status_t zeros_of_tuple(const hlo_shape_t *shape, hlo_value_t **out_va
   hr_status_t st = NULL;
   for (int i = 0; i < shape->element_count && !st; i++)
     st = hlo_value_zeros(shape->elements[i], &tuple->elements[i]);
-  if (st)
-    hlo_value_release(tuple);
-  else
-    *out_value = tuple;
-  return st;
+  return finish_tuple(tuple, st, out_value);
 }
 
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value) {
@@ -198,18 +215,19 @@ bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
 }
 
 int hlo_value_leaf_count(const hlo_value_t *value) {
-  if (value->dtype != HR_TUPLE) return 1;
-  int count = 0;
-  for (int i = 0; i < value->element_count; i++) count += hlo_value_leaf_count(value->elements[i]);
-  return count;
+  return value->dtype == HR_TUPLE ? value->leaf_starts[value->element_count] : 1;
 }
 
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   while (value->dtype == HR_TUPLE) {
-    int i = 0;
-    for (int leaves; index >= (leaves = hlo_value_leaf_count(value->elements[i])); i++)
-      index -= leaves;
-    value = value->elements[i];
+    int low = 0,
+        high = value->element_count; /* the last element that starts at the leaf or before */
+    while (high - low > 1) {
+      int middle = low + (high - low) / 2;
+      *(value->leaf_starts[middle] <= index ? &low : &high) = middle;
+    }
+    index -= value->leaf_starts[low];
+    value = value->elements[low];
   }
   return (hlo_value_t *)value;
 }
@@ -226,11 +244,7 @@ static hr_status_t unflatten_leaves(const hlo_shape_t *shape, hlo_value_t *const
   hr_status_t st = NULL;
   for (int i = 0; i < shape->element_count && !st; i++)
     st = unflatten_leaves(shape->elements[i], next_leaf, &tuple->elements[i]);
-  if (st)
-    hlo_value_release(tuple);
-  else
-    *out_value = tuple;
-  return st;
+  return finish_tuple(tuple, st, out_value);
 }
 
 hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves,

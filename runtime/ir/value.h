@@ -19,6 +19,7 @@ struct hlo_value {
   void *data;          /* row-major, without gaps; NULL for tuples and tokens */
   hr_buffer_t *buffer; /* owner of the data */
   hlo_value_t **elements;
+  int *leaf_starts; /* a tuple: leaves before each element, and all */
   /* Called instead of freeing when the last reference is dropped, for pools; NULL: none. */
   void (*recycle)(hlo_value_t *value);
   void *recycle_context;

@@ -316,6 +316,25 @@ for program in operands aliases slices sums; do
   expect_exit "many $program, as MLIR" 0 timeout -k 5 20 "$hlorun" convert --to mlir -o many.mlir "$program.hlo"
 done
 
+# And with the leaves of tuples inside each other, 2^18 of each parameter.
+nested_tuples() { # LEVELS
+  echo '!a0 = tensor<f32>'
+  for i in $(seq "$1"); do echo "!a$i = tuple<!a$((i - 1)), !a$((i - 1))>"; done
+}
+{ nested_tuples 18 && echo 'func.func @main(%a: !a18, %b: !a18, %c: !a18) { return }'; } >leaves.mlir
+{
+  nested_tuples 17
+  printf '%s\n' 'func.func @main(%a: !a17) -> !a17 {' '%b = stablehlo.optimization_barrier %a : !a17' 'return %b : !a17 }'
+} >barrier.mlir
+leaves() { expect_exit "$1" 0 sh -c 'ulimit -t 30; exec "$@"' sh "$hlorun" "${@:2}"; }
+for program in leaves barrier; do
+  for engine in compiled reference; do
+    leaves "many $program, $engine" --engine $engine --random-inputs --cache none -o many.npz $program.mlir
+  done
+  leaves "many $program, check" check $program.mlir
+  leaves "many $program, as HLO" convert --to hlo -o many.hlo $program.mlir
+done
+
 # Calls that nest: as deep as the stack has room for, and no deeper; two at each level are 2^n in all.
 nested() {
   echo 'HloModule nested c0 { p = f32[] parameter(0) ROOT r = f32[] negate(p) }'

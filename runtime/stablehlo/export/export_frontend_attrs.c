@@ -279,7 +279,8 @@ static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_
   for (int i = 0, at = 0; i < from->entry_params.count; i++)
     at += add_leaves(from->entry_params.shapes[i], params + at);
   add_leaves(from->entry_result, leaves);
-  *tuple = (hlo_shape_t){.dtype = HR_TUPLE, .element_count = results, .elements = leaves};
+  *tuple = (hlo_shape_t){
+      .dtype = HR_TUPLE, .element_count = results, .elements = leaves, .leaf_count = results};
   to->entry_params = (hlo_shapes_t){count, params};
   to->entry_result = results == 1 ? leaves[0] : tuple;
 }
