@@ -5,7 +5,7 @@
  *     for each block of A        rows x depth            packed or in place
  *       for each group of B      depth x some panels     packed, second-level cache
  *         for each row group of A (8 rows with AVX-512, else 6), for each panel of B
- *           a tile of C          8 x 3 vectors with AVX-512, else 6 x 2, in registers
+ *           a tile of C          8 x 3 vectors with AVX-512, else 6 x 2 or 3 x 3, in registers
  *             for each k: C[r][v] += A[r][k] * B[k][v]
  *
  * A complex product is a real one (see matmul.h): an element of A is two reals of a row, an element

@@ -14,6 +14,7 @@
 
 #define BLOCK_ROWS GEMM_TILE_ROWS(SIMD_BYTES)
 #define WIDTH PANEL_WIDTH
+#define THREE_VECTOR_ROWS 4 /* most rows of a tile of three vectors that 16 registers hold */
 #define PANEL(depth)      \
   (BLOCK_ROWS * (depth) + \
    LANES) /* elements of a packed panel of A: the padding keeps panels in different cache sets */
@@ -116,6 +117,31 @@ SIMD_INLINE void SIMD_NAME(last_panels)(const SIMD_NAME(group_t) * group, int64_
   in.b_gap = in.packed || group->b_step == 1 ? 0 : in.packed_gap;
   SIMD_NAME(all_rows2_across)(group->mode, at, &in, c + second);
 }
+#else
+/* Multiplies at most BLOCK_ROWS rows by the last columns of a group, a panel and one vector more.
+ * A tile of one vector has too few sums to hide the latency of an addition, so that tiles have
+ * three vectors and half of the rows. False: the rows have no such tile. */
+SIMD_INLINE bool SIMD_NAME(last_panels)(const SIMD_NAME(group_t) * group, int64_t row, int64_t rows,
+                                        int64_t first, const SIMD_REAL *a, SIMD_REAL *c) {
+  const SIMD_NAME(target_t) * at;
+  SIMD_NAME(operands_t) in = SIMD_NAME(operands_of)(group, row, first, WIDTH + LANES, a, &at);
+  in.packed_gap = group->b_step * WIDTH - WIDTH;
+  in.b_gap = in.packed ? 0 : in.packed_gap;
+  if (rows < BLOCK_ROWS) {
+    if (rows <= THREE_VECTOR_ROWS)
+      SIMD_NAME(few_rows3_across)(rows, group->mode, at, &in, c + first);
+    return rows <= THREE_VECTOR_ROWS;
+  }
+  SIMD_NAME(half_rows3_across)(group->mode, at, &in, c + first);
+  SIMD_NAME(operands_t) lower = SIMD_NAME(operands_of)(group, row, first + WIDTH, LANES, a, &at);
+  lower.a += BASE_ROWS * group->block->row;
+  lower.b = group->b + first * group->b_step;
+  lower.b_gap = in.packed_gap;
+  lower.packed = NULL;
+  SIMD_NAME(half_rows3_across)
+  (group->mode, &group->at, &lower, c + first + BASE_ROWS * group->at.c_row);
+  return true;
+}
 #endif
 
 /* Multiplies at most BLOCK_ROWS rows of a block, from `row` on, by columns [first, end) of a
@@ -132,6 +158,8 @@ SIMD_TARGET static void SIMD_NAME(rows_panels)(const SIMD_NAME(group_t) * group,
       SIMD_NAME(last_panels)(group, row, s, a, c);
       return;
     }
+#else
+    if (s + WIDTH + LANES == end && SIMD_NAME(last_panels)(group, row, rows, s, a, c)) return;
 #endif
     SIMD_NAME(operands_t) in = SIMD_NAME(operands_of)(group, row, s, count, a, &at);
     if (count % LANES == 0) SIMD_NAME(any_tile)
@@ -296,6 +324,7 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
 
 #undef BLOCK_ROWS
 #undef WIDTH
+#undef THREE_VECTOR_ROWS
 #undef PANEL
 #undef LANES
 #undef SIMD_INLINE

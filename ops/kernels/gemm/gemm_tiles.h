@@ -2,10 +2,10 @@
  * file. Rows are all of a tile or fewer, the last vector is whole, masked or in pairs, and B is
  * packed, in place, or packed while it is read in place (gemm_microkernel.h). */
 
-/* Computes a tile of BLOCK_ROWS rows. The strides of packed B are constants here, and so are those
- * of A if its columns are packed, or if its rows are dense and vectors long: with shorter vectors
- * dense rows gain nothing from constants. */
-SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
+/* Computes a tile of `rows` rows, BLOCK_ROWS or a part of them. The strides of packed B are
+ * constants here, and so are those of A if its columns are packed, or if its rows are dense and
+ * vectors long: with shorter vectors dense rows gain nothing from constants. */
+SIMD_INLINE void SIMD_NAME(whole_tile)(int rows, int vecs, gemm_last_t last, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
                                        SIMD_REAL *c) {
   SIMD_NAME(target_t) steps = *at;
@@ -15,44 +15,41 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int vecs, gemm_last_t last, gemm_mode_t m
   if (SIMD_BYTES == 64 && last != LAST_ROW_PAIRS && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
-     c);
+    (rows, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in), c);
   } else if (last != LAST_TERM_PAIRS && at->a_row == 1 && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
-     c);
+    (rows, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in), c);
   } else if (last != LAST_TERM_PAIRS) {
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 1, mode, &steps, prefetch, SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in),
-     c);
+    (rows, vecs, last, 1, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in), c);
   }
 }
 
-/* Computes a tile of BLOCK_ROWS rows with B in place, and packs B if `in.packed` says where to.
+/* Computes a tile of `rows` rows with B in place, and packs B if `in.packed` says where to.
  * Either rows or columns of A are dense. */
-SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t mode,
+SIMD_INLINE void SIMD_NAME(place_tile)(int rows, int vecs, gemm_last_t last, gemm_mode_t mode,
                                        const SIMD_NAME(target_t) * at, SIMD_NAME(operands_t) in,
                                        SIMD_REAL *c) {
   SIMD_NAME(target_t) steps = *at;
   if (last != LAST_ROW_PAIRS && at->a_col == 1) {
     steps.a_col = 1;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
+    (rows, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(rows, &steps, in), c);
   } else if (last != LAST_TERM_PAIRS && in.packed && at->a_col == BLOCK_ROWS) {
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
+    (rows, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(rows, &steps, in), c);
   } else if (last != LAST_TERM_PAIRS) {
     steps.a_row = 1;
     in.packed = NULL;
     SIMD_NAME(tile)
-    (BLOCK_ROWS, vecs, last, 2, mode, &steps, PREFETCH_ROWS * at->b_row,
-     SIMD_NAME(place_of)(BLOCK_ROWS, &steps, in), c);
+    (rows, vecs, last, 2, mode, &steps, PREFETCH_ROWS * at->b_row,
+     SIMD_NAME(place_of)(rows, &steps, in), c);
   }
 }
 
@@ -73,59 +70,64 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int vecs, gemm_last_t last, gemm_mode_t m
   ROWS(1, VECS, LAST)        \
   ROWS(2, VECS, LAST) ROWS(3, VECS, LAST) ROWS(4, VECS, LAST) ROWS(5, VECS, LAST)
 #endif
-#define FEW_ROWS_OF(VECS, NAME, LAST)                                     \
-  SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                \
-      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * target, \
-      const SIMD_NAME(operands_t) * in, SIMD_REAL * c) {                  \
-    const SIMD_NAME(target_t) steps = *target, *at = &steps;              \
-    const SIMD_NAME(operands_t) plain = {.a = in->a, .b = in->b};         \
-    switch (rows) { FEW_ROWS(VECS, LAST) }                                \
+#define FEW_ROWS_OF(VECS, NAME, LAST, GAPS)                                                        \
+  SIMD_TARGET static void SIMD_NAME(few_rows##VECS##NAME)(                                         \
+      int64_t rows, gemm_mode_t mode, const SIMD_NAME(target_t) * target,                          \
+      const SIMD_NAME(operands_t) * in, SIMD_REAL * c) {                                           \
+    const SIMD_NAME(target_t) steps = *target, *at = &steps;                                       \
+    const SIMD_NAME(operands_t) plain = {.a = in->a, .b = in->b, .b_gap = (GAPS) ? in->b_gap : 0}; \
+    switch (rows) { FEW_ROWS(VECS, LAST) }                                                         \
   }
-FEW_ROWS_OF(1, , LAST_WHOLE)
-FEW_ROWS_OF(2, , LAST_WHOLE)
-FEW_ROWS_OF(3, , LAST_WHOLE)
-/* Tiles of BLOCK_ROWS rows. The loops are compiled for each of their forms. GAPS: whether the last
+FEW_ROWS_OF(1, , LAST_WHOLE, false)
+FEW_ROWS_OF(2, , LAST_WHOLE, false)
+FEW_ROWS_OF(3, , LAST_WHOLE, false)
+/* Tiles of COUNT rows. The loops are compiled for each of their forms. GAPS: whether the last
  * vector may be in the next panel. */
-#define ALL_ROWS_OF(VECS, NAME, LAST, GAPS)                                                     \
-  SIMD_TARGET static void SIMD_NAME(all_rows##VECS##NAME)(                                      \
-      gemm_mode_t mode, const SIMD_NAME(target_t) * at, const SIMD_NAME(operands_t) * operands, \
-      SIMD_REAL * c) {                                                                          \
-    SIMD_NAME(operands_t) in = *operands, bare;                                                 \
-    if (!(GAPS)) in.b_gap = in.packed_gap = 0;                                                  \
-    bare = in;                                                                                  \
-    bare.ahead = NULL;                                                                          \
-    bare.packed = NULL;                                                                         \
-    if (in.packed)                                                                              \
-      SIMD_NAME(place_tile)(VECS, LAST, mode, at, in, c);                                       \
-    else if (at->b_row != WIDTH)                                                                \
-      SIMD_NAME(place_tile)(VECS, LAST, mode, at, bare, c);                                     \
-    else if (in.ahead)                                                                          \
-      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, in, c);                                       \
-    else                                                                                        \
-      SIMD_NAME(whole_tile)(VECS, LAST, mode, at, bare, c);                                     \
+#define ROWS_OF(COUNT, NAME, VECS, LAST, GAPS)                                                     \
+  SIMD_TARGET static void SIMD_NAME(NAME)(gemm_mode_t mode, const SIMD_NAME(target_t) * at,        \
+                                          const SIMD_NAME(operands_t) * operands, SIMD_REAL * c) { \
+    SIMD_NAME(operands_t) in = *operands, bare;                                                    \
+    if (!(GAPS)) in.b_gap = in.packed_gap = 0;                                                     \
+    bare = in;                                                                                     \
+    bare.ahead = NULL;                                                                             \
+    bare.packed = NULL;                                                                            \
+    if (in.packed)                                                                                 \
+      SIMD_NAME(place_tile)(COUNT, VECS, LAST, mode, at, in, c);                                   \
+    else if (at->b_row != WIDTH)                                                                   \
+      SIMD_NAME(place_tile)(COUNT, VECS, LAST, mode, at, bare, c);                                 \
+    else if (in.ahead)                                                                             \
+      SIMD_NAME(whole_tile)(COUNT, VECS, LAST, mode, at, in, c);                                   \
+    else                                                                                           \
+      SIMD_NAME(whole_tile)(COUNT, VECS, LAST, mode, at, bare, c);                                 \
   }
+#define ALL_ROWS_OF(VECS, NAME, LAST, GAPS) \
+  ROWS_OF(BLOCK_ROWS, all_rows##VECS##NAME, VECS, LAST, GAPS)
 ALL_ROWS_OF(1, , LAST_WHOLE, false)
 ALL_ROWS_OF(2, , LAST_WHOLE, false)
 ALL_ROWS_OF(3, , LAST_WHOLE, false)
 #if SIMD_BYTES == 64
-FEW_ROWS_OF(1, _masked, LAST_MASKED)
-FEW_ROWS_OF(2, _masked, LAST_MASKED)
-FEW_ROWS_OF(3, _masked, LAST_MASKED)
+FEW_ROWS_OF(1, _masked, LAST_MASKED, false)
+FEW_ROWS_OF(2, _masked, LAST_MASKED, false)
+FEW_ROWS_OF(3, _masked, LAST_MASKED, false)
 ALL_ROWS_OF(1, _masked, LAST_MASKED, false)
 ALL_ROWS_OF(2, _masked, LAST_MASKED, false)
 ALL_ROWS_OF(3, _masked, LAST_MASKED, false)
 ALL_ROWS_OF(2, _across, LAST_WHOLE, true)
-FEW_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS)
-FEW_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS)
-FEW_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS)
+FEW_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS, false)
+FEW_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS, false)
+FEW_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS, false)
 ALL_ROWS_OF(1, _term_pairs, LAST_TERM_PAIRS, false)
 ALL_ROWS_OF(2, _term_pairs, LAST_TERM_PAIRS, false)
 ALL_ROWS_OF(3, _term_pairs, LAST_TERM_PAIRS, false)
 ALL_ROWS_OF(1, _row_pairs, LAST_ROW_PAIRS, false)
 ALL_ROWS_OF(2, _row_pairs, LAST_ROW_PAIRS, false)
 ALL_ROWS_OF(3, _row_pairs, LAST_ROW_PAIRS, false)
+#else
+ROWS_OF(BASE_ROWS, half_rows3_across, 3, LAST_WHOLE, true)
+FEW_ROWS_OF(3, _across, LAST_WHOLE, true)
 #endif
 #undef ALL_ROWS_OF
+#undef ROWS_OF
 #undef FEW_ROWS_OF
 #undef FEW_ROWS
 #undef ROWS
