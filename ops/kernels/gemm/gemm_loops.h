@@ -15,6 +15,9 @@
 #define BLOCK_ROWS GEMM_TILE_ROWS(SIMD_BYTES)
 #define WIDTH PANEL_WIDTH
 #define THREE_VECTOR_ROWS 4 /* most rows of a tile of three vectors that 16 registers hold */
+/* Terms in an iteration of a tile with packed columns of A: of four terms, the compiler keeps a sum
+ * in memory if there are 16 registers. */
+#define PACKED_UNROLL (SIMD_BYTES == 64 ? 4 : 2)
 #define PANEL(depth)      \
   (BLOCK_ROWS * (depth) + \
    LANES) /* elements of a packed panel of A: the padding keeps panels in different cache sets */
@@ -67,13 +70,12 @@ SIMD_INLINE const SIMD_REAL *SIMD_NAME(ahead_of)(const SIMD_NAME(block_t) * bloc
 }
 
 /* Lets a tile prefetch elements that the next group packs. Tiles are numbered through the group; a
- * tile prefetches one line of as many runs as it has iterations, so that a line is asked for every
- * UNROLL terms. */
+ * tile prefetches one line of as many runs as it has iterations. */
 SIMD_INLINE void SIMD_NAME(prefetch_next)(const SIMD_NAME(group_t) * group, int64_t number,
                                           SIMD_NAME(operands_t) * in) {
   enum { UNROLL = 4, LINE = 64 / (int)sizeof(SIMD_REAL) };
   const SIMD_NAME(lines_t) *next = &group->next;
-  int64_t runs = group->at.k / UNROLL;
+  int64_t runs = group->at.k / (group->at.a_col == BLOCK_ROWS ? PACKED_UNROLL : UNROLL);
   in->next = in->b;
   in->next_step = 0;
   if (!next->lines || !runs) return;
@@ -325,6 +327,7 @@ SIMD_TARGET static void SIMD_NAME(part)(const gemm_job_t *job, const gemm_range_
 #undef BLOCK_ROWS
 #undef WIDTH
 #undef THREE_VECTOR_ROWS
+#undef PACKED_UNROLL
 #undef PANEL
 #undef LANES
 #undef SIMD_INLINE

@@ -20,7 +20,8 @@ SIMD_INLINE void SIMD_NAME(whole_tile)(int rows, int vecs, gemm_last_t last, gem
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (rows, vecs, last, 4, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in), c);
+    (rows, vecs, last, PACKED_UNROLL, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in),
+     c);
   } else if (last != LAST_TERM_PAIRS) {
     SIMD_NAME(tile)
     (rows, vecs, last, 1, mode, &steps, prefetch, SIMD_NAME(place_of)(rows, &steps, in), c);
@@ -42,7 +43,7 @@ SIMD_INLINE void SIMD_NAME(place_tile)(int rows, int vecs, gemm_last_t last, gem
     steps.a_row = 1;
     steps.a_col = BLOCK_ROWS;
     SIMD_NAME(tile)
-    (rows, vecs, last, 4, mode, &steps, PREFETCH_ROWS * at->b_row,
+    (rows, vecs, last, PACKED_UNROLL, mode, &steps, PREFETCH_ROWS * at->b_row,
      SIMD_NAME(place_of)(rows, &steps, in), c);
   } else if (last != LAST_TERM_PAIRS) {
     steps.a_row = 1;
