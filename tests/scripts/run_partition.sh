@@ -275,6 +275,8 @@ PROGRAM
   expect_text "$1 has a place" 'refused.hlo:6:'
 }
 refuse "partition-id" "want it inside of a manual computation" "ROOT p = u32[] partition-id()"
+refuse "a value of no manual computation" "not manual over axes of the program's sdy meshes, want one of an sdy.manual_computation" \
+  'ROOT y = f32[32] custom-call(x), custom_call_target="SPMDShardToFullShape", sharding={devices=[4]<=[4]}'
 refuse "a rule without a comma" 'the sharding rule has "custom", want its end' 'ROOT r = f32[8] custom-call(x), custom_call_target="f", '\
 'frontend_attributes={xla.sdy.sharding_rule="#sdy.op_sharding_rule<([i])->([i]) {i=8} custom>"}'
 refuse "a dynamic result" "its size is known only at run time, and results of sharded programs need static sizes" \

@@ -33,9 +33,14 @@ static hr_status_t sdy_manual_axes(spmd_reader_t *reader, const hlo_instr_t *mar
   bool enters = spmd_marker_of(marker) == SPMD_ENTER_MANUAL;
   const char *name = enters ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings";
   const spmd_mesh_source_t *source;
-  HR_TRY(spmd_read_manual_axes(&reader->meshes,
-                               hlo_frontend_attribute(marker, "xla.sdy.manual_axes"),
-                               hlo_frontend_attribute(marker, name), &source, out_axes));
+  hr_str_t axes = hlo_frontend_attribute(marker, "xla.sdy.manual_axes");
+  if (!axes.size)
+    return hr_error(HR_INVALID,
+                    "found a value between SPMDFullToShardShape and SPMDShardToFullShape that is "
+                    "not manual over axes of the program's sdy meshes, want one of an "
+                    "sdy.manual_computation, or no shardings of sdy in the program");
+  HR_TRY(spmd_read_manual_axes(&reader->meshes, axes, hlo_frontend_attribute(marker, name), &source,
+                               out_axes));
   *out_mesh = source ? source->placement : NULL;
   return NULL;
 }
