@@ -119,6 +119,18 @@ module @twice {
 PROGRAM
 sends "two gathers" "1 collective, by which a process sends 3072 bytes" 'in0=d;in1=d;out0=d;out1=d'
 
+# An operand that a later product takes whole is gathered for both, instead of being moved otherwise for the first.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @gram {
+  func.func @main(%x: tensor<12x24xf32>, %y: tensor<24x24xf32>) -> (tensor<24x24xf32>, tensor<12x24xf32>) {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<12x24xf32>, tensor<24x24xf32>) -> tensor<12x24xf32>
+    %1 = stablehlo.dot_general %0, %x, contracting_dims = [0] x [0] : (tensor<12x24xf32>, tensor<12x24xf32>) -> tensor<24x24xf32>
+    return %1, %0 : tensor<24x24xf32>, tensor<12x24xf32>
+  }
+}
+PROGRAM
+sends "a product with its operand" "2 collectives, by which a process sends 1296 bytes" 'in0=d;in1=d;out0=d;out1=-,d'
+
 # Two dimensions are reversed by one permute, of what is left of them where only one was cut. $1: their sizes
 reversal() {
   cat >"$work/few.mlir" <<PROGRAM

@@ -14,12 +14,14 @@
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
 #define SHARED_SHARE 0.95    /* share of an operand's cost if is_shared */
+#define SHARED_GATHER_SHARE 0.45
 
 typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
   const spmd_sharding_t *tensors[SPMD_CHOOSE_TENSORS];
   spmd_axes_t reduced;
   double moved, cost; /* microseconds, without and with the work */
+  double shared;      /* part of them, for SPMD_SHARE_MOVES */
   bool cuts_other;    /* an axis of a dimension that must be whole cuts another one */
 } trial_t;
 
@@ -231,6 +233,20 @@ static double operand_cost(const spmd_chooser_t *chooser, const trial_t *trial, 
   return share * slice_share(chooser, reader->operands[operand]) * cost;
 }
 
+/* For SPMD_SHARE_MOVES: what a later product that takes operands whole pays of gathering them. */
+static double gathers_share(const spmd_chooser_t *chooser, const trial_t *trial) {
+  double sum = 0;
+  if (chooser->instr->op != HLO_DOT) return 0;
+  for (int k = 0; k < chooser->rule->operand_count; k++) {
+    const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
+    if (!is_shared(chooser, chooser->instr->operands[k]) || is_repeated(chooser, trial, k) ||
+        !spmd_sharding_is_replicated(trial->tensors[k]))
+      continue;
+    sum += SHARED_GATHER_SHARE * spmd_use_cost(chooser->lower, value, trial->tensors[k]);
+  }
+  return sum;
+}
+
 /* True if operand k is gathered and otherwise stays as it is defined. */
 static bool is_gathered(const spmd_chooser_t *chooser, const trial_t *trial, int k) {
   const spmd_local_t *value = spmd_operand(chooser->lower, chooser->instr, k);
@@ -280,6 +296,7 @@ static bool try_assignment(spmd_chooser_t *chooser, trial_t *trial) {
   trial->moved = merge_cost(chooser, trial) + operands_cost(chooser, trial);
   for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
   trial->cost = trial->moved + spmd_work_us(local_work(chooser, trial));
+  trial->shared = gathers_share(chooser, trial);
   return true;
 }
 
@@ -313,11 +330,20 @@ static void limit_candidates(spmd_chooser_t *chooser) {
   }
 }
 
+/* Of the cheapest assignment and the cheapest one for SPMD_SHARE_MOVES, the one that the strategy
+ * takes. */
+static void take_strategy(spmd_chooser_t *chooser, const trial_t *sharing, trial_t *best) {
+  spmd_lower_module_t *module = chooser->lower->shared;
+  if (sharing->cost - sharing->shared >= best->cost - best->shared) return;
+  module->changes[SPMD_SHARE_MOVES]++;
+  if (module->strategy == SPMD_SHARE_MOVES) *best = *sharing;
+}
+
 /* Tries all assignments, the one of all first candidates first; keeps the cheapest. */
 static void search(spmd_chooser_t *chooser, trial_t *best) {
   int digits[MAX_ATOMS] = {0}, trials = 0;
   bool found = false;
-  static _Thread_local trial_t trial;
+  static _Thread_local trial_t trial, sharing;
   limit_candidates(chooser);
   for (int a = 0; a < chooser->atom_count; a++)
     chooser->assigned[a] = chooser->candidate_count[a] ? chooser->candidates[a][0] : -1;
@@ -326,9 +352,12 @@ static void search(spmd_chooser_t *chooser, trial_t *best) {
     if (chooser->lower->emit.b.status) return;
     trial.cuts_other = cuts_other(chooser, digits);
     if (possible && (!found || trial.cost < best->cost)) *best = trial;
+    if (possible && (!found || trial.cost - trial.shared < sharing.cost - sharing.shared))
+      sharing = trial;
     found |= possible;
     if (!trials && possible && trial.moved == 0) return;
   } while (next_assignment(chooser, digits) && ++trials < MAX_TRIALS);
+  if (found) take_strategy(chooser, &sharing, best);
 }
 
 static hr_status_t keep(spmd_chooser_t *chooser, const trial_t *best, spmd_choice_t *out_choice) {

@@ -38,7 +38,8 @@ typedef enum spmd_strategy {
   SPMD_RESHARD_AT_ONCE,
   SPMD_GATHER_WHOLE, /* at its use; axes of a dimension that must be whole cut no other one */
   SPMD_BATCH_EARLY,  /* at its use; such axes cut batches already in what is computed before */
-  SPMD_SHARE_MOVES,  /* at its use; slices of all of an array share the cost of moving it */
+  SPMD_SHARE_MOVES,  /* at its use; slices of all of an array, and products that gather it,
+                        share the cost of moving it */
   SPMD_CUT_SCANNED,  /* at its use; arrays that a loop scans are cut as their elements are */
   SPMD_STRATEGIES
 } spmd_strategy_t;
