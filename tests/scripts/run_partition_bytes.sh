@@ -131,6 +131,42 @@ module @gram {
 PROGRAM
 sends "a product with its operand" "2 collectives, by which a process sends 1296 bytes" 'in0=d;in1=d;out0=d;out1=-,d'
 
+# Stencils over arrays that are padded by their own elements: a permute for each neighbour, not the padded array's parts,
+# which are larger than the array's. $1, $2: what comes first and last
+stencil() {
+  cat >"$work/few.mlir" <<PROGRAM
+module @stencil {
+  func.func @main(%x: tensor<32x8xf32>) -> tensor<32x8xf32> {
+    %first = stablehlo.slice %x [0:1, 0:8] : (tensor<32x8xf32>) -> tensor<1x8xf32>
+    %last = stablehlo.slice %x [31:32, 0:8] : (tensor<32x8xf32>) -> tensor<1x8xf32>
+    %twice = stablehlo.broadcast_in_dim %last, dims = [0, 2] : (tensor<1x8xf32>) -> tensor<1x2x8xf32>
+    %repeated = stablehlo.reshape %twice : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+    %two = stablehlo.slice %x [30:32, 0:8] : (tensor<32x8xf32>) -> tensor<2x8xf32>
+    %turned = stablehlo.reverse %two, dims = [0] : tensor<2x8xf32>
+    %0 = stablehlo.concatenate $1, %x, dim = 0 : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<33x8xf32>
+    %1 = stablehlo.concatenate %0, $2, dim = 0 : (tensor<33x8xf32>, tensor<$3x8xf32>) -> tensor<$4x8xf32>
+    %left = stablehlo.slice %1 [0:$4, 7:8] : (tensor<$4x8xf32>) -> tensor<$4x1xf32>
+    %right = stablehlo.slice %1 [0:$4, 0:1] : (tensor<$4x8xf32>) -> tensor<$4x1xf32>
+    %2 = stablehlo.concatenate %left, %1, %right, dim = 1 : (tensor<$4x1xf32>, tensor<$4x8xf32>, tensor<$4x1xf32>) -> tensor<$4x10xf32>
+    %3 = stablehlo.slice %2 [0:32, 1:9] : (tensor<$4x10xf32>) -> tensor<32x8xf32>
+    %4 = stablehlo.slice %2 [2:34, 1:9] : (tensor<$4x10xf32>) -> tensor<32x8xf32>
+    %5 = stablehlo.slice %2 [1:33, 0:8] : (tensor<$4x10xf32>) -> tensor<32x8xf32>
+    %6 = stablehlo.slice %2 [1:33, 2:10] : (tensor<$4x10xf32>) -> tensor<32x8xf32>
+    %7 = stablehlo.add %3, %4 : tensor<32x8xf32>
+    %8 = stablehlo.add %5, %6 : tensor<32x8xf32>
+    %9 = stablehlo.subtract %7, %8 : tensor<32x8xf32>
+    return %9 : tensor<32x8xf32>
+  }
+}
+PROGRAM
+}
+stencil %last %first 1 34
+sends "a periodic stencil" "2 collectives, by which a process sends 64 bytes" 'in0=d;out0=d'
+stencil %first %repeated 2 35
+sends "a stencil with repeated ends" "2 collectives, by which a process sends 48 bytes" 'in0=d;out0=d'
+stencil %first %turned 2 35
+sends "a stencil with mirrored ends" "2 collectives, by which a process sends 48 bytes" 'in0=d;out0=d'
+
 # Two dimensions are reversed by one permute, of what is left of them where only one was cut. $1: their sizes
 reversal() {
   cat >"$work/few.mlir" <<PROGRAM

@@ -7,6 +7,7 @@
 #include "partition/host.h"
 #include "partition/lower/lower.h"
 #include "partition/lower/program_cost.h"
+#include "partition/lower/slice_pieces.h"
 #include "passes/lib/pass_rewrite.h"
 
 /* A closed sharding on the program's mesh for an array of this shape; dimensions of size 0 are not
@@ -267,6 +268,7 @@ static hr_status_t find_cheapest(global_t *global, candidate_t *best) {
 static hr_status_t partition(spmd_program_t *program, candidate_t *best) {
   hlo_module_t *module = program->module;
   global_t global;
+  HR_TRY(spmd_slice_pieces(program));
   HR_TRY(read_global(program, &global));
   HR_TRY(find_cheapest(&global, best));
   module->entry = best->entry;
