@@ -40,6 +40,8 @@ typedef struct spmd_value {
 /* By instruction of one computation: values[id][leaf]. */
 typedef struct spmd_computation {
   spmd_value_t **values;
+  const hlo_instr_t **borders; /* by instruction: the call beside a border marker of a manual body;
+                                  the first marker that takes results of a call */
   int64_t *callers;        /* by instruction: 1 + the only device that makes a call; 0: all do */
   spmd_axes_t manual_axes; /* axes of the enclosing manual computations */
   /* A manual computation may be on a mesh that does not fit beside the program's (another order of

@@ -335,6 +335,27 @@ for program in leaves barrier; do
   leaves "many $program, as HLO" convert --to hlo -o many.hlo $program.mlir
 done
 
+# And with products of products, and with manual computations one after the other.
+{
+  echo 'HloModule products ENTRY main { x_0 = f32[4,4] parameter(0)'
+  lines 40000 '#' | awk '{ printf "x_%d = f32[4,4] dot(x_%d, x_%d), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+    NR, NR - 1, NR - 1 }'
+  echo 'ROOT r = f32[4,4] copy(x_40000) }'
+} >products.hlo
+expect_exit "many products" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" --random-inputs --cache none -o many.npz \
+  products.hlo
+{
+  printf '%s\n' 'sdy.mesh @mesh = <["x"=2]>' 'func.func @main(%x0: tensor<4xf32>) -> tensor<4xf32> {'
+  lines 8000 '#' | awk '{
+    printf "%%m%d = sdy.manual_computation(%%x%d) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] ", NR, NR - 1
+    printf "manual_axes={} (%%a%d: tensor<4xf32>) {\n%%b%d = stablehlo.sine %%a%d : tensor<4xf32>\n", NR, NR, NR
+    printf "sdy.return %%b%d : tensor<4xf32>\n} : (tensor<4xf32>) -> tensor<4xf32>\n", NR
+    printf "%%x%d = stablehlo.cosine %%m%d : tensor<4xf32>\n", NR, NR }'
+  printf '%s\n' 'return %x8000 : tensor<4xf32>' '}'
+} >manual.mlir
+expect_exit "many manual computations" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" -n 2 --random-inputs --cache none \
+  -o many.npz manual.mlir
+
 # Calls that nest: as deep as the stack has room for, and no deeper; two at each level are 2^n in all.
 nested() {
   echo 'HloModule nested c0 { p = f32[] parameter(0) ROOT r = f32[] negate(p) }'

@@ -19,6 +19,7 @@
 enum {
   LEAST_SIDE = 128,  /* least rows and columns */
   LEAST_TERMS = 128, /* least terms, below which the copy costs about as much as it saves */
+  MOST_FACTORS = 64, /* most products that are followed to a symmetric one */
   BLOCK_UNIT = 48,   /* divisor of a block's rows: whole panels of all vector widths and types */
   MOST_UNITS = 8,    /* most units of a block */
   ROW_BLOCKS = 8     /* about as many blocks as a row should have */
@@ -52,7 +53,8 @@ static const hlo_instr_t *without_factor(const hlo_instr_t *x) {
 
 /* Walks from (c s) s to s as long as it is not known that s is symmetric. */
 bool dot_is_symmetric(const hlo_instr_t *dot) {
-  for (const hlo_instr_t *x; dot->op == HLO_DOT; dot = x) {
+  const hlo_instr_t *x;
+  for (int k = 0; k < MOST_FACTORS && dot->op == HLO_DOT; k++, dot = x) {
     x = without_factor(dot->operands[0]);
     if (x != without_factor(dot->operands[1])) return false;
     hr_ints_t lhs = hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);

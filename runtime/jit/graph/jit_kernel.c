@@ -179,22 +179,23 @@ void jit_root_build(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *inde
 }
 
 /* Makes each leaf of a root of the fusion a root of the kernel. */
-static hr_status_t add_roots(jit_kernel_t *kernel, hlo_instr_t *instr, int most) {
+static void add_roots(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   int leaves = hlo_shape_leaf_count(instr->shape);
-  for (int k = 0; k < leaves; k++) {
-    if (kernel->root_count == most) return hlo_unsupported(instr, "too many results");
+  for (int k = 0; k < leaves; k++)
     kernel->roots[kernel->root_count++] =
         (jit_root_t){.instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
-  }
-  return NULL;
 }
 
+/* No more roots than needed, as each takes kilobytes. */
 static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   const fusion_form_t *form = &kernel->form;
-  int most = 2 * form->root_count + 8;
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, most, &kernel->roots));
+  int count = 0;
   for (int r = 0; r < form->root_count; r++)
-    if (form->part_of_root[r] == part) HR_TRY(add_roots(kernel, form->roots[r], most));
+    if (form->part_of_root[r] == part) count += hlo_shape_leaf_count(form->roots[r]->shape);
+  if (count > 2 * form->root_count + 8) return hr_error(HR_UNSUPPORTED, "%d results", count);
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, count, &kernel->roots));
+  for (int r = 0; r < form->root_count; r++)
+    if (form->part_of_root[r] == part) add_roots(kernel, form->roots[r]);
   return NULL;
 }
 

@@ -30,22 +30,6 @@ spmd_marker_t spmd_marker_of(const hlo_instr_t *instr) {
   return SPMD_NO_MARKER;
 }
 
-/* One of `user`'s operands is `value`, or an element of it. A marker may be the operand of another
- * one, where one body follows another. */
-static bool takes_from(const hlo_instr_t *user, const hlo_instr_t *value) {
-  for (int k = 0; k < user->operand_count; k++) {
-    const hlo_instr_t *operand = user->operands[k];
-    if (operand->op == HLO_GET_TUPLE_ELEMENT) operand = operand->operands[0];
-    if (operand == value) return true;
-  }
-  return false;
-}
-
-bool spmd_is_border_of(const hlo_instr_t *marker, const hlo_instr_t *call) {
-  bool enters = spmd_marker_of(marker) == SPMD_ENTER_MANUAL;
-  return enters ? takes_from(call, marker) : takes_from(marker, call);
-}
-
 static bool is_plain_call(const hlo_instr_t *instr) {
   return instr->op == HLO_CALL || instr->op == HLO_FUSION;
 }

@@ -18,9 +18,6 @@ typedef enum spmd_marker {
   SPMD_SHARD_TO_FULL  /* SPMDShardToFullShape */
 } spmd_marker_t;
 spmd_marker_t spmd_marker_of(const hlo_instr_t *instr);
-/* True if the marker is at the border of the body that is called: values enter the call from it, or
- * leave the call to it, by themselves or as elements of a tuple. */
-bool spmd_is_border_of(const hlo_instr_t *marker, const hlo_instr_t *call);
 
 /* True if the call is that of a manual body: its operands come from a marker that made them local,
  * or its results go to a marker that makes them global. */

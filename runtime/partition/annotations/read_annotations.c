@@ -348,6 +348,7 @@ static hr_status_t make_values(spmd_reader_t *reader) {
     if (!reader->control[c]) continue;
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].values));
     HR_TRY(HR_NEW_ARRAY(&module->arena, computation->instrs.count, &computations[c].callers));
+    HR_TRY(spmd_find_borders(&module->arena, computation, &computations[c].borders));
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
       int leaves = hlo_shape_leaf_count(instr->shape), count = annotated_count(instr);

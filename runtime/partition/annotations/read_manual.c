@@ -9,19 +9,39 @@
  * A nested manual body is on the mesh of the outer one. */
 #include "partition/annotations/reader.h"
 
-/* The marker in front of a manual call, or after it if it has no operands. */
-static const hlo_instr_t *marker_of_call(const hlo_instr_t *call) {
-  const hlo_computation_t *computation = call->parent;
-  for (int k = 0; k < call->operand_count; k++) {
-    const hlo_instr_t *operand = call->operands[k];
-    if (operand->op == HLO_GET_TUPLE_ELEMENT) operand = operand->operands[0];
-    if (spmd_marker_of(operand) == SPMD_ENTER_MANUAL) return operand;
+/* An operand, or the tuple that it is an element of. A marker may be the operand of another one,
+ * where one body follows another. */
+static const hlo_instr_t *whole_operand(const hlo_instr_t *instr, int k) {
+  const hlo_instr_t *operand = instr->operands[k];
+  return operand->op == HLO_GET_TUPLE_ELEMENT ? operand->operands[0] : operand;
+}
+
+hr_status_t spmd_find_borders(hr_arena_t *arena, const hlo_computation_t *computation,
+                              const hlo_instr_t ***out_borders) {
+  const hlo_instr_t **borders;
+  HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &borders));
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    bool leaves = spmd_marker_of(instr) == SPMD_LEAVE_MANUAL;
+    if (!leaves && instr->op != HLO_CALL) continue;
+    for (int k = 0; k < instr->operand_count; k++) {
+      const hlo_instr_t *operand = whole_operand(instr, k), *call = borders[i];
+      bool enters = !leaves && spmd_marker_of(operand) == SPMD_ENTER_MANUAL;
+      if (!enters && (!leaves || operand->op != HLO_CALL)) continue;
+      if (!borders[operand->id]) borders[operand->id] = instr;
+      if (leaves && (!call || operand->id < call->id)) borders[i] = operand;
+    }
   }
-  for (size_t i = call->id + 1; i < computation->instrs.count; i++) {
-    const hlo_instr_t *user = computation->instrs.data[i];
-    if (spmd_marker_of(user) == SPMD_LEAVE_MANUAL && spmd_is_border_of(user, call)) return user;
-  }
+  *out_borders = borders;
   return NULL;
+}
+
+/* The marker in front of a manual call, or after it if it has no operands. */
+static const hlo_instr_t *marker_of_call(const spmd_computation_t *around,
+                                         const hlo_instr_t *call) {
+  for (int k = 0; k < call->operand_count; k++)
+    if (spmd_marker_of(whole_operand(call, k)) == SPMD_ENTER_MANUAL) return whole_operand(call, k);
+  return around->borders[call->id];
 }
 
 /* --- axes --- */
@@ -77,7 +97,7 @@ hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *inst
   const spmd_computation_t *here = &computations[instr->parent->id];
   spmd_axes_t axes = here->manual_axes, own = {0, NULL};
   const spmd_mesh_t *mesh = NULL;
-  const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(instr) : NULL;
+  const hlo_instr_t *marker = instr->op == HLO_CALL ? marker_of_call(here, instr) : NULL;
   if (instr->op != HLO_CALL && instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL) return NULL;
   if (marker && reader->sdy) HR_TRY(sdy_manual_axes(reader, marker, &own, &mesh));
   if (instr->op == HLO_CALL && !reader->sdy)
@@ -115,19 +135,14 @@ static hr_status_t check_leaf(spmd_reader_t *reader, const hlo_instr_t *marker,
 }
 
 hr_status_t spmd_check_placements(spmd_reader_t *reader, hlo_instr_t *marker) {
-  const hlo_computation_t *around = marker->parent;
   spmd_computation_t *computations = reader->program->computations;
+  const spmd_computation_t *around = &computations[marker->parent->id];
+  const hlo_instr_t *call = around->borders[marker->id];
   spmd_marker_t kind = spmd_marker_of(marker);
-  if (kind != SPMD_ENTER_MANUAL && kind != SPMD_LEAVE_MANUAL) return NULL;
-  for (size_t i = 0; i < around->instrs.count; i++) {
-    const hlo_instr_t *call = around->instrs.data[i];
-    if (call->op != HLO_CALL || !spmd_is_border_of(marker, call)) continue;
-    const spmd_computation_t *body = &computations[call->called[0]->id];
-    bool any = body->mesh || (computations[around->id].placements &&
-                              computations[around->id].placements[marker->id]);
-    for (int leaf = 0; any && leaf < marker->operand_count; leaf++)
-      HR_TRY(check_leaf(reader, marker, body, leaf));
-    return NULL;
-  }
+  if (!call || (kind != SPMD_ENTER_MANUAL && kind != SPMD_LEAVE_MANUAL)) return NULL;
+  const spmd_computation_t *body = &computations[call->called[0]->id];
+  bool any = body->mesh || (around->placements && around->placements[marker->id]);
+  for (int leaf = 0; any && leaf < marker->operand_count; leaf++)
+    HR_TRY(check_leaf(reader, marker, body, leaf));
   return NULL;
 }

@@ -38,6 +38,9 @@ hr_status_t spmd_set_value(spmd_reader_t *reader, const hlo_instr_t *instr, int 
                            const spmd_sharding_t *sharding, spmd_origin_kind_t origin);
 
 /* --- read_manual.c --- */
+/* Lists spmd_computation_t.borders. Cost: linear. Errors: NO_MEMORY. */
+hr_status_t spmd_find_borders(hr_arena_t *arena, const hlo_computation_t *computation,
+                              const hlo_instr_t ***out_borders);
 /* Passes the manual axes and the mesh on to the bodies that the instruction calls. Errors: INVALID,
  * UNSUPPORTED. */
 hr_status_t spmd_read_manual_call(spmd_reader_t *reader, const hlo_instr_t *instr);

@@ -1,5 +1,5 @@
 /* The borders of manual computations in the graph. An edge ties a value outside to the same value
- * inside, whose sharding lacks the manual axes. Cost: per marker, linear in the enclosing calls. */
+ * inside, whose sharding lacks the manual axes. Cost: linear. */
 #include "partition/propagate/graph_build.h"
 
 /* Splits a sharding at the border into manual axes, which come first in each dimension, and the
@@ -29,16 +29,13 @@ static hr_status_t split_manual(prop_graph_t *graph, const spmd_sharding_t *oute
  * holds the marker. */
 static hr_status_t own_manual_axes(const prop_graph_t *graph, const hlo_instr_t *marker,
                                    spmd_axes_t *out_axes) {
-  const hlo_computation_t *around = marker->parent;
   const spmd_computation_t *computations = graph->program->computations;
-  for (size_t i = 0; i < around->instrs.count; i++) {
-    const hlo_instr_t *call = around->instrs.data[i];
-    if (call->op == HLO_CALL && spmd_is_border_of(marker, call))
-      return spmd_axes_subtract(graph->arena, computations[call->called[0]->id].manual_axes,
-                                computations[around->id].manual_axes, out_axes);
-  }
+  const spmd_computation_t *around = &computations[marker->parent->id];
+  const hlo_instr_t *call = around->borders[marker->id];
   *out_axes = (spmd_axes_t){0, NULL};
-  return NULL;
+  if (!call) return NULL;
+  return spmd_axes_subtract(graph->arena, computations[call->called[0]->id].manual_axes,
+                            around->manual_axes, out_axes);
 }
 
 /* Checks that the manual axes come first in each dimension and divide the outer sizes into the
