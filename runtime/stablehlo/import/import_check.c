@@ -143,6 +143,7 @@ hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_
 /* A grid of programs in row-major order, then the functions of the infeed. */
 typedef struct parallel {
   int replicas, partitions, called_count;
+  int program_count; /* of the called functions, those that are no infeed */
   hlo_computation_t **called;
 } parallel_t;
 
@@ -169,13 +170,32 @@ static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, par
   if (!is_grid) return import_error(scope, op, "programs is no grid of functions");
   if (infeed && infeed->kind != MLIR_ATTR_ARRAY)
     return import_error(scope, op, "infeed is no list of functions");
+  if (infeed && !infeed->count) return import_error(scope, op, "infeed names no function");
   parallel->replicas = programs->count;
   parallel->partitions = programs->items[0]->count;
   int count = parallel->replicas * parallel->partitions + (infeed ? infeed->count : 0);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &parallel->called));
   for (int r = 0; r < parallel->replicas; r++)
     HR_TRY(add_called(scope, op, programs->items[r], parallel));
+  parallel->program_count = parallel->called_count;
   return infeed ? add_called(scope, op, infeed, parallel) : NULL;
+}
+
+/* The operands are those of all programs, the results theirs. */
+static hr_status_t check_parallel(import_scope_t *scope, const mlir_op_t *op,
+                                  const parallel_t *parallel, const hlo_shape_t *shape) {
+  int64_t params = 0, results = 0;
+  for (int p = 0; p < parallel->program_count; p++) {
+    params += (int64_t)parallel->called[p]->params.count;
+    results += hlo_shape_leaf_count(parallel->called[p]->root->shape);
+  }
+  if (op->operand_count != params)
+    return import_error(scope, op, "%d operands, want %ld, as the programs take in all",
+                        op->operand_count, (long)params);
+  if (hlo_shape_leaf_count(shape) != results)
+    return import_error(scope, op, "%d results, want %ld, as the programs return in all",
+                        hlo_shape_leaf_count(shape), (long)results);
+  return NULL;
 }
 
 /* A custom call with the grid's functions as called computations. */
@@ -187,6 +207,7 @@ hr_status_t import_run_parallel(import_scope_t *scope, mlir_op_t *op, const impo
   HR_TRY(read_parallel(scope, op, &parallel));
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
+  HR_TRY(check_parallel(scope, op, &parallel, shape));
   HR_TRY(hr_arena_printf(scope->importer->arena, &config,
                          "{replicas = %d : i64, partitions = %d : i64}", parallel.replicas,
                          parallel.partitions));

@@ -16,6 +16,20 @@ static hr_str_t short_name(const mlir_op_t *op) {
 
 /* --- one type --- */
 
+/* Scales are numbers of the expressed type, its smallest above zero at least. */
+static hr_status_t check_scale(import_scope_t *scope, const mlir_op_t *op, const mlir_quant_t *q,
+                               double scale) {
+  hr_dtype_t type;
+  if (!(scale > 0) || !isfinite(scale))
+    return import_error(scope, op, "scale %g, want a positive one (quantized type C5-C6)", scale);
+  HR_TRY(import_dtype(scope->importer, q->expressed, &type));
+  if (type == HR_F64) return NULL;
+  double least = hr_float_decode(type, 1), most = hr_float_decode(type, hr_float_largest(type));
+  if (scale >= least && scale <= most) return NULL;
+  return import_error(scope, op, "scale %g, want one from %g to %g of %s (quantized type C6)",
+                      scale, least, most, hr_dtype_name(type));
+}
+
 /* The storage range is within the storage type, zero points within the range. */
 static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, const mlir_quant_t *q) {
   int width = q->storage->width;
@@ -26,9 +40,7 @@ static hr_status_t check_ranges(import_scope_t *scope, const mlir_op_t *op, cons
                         "storage from %ld to %ld, want %ld <= min < max <= %ld (quantized type C3)",
                         (long)q->min, (long)q->max, (long)low, (long)high);
   for (int i = 0; i < q->scale_count; i++) {
-    if (!(q->scales[i] > 0) || !isfinite(q->scales[i]))
-      return import_error(scope, op, "scale %g, want a positive one (quantized type C5-C6)",
-                          q->scales[i]);
+    HR_TRY(check_scale(scope, op, q, q->scales[i]));
     if (q->zero_points[i] < q->min || q->zero_points[i] > q->max)
       return import_error(scope, op, "zero point %ld, want one from %ld to %ld (quantized type C7)",
                           (long)q->zero_points[i], (long)q->min, (long)q->max);
@@ -194,6 +206,47 @@ static hr_status_t check_move(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* --- reductions --- */
+
+/* A value of the region has the expressed type of one outside and no narrower storage. */
+static hr_status_t check_promoted(import_scope_t *scope, const mlir_op_t *op,
+                                  const mlir_type_t *from, const mlir_type_t *to,
+                                  const char *what) {
+  const mlir_quant_t *a = import_quant_of(from), *b = import_quant_of(to);
+  if (!a != !b)
+    return import_error(scope, op, "%s and what the region takes for it: only one is quantised",
+                        what);
+  if (!a) return NULL;
+  if (!mlir_type_equal(a->expressed, b->expressed))
+    return import_error(scope, op, "%s and the region differ in their expressed types (%.*s)", what,
+                        NAME(op));
+  if (a->storage->width > b->storage->width)
+    return import_error(scope, op, "the region stores %d bits of %d of %s (%.*s)",
+                        b->storage->width, a->storage->width, what, NAME(op));
+  return NULL;
+}
+
+/* Arguments and results of the region that reduces: two arguments and a result for each result of
+ * the op, whose inputs come first; initial values come next, or, of one window, last. */
+static hr_status_t check_reducer(import_scope_t *scope, const mlir_op_t *op) {
+  const mlir_region_t *region = op->region_count ? op->regions[op->region_count - 1] : NULL;
+  int count = op->result_count;
+  if (!region || !region->blocks.count || op->operand_count < count) return NULL;
+  const mlir_block_t *block = region->blocks.data[0];
+  const mlir_op_t *end = block->ops.count ? block->ops.data[block->ops.count - 1] : NULL;
+  bool has_initial =
+      op->operand_count == 2 * count || hr_str_is(short_name(op), "select_and_scatter");
+  if (!end || end->operand_count != count || block->arg_count != 2 * count) return NULL;
+  for (int i = 0; i < count; i++) {
+    const mlir_type_t *in = op->operands[i]->type;
+    const mlir_type_t *initial = op->operands[op->operand_count - count + i]->type;
+    HR_TRY(check_promoted(scope, op, in, block->args[count + i].type, "an input"));
+    if (has_initial)
+      HR_TRY(check_promoted(scope, op, initial, end->operands[i]->type, "an initial value"));
+  }
+  return NULL;
+}
+
 /* --- contractions: dot_general C14-C20, convolution C28-C34 --- */
 
 static bool has_zero_points(const mlir_quant_t *q) {
@@ -310,6 +363,7 @@ hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
     case QUANT_QUANTIZE:
       return check_quantize(scope, op);
     default:
+      HR_TRY(check_reducer(scope, op));
       return check_move(scope, op, rule);
   }
 }

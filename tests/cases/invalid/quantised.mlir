@@ -106,3 +106,35 @@ func.func @main(%x: tensor<1x2x3x20x!quant.uniform<i8:f32:0, {1.0:17}>>) {
   %r = stablehlo.reshape %x : (tensor<1x2x3x20x!quant.uniform<i8:f32:0, {1.0:17}>>) -> tensor<2x1x3x20x!quant.uniform<i8:f32:1, {1.0:17}>>
   return
 }
+// ----- quant_scale_large
+// EXPECT: 3:8 scale 105504, want one from 5.96046e-08 to 65504 of f16 (quantized type C6)
+func.func @main(%a0: tensor<2x!quant.uniform<i4:f16, 10.5504e+04>>) -> tensor<2x!quant.uniform<i4:f16, 10.5504e+04>> {
+  %r = stablehlo.add %a0, %a0 : tensor<2x!quant.uniform<i4:f16, 10.5504e+04>>
+  return %r : tensor<2x!quant.uniform<i4:f16, 10.5504e+04>>
+}
+// ----- quant_scale_small
+// EXPECT: 3:8 scale 4.96046e-08, want one from 5.96046e-08
+func.func @main(%a0: tensor<2x!quant.uniform<i4:f16, 4.960464e-08>>) -> tensor<2x!quant.uniform<i4:f16, 4.960464e-08>> {
+  %r = stablehlo.add %a0, %a0 : tensor<2x!quant.uniform<i4:f16, 4.960464e-08>>
+  return %r : tensor<2x!quant.uniform<i4:f16, 4.960464e-08>>
+}
+// ----- quant_reduce_expressed
+// EXPECT: 3:8 an initial value and the region differ in their expressed types (reduce)
+func.func @main(%a0: tensor<4x4x!quant.uniform<i8:f64, 2.0:15>>, %a1: tensor<!quant.uniform<i8:f32, 2.0:15>>) -> tensor<4x!quant.uniform<i32:f64, 2.0:15>> {
+  %r = stablehlo.reduce(%a0 init: %a1) across dimensions = [0] : (tensor<4x4x!quant.uniform<i8:f64, 2.0:15>>, tensor<!quant.uniform<i8:f32, 2.0:15>>) -> tensor<4x!quant.uniform<i32:f64, 2.0:15>>
+    reducer(%x: tensor<!quant.uniform<i32:f64, 2.0:15>>, %y: tensor<!quant.uniform<i32:f64, 2.0:15>>) {
+    %s = stablehlo.add %x, %y : tensor<!quant.uniform<i32:f64, 2.0:15>>
+    stablehlo.return %s : tensor<!quant.uniform<i32:f64, 2.0:15>>
+  }
+  return %r : tensor<4x!quant.uniform<i32:f64, 2.0:15>>
+}
+// ----- quant_reduce_narrower
+// EXPECT: 3:8 the region stores 8 bits of 16 of an input (reduce)
+func.func @main(%a0: tensor<4x4x!quant.uniform<i16:f32, 2.0:15>>, %a1: tensor<!quant.uniform<i8:f32, 2.0:15>>) -> tensor<4x!quant.uniform<i8:f32, 2.0:15>> {
+  %r = stablehlo.reduce(%a0 init: %a1) across dimensions = [0] : (tensor<4x4x!quant.uniform<i16:f32, 2.0:15>>, tensor<!quant.uniform<i8:f32, 2.0:15>>) -> tensor<4x!quant.uniform<i8:f32, 2.0:15>>
+    reducer(%x: tensor<!quant.uniform<i8:f32, 2.0:15>>, %y: tensor<!quant.uniform<i8:f32, 2.0:15>>) {
+    %s = stablehlo.add %x, %y : tensor<!quant.uniform<i8:f32, 2.0:15>>
+    stablehlo.return %s : tensor<!quant.uniform<i8:f32, 2.0:15>>
+  }
+  return %r : tensor<4x!quant.uniform<i8:f32, 2.0:15>>
+}
