@@ -35,7 +35,11 @@
 #define PLACE_ROWS 128        /* most rows of A for which B is read in place */
 #define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
-#define PACK_A_COLUMNS 64     /* least columns of C for which A with dense columns is packed */
+/* Least columns of C for which A with dense columns is packed: usually; with AVX2, if the columns
+ * share one set of the first-level cache; and there, if they are spread over most of its sets. */
+#define PACK_A_COLUMNS 64
+#define PACK_ALIASED_COLUMNS 24
+#define PACK_SPREAD_COLUMNS 128
 #define COLUMN_BYTES \
   128 /* least stride of dense columns for which A is packed: shorter ones share cache lines */
 #define FINISHED_BYTES \
@@ -151,12 +155,20 @@ static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
+/* Least columns of C for which A with dense columns is packed. Other widths than AVX2's were not
+ * measured with columns that are spread, or aliased. */
+static int64_t least_packed_columns(int64_t step_bytes) {
+  if (gemm_vector_bytes() != 32) return PACK_A_COLUMNS;
+  if (step_bytes % (2 * CONFLICT_BYTES) == 0) return PACK_ALIASED_COLUMNS;
+  return step_bytes % CONFLICT_BYTES == 0 ? PACK_A_COLUMNS : PACK_SPREAD_COLUMNS;
+}
+
 /* True if A is packed. A kernel needs the copy if A comes from a callback or from lists of offsets,
  * or if the rows of a complex A are not dense. Otherwise the copy must pay:
  *
  *   A                 packed if
  *   dense in neither  more than one panel of B uses the copy
- *   dense columns     PACK_A_COLUMNS columns use the copy, and columns are longer than cache lines,
+ *   dense columns     least_packed_columns use the copy, and columns are longer than cache lines,
  *                     of each of which a tile would read a part
  *   dense rows        never: those of a tile fit into the cache even if they share its sets */
 static bool packs_a(const gemm_job_t *job, int64_t columns) {
@@ -164,7 +176,8 @@ static bool packs_a(const gemm_job_t *job, int64_t columns) {
   int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
   int64_t step_bytes = stride * reals_per_element(job) * real_bytes(job);
-  return job->a_col != 1 && columns >= PACK_A_COLUMNS && step_bytes >= COLUMN_BYTES;
+  return job->a_col != 1 && columns >= least_packed_columns(step_bytes) &&
+         step_bytes >= COLUMN_BYTES;
 }
 
 static gemm_range_t full_range(const gemm_job_t *job) {
