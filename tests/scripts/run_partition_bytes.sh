@@ -131,6 +131,18 @@ module @gram {
 PROGRAM
 sends "a product with its operand" "2 collectives, by which a process sends 1296 bytes" 'in0=d;in1=d;out0=d;out1=-,d'
 
+cat >"$work/few.mlir" <<'PROGRAM'
+module @products {
+  func.func @main(%x: tensor<16x24xf32>, %y: tensor<24x16xf32>, %z: tensor<16x24xf32>) -> tensor<16xf32> {
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<16x24xf32>, tensor<24x16xf32>) -> tensor<16x16xf32>
+    %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [1] : (tensor<16x24xf32>, tensor<16x24xf32>) -> tensor<16x16xf32>
+    %2 = stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16xf32>
+    return %2 : tensor<16xf32>
+  }
+}
+PROGRAM
+sends "two products of one array" "3 collectives, by which a process sends 1024 bytes" 'in0=-,m;in1=d,m;in2=m+d'
+
 # Stencils over arrays that are padded by their own elements: a permute for each neighbour, not the padded array's parts,
 # which are larger than the array's. $1, $2: what comes first and last
 stencil() {

@@ -14,7 +14,7 @@
 #define MAX_TRIALS 4096
 #define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
 #define SHARED_SHARE 0.95    /* share of an operand's cost if is_shared */
-#define SHARED_GATHER_SHARE 0.45
+#define SHARED_GATHER_SHARE 0.8
 
 typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];
@@ -233,7 +233,7 @@ static double operand_cost(const spmd_chooser_t *chooser, const trial_t *trial, 
   return share * slice_share(chooser, reader->operands[operand]) * cost;
 }
 
-/* For SPMD_SHARE_MOVES: what a later product that takes operands whole pays of gathering them. */
+/* For SPMD_SHARE_MOVES: what later products that take operands whole pay of gathering them. */
 static double gathers_share(const spmd_chooser_t *chooser, const trial_t *trial) {
   double sum = 0;
   if (chooser->instr->op != HLO_DOT) return 0;
