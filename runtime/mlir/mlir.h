@@ -138,7 +138,11 @@ struct mlir_attr {
   hr_buffer_t *buffer; /* owner of data that is not in the arena; released by the module */
   hr_str_t resource;   /* DENSE written as dense_resource<key>; data NULL if no blob was given */
   const mlir_attr_t *indices, *values; /* SPARSE */
+  int64_t part_count;                  /* ARRAY, DICT, STRUCT: attributes in it at any depth */
 };
+
+/* Attributes may share parts as types do: most parts of one, and of all that aliases stand for. */
+#define MLIR_MOST_ATTR_PARTS (1 << 22)
 
 /* Field of a DICT or STRUCT, by linear search; NULL if absent. */
 const mlir_attr_t *mlir_attr_field(const mlir_attr_t *dict, const char *name);

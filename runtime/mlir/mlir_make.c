@@ -76,6 +76,8 @@ hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *con
   HR_TRY(hr_arena_copy(arena, items, (size_t)count * sizeof *items, &copy));
   attr->count = count;
   attr->items = copy;
+  attr->part_count = count;
+  for (int i = 0; i < count; i++) attr->part_count += items[i] ? items[i]->part_count : 0;
   *out_attr = attr;
   return NULL;
 }
@@ -126,6 +128,9 @@ static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count,
     qsort(copy, (size_t)count, sizeof *fields, compare_names);
   attr->count = count;
   attr->fields = copy;
+  attr->part_count = count;
+  for (int i = 0; i < count; i++)
+    attr->part_count += fields[i].value ? fields[i].value->part_count : 0;
   return NULL;
 }
 

@@ -356,6 +356,40 @@ expect_exit "many products" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" --ran
 expect_exit "many manual computations" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" -n 2 --random-inputs --cache none \
   -o many.npz manual.mlir
 
+# Memory does not grow with the shardings over many devices.
+{
+  echo 'HloModule shardings, num_partitions=1048576 ENTRY main { x_0 = f32[1048576] parameter(0)'
+  lines 200 '#' | awk '{ printf "x_%d = f32[1048576] sine(x_%d), sharding={devices=[1048576]<=[1048576]}\n", NR, NR - 1 }'
+  echo 'ROOT r = f32[1048576] copy(x_200) }'
+} >shardings.hlo
+(
+  if [ "$addresses_kb" != unlimited ]; then ulimit -v 1500000; fi
+  exec timeout 60 "$hlorun" check shardings.hlo
+) >out 2>&1 </dev/null && pass || fail "200 shardings over 1048576 devices" out
+
+# And with functions that nothing calls.
+{
+  echo 'func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }'
+  lines 20000 'func.func private @f#(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }'
+} >uncalled.mlir
+expect_exit "many functions that nothing calls" 0 sh -c 'ulimit -t 15; exec "$@"' sh "$hlorun" check uncalled.mlir
+{
+  head -n 500 uncalled.mlir
+  echo 'func.func private @wrong(%x: tensor<f32>) -> tensor<f64> { return %x : tensor<f32> }'
+} >wrong.mlir
+expect_exit "one of many functions is wrong" 3 "$hlorun" check wrong.mlir
+expect_text "one of many functions is wrong" "wrong.mlir:501:"
+
+# Attributes of aliases of aliases: 41 lines would be one of 2^40 parts.
+{
+  echo '#a0 = [1, 2]'
+  for i in $(seq 40); do echo "#a$i = [#a$((i - 1)), #a$((i - 1))]"; done
+  echo 'func.func @main(%x: tensor<f32>) -> tensor<f32> {'
+  printf '%s\n' '%y = stablehlo.sine %x {mhlo.x = #a40} : tensor<f32>' 'return %y : tensor<f32>' '}'
+} >doubled.mlir
+quickly "an attribute of 2^40 parts" 3 "$hlorun" convert --to mlir -o many.mlir doubled.mlir
+expect_text "an attribute of 2^40 parts" "aliases of attributes that stand for fewer parts"
+
 # Calls that nest: as deep as the stack has room for, and no deeper; two at each level are 2^n in all.
 nested() {
   echo 'HloModule nested c0 { p = f32[] parameter(0) ROOT r = f32[] negate(p) }'

@@ -210,6 +210,12 @@ hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return attr->kind == MLIR_ATTR_STRING ? NULL : bytecode_error(reader, cursor, "want a string");
 }
 
+static hr_status_t check_parts(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                               const mlir_attr_t *attr) {
+  if (attr->part_count <= MLIR_MOST_ATTR_PARTS) return NULL;
+  return bytecode_error(reader, cursor, "an attribute of more than %d parts", MLIR_MOST_ATTR_PARTS);
+}
+
 /* Count, then attributes. */
 hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
@@ -218,8 +224,10 @@ hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cu
   HR_TRY(new_attr(reader, MLIR_ATTR_ARRAY, &attr));
   HR_TRY(bytecode_take_attrs(reader, cursor, &attr->count, &items));
   attr->items = items;
+  attr->part_count = attr->count;
+  for (int i = 0; i < attr->count; i++) attr->part_count += items[i]->part_count;
   *out_attr = attr;
-  return NULL;
+  return check_parts(reader, cursor, attr);
 }
 
 /* Names are string attributes; entries may come in any order and are sorted here. */
@@ -234,6 +242,7 @@ hr_status_t bytecode_take_dict(bytecode_reader_t *reader, bytecode_cursor_t *cur
     HR_TRY(bytecode_take_attr(reader, cursor, &fields[i].value));
   }
   HR_TRY(mlir_make_dict(reader->arena, count, fields, out_attr));
+  HR_TRY(check_parts(reader, cursor, *out_attr));
   for (int i = 1; i < count; i++)
     if (hr_str_equal((*out_attr)->fields[i].name, (*out_attr)->fields[i - 1].name))
       return bytecode_error(reader, cursor, "the attribute %.*s is given twice",

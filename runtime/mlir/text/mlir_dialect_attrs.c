@@ -334,6 +334,9 @@ hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **o
   const mlir_attr_t *alias;
   HR_TRY(mlir_find_alias(parser, name, &alias));
   if (alias) {
+    parser->alias_parts += alias->part_count;
+    if (parser->alias_parts > MLIR_MOST_ATTR_PARTS)
+      return mlir_expected(parser, "aliases of attributes that stand for fewer parts");
     *out_attr = alias;
     return NULL;
   }

@@ -24,7 +24,8 @@ typedef struct mlir_parser {
   mlir_lexer_t lexer;
   int depth;
   hr_map_t attr_aliases, type_aliases;
-  size_t alias_bytes;                             /* size of the texts that replaced aliases */
+  size_t alias_bytes;  /* size of the texts that replaced aliases */
+  int64_t alias_parts; /* parts of the attributes that aliases stood for so far */
   HR_VEC(mlir_location_alias_t) location_aliases; /* #loc, #loc1, ... by their number */
   hr_map_t resources;                             /* key → mlir_attr_t without a type: the blob */
   HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes that wait for their blobs */

@@ -304,11 +304,8 @@ static hr_status_t add_named(spmd_meshes_t *meshes, const hlo_mesh_t *mesh, int 
   return find_or_add(meshes, sizes, mesh->axis_count, ids, out_source);
 }
 
-hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
-                                int *out_source) {
-  *out_source = -1;
-  if (sharding->kind != HLO_TILE_KIND_OTHER) return NULL;
-  if (sharding->named) return add_named(meshes, &sharding->mesh, out_source);
+static hr_status_t add_tiled(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                             int *out_source) {
   int64_t count = hlo_device_count(sharding->tile_dims), *ids;
   if (count < 1) return hr_error(HR_INVALID, "a sharding over no devices, or too many");
   if (sharding->devices.count && sharding->devices.count != count)
@@ -324,4 +321,18 @@ hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sha
                     (long)count);
   return find_or_add(meshes, sharding->tile_dims.data, (int)sharding->tile_dims.count, ids,
                      out_source);
+}
+
+/* The list of devices of a mesh that is known is given back: shardings of a million devices may be
+ * as many as instructions. */
+hr_status_t spmd_meshes_add_hlo(spmd_meshes_t *meshes, const hlo_sharding_t *sharding,
+                                int *out_source) {
+  size_t known = meshes->sources.count;
+  hr_arena_mark_t mark = hr_arena_mark(meshes->arena);
+  *out_source = -1;
+  if (sharding->kind != HLO_TILE_KIND_OTHER) return NULL;
+  HR_TRY(sharding->named ? add_named(meshes, &sharding->mesh, out_source)
+                         : add_tiled(meshes, sharding, out_source));
+  if (meshes->sources.count == known) hr_arena_rewind(meshes->arena, mark);
+  return NULL;
 }

@@ -343,15 +343,28 @@ static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
   return known && known->computation;
 }
 
-/* Imports `entry` and its callees. out_reached may be NULL; else out_reached[i] is set for each of
- * these functions, i being its position in the module's block. */
+/* Imports the functions with bodies that nothing imported so far calls. */
+static hr_status_t import_uncalled(importer_t *importer, const mlir_block_t *block) {
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    hlo_computation_t *computation;
+    if (is_function(op) && import_block_of(op, 0) && !is_imported(importer, op))
+      HR_TRY(import_named(importer, op, &computation));
+  }
+  return NULL;
+}
+
+/* Imports `entry` and its callees; with_uncalled: then all other functions. out_reached may be
+ * NULL; else out_reached[i] is set for each of these functions, i being its position in the
+ * module's block. */
 static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, hlo_module_t *module,
-                               bool *out_reached) {
+                               bool with_uncalled, bool *out_reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
   importer_t importer = {
       .from = from, .readers = readers, .module = module, .arena = &module->arena};
   hr_status_t st = import_module(&importer, entry);
+  if (!st && with_uncalled) st = import_uncalled(&importer, block);
   for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
     if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
   sdy_verifier_deinit(importer.sdy);
@@ -369,18 +382,19 @@ static const mlir_op_t *entry_of(const mlir_module_t *from) {
 
 hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              hlo_module_t *module) {
-  return import_from(from, entry_of(from), readers, module, NULL);
+  return import_from(from, entry_of(from), readers, module, false, NULL);
 }
 
 /* --- verification --- */
 
-/* Imports an entry into a temporary module and verifies it. */
+/* Imports an entry, or all functions, into a temporary module and verifies it. */
 static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
-                               const stablehlo_readers_t *readers, bool *out_reached) {
+                               const stablehlo_readers_t *readers, bool with_uncalled,
+                               bool *out_reached) {
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source = from->source;
-  hr_status_t st = import_from(from, entry, readers, module, out_reached);
+  hr_status_t st = import_from(from, entry, readers, module, with_uncalled, out_reached);
   if (!st) st = hlo_verify(module);
   hlo_module_destroy(module);
   return st;
@@ -398,16 +412,36 @@ static bool is_left_open(hr_status_t status) {
   return false;
 }
 
+/* Each of few functions that the entry does not reach is verified as an entry of a module of its
+ * own. Of more, which would take the square of their number, all are in the entry's module. */
+#define MOST_MODULES 64
+
+static bool is_unreached(const mlir_op_t *op, bool reached) {
+  return !reached && is_function(op) && import_block_of(op, 0);
+}
+
+static bool has_many_unreached(const mlir_block_t *block, const bool *reached) {
+  int count = 0;
+  for (size_t i = 0; i < block->ops.count && count <= MOST_MODULES; i++)
+    count += is_unreached(block->ops.data[i], reached[i]);
+  return count > MOST_MODULES;
+}
+
 /* Verifies the functions that the entry does not reach, in the order of the file; each may reach
  * others. Failures of is_left_open go to `doubts`, any other ends the verification. */
 static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
                                     const stablehlo_doubts_t *doubts, bool *reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
+  if (has_many_unreached(block, reached)) {
+    hr_status_t together = verify_from(from, entry_of(from), readers, true, NULL);
+    if (!together) return NULL;
+    hr_status_release(together); /* the function at fault is looked for one by one */
+  }
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (reached[i] || !is_function(op) || !import_block_of(op, 0)) continue;
+    if (!is_unreached(op, reached[i])) continue;
     reached[i] = true;
-    hr_status_t st = verify_from(from, op, readers, reached);
+    hr_status_t st = verify_from(from, op, readers, false, reached);
     if (!st) continue;
     if (!doubts || !is_left_open(st)) return st;
     doubts->report(doubts->context, import_str(op, "sym_name"), st);
@@ -425,7 +459,7 @@ hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_status_t st = HR_NEW_ARRAY(&arena, block->ops.count, &reached);
-  if (!st) st = verify_from(from, entry_of(from), readers, reached);
+  if (!st) st = verify_from(from, entry_of(from), readers, false, reached);
   if (!st) st = verify_unreached(from, readers, doubts, reached);
   hr_arena_deinit(&arena);
   return st;
