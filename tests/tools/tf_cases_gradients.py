@@ -337,3 +337,19 @@ def mixed_types(x, y, image, scale, z):
 
 
 COMPILED.add("mixed_types")
+
+
+@case(f32(6, 3), np.int32([0, 2, 1, 1, 0, 2]), np.int32([0, 2, 2, 2, 0, 0]), np.int32([3, 0, 1, 1, 2]))
+def stitches_by_data(x, routes, two_routes, places):
+    """Rows that are parted by data, changed, and put back; indices that come twice and out of order; counts."""
+    def routed(x, part):
+        rows, parts = tf.dynamic_partition(tf.range(6), part, 3), tf.dynamic_partition(x, part, 3)
+        return tf.dynamic_stitch(rows, [parts[0] * 2, tf.sin(parts[1]), parts[2] - 1])
+
+    raw = tf.raw_ops
+    unique, rows = raw.UniqueWithCounts(x=places), raw.UniqueWithCountsV2(x=x[:, :1] > 0, axis=[0], out_idx=tf.int64)
+    return [routed(x, routes), routed(x, two_routes), *pull_back(routed(x, routes), [x]),
+            tf.dynamic_stitch([places[:2], places[2:]], [x[:2], x[2:5]]),
+            raw.ParallelDynamicStitch(indices=[places[1], tf.reshape(places[3:], [2, 1])],
+                                      data=[x[0], tf.reshape(x[1:3], [2, 1, 3])]),
+            unique.count, rows.count, raw.UniqueWithCounts(x=tf.boolean_mask(routes, x[:, 0] > 0)).count]

@@ -48,12 +48,12 @@ def _(T):
     yield {"condition": R(T, 3, 4)}
 
 
-@ops("Unique")
+@ops("Unique UniqueWithCounts")
 def _(T, out_idx="int32"):
     yield {"x": R(T, 9), "out_idx": out_idx}
 
 
-@ops("UniqueV2")
+@ops("UniqueV2 UniqueWithCountsV2")
 def _(T, Taxis="int32", out_idx="int32"):
     yield {"x": R(T, 9), "axis": C([0], Taxis), "out_idx": out_idx}
 

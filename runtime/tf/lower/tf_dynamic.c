@@ -195,8 +195,20 @@ static hr_status_t first_by_rows(tf_op_t *op, expr_t x, int axis, expr_t *out) {
   return NULL;
 }
 
+/* How often each of the first elements occurs, of the type of `which`. */
+static hr_status_t count_each(tf_op_t *op, expr_t which, expr_t is_first, expr_t *out) {
+  hlo_builder_t *b = op->b;
+  if (!which) return hlo_builder_finish(b);
+  int64_t column[] = {which->shape->dims[0], 1};
+  expr_t sums, ones = f_number(b, 1, which);
+  HR_TRY(tf_scatter_nd(op, f_number(b, 0, which), tf_reshape(b, which, 2, column), ones, HLO_ADD,
+                       &sums));
+  return tf_cut_to(op, sums, 0, count_set(op, is_first), out);
+}
+
 /* Unique(x) and UniqueV2(x, axis): elements in the order of their first occurrence, and which of
- * them each one is. */
+ * them each one is. UniqueWithCounts and UniqueWithCountsV2 (variant 1): also how often each one
+ * occurs. */
 hr_status_t tf_lower_unique(tf_op_t *op) {
   hlo_builder_t *b = op->b;
   hr_dtype_t dtype;
@@ -220,7 +232,10 @@ hr_status_t tf_lower_unique(tf_op_t *op) {
   HR_TRY(tf_out(op, 0, rows));
   expr_t which = tf_gather_rows(b, number, first, 0, 0);
   if (which && dtype == HR_S64) which = hlo_build_convert(b, which, dtype);
-  return tf_out(op, 1, which);
+  HR_TRY(tf_out(op, 1, which));
+  if (!op->row->variant) return NULL;
+  HR_TRY(count_each(op, which, is_first, &rows));
+  return tf_out(op, 2, rows);
 }
 
 /* --- XLA's own --- */

@@ -152,12 +152,24 @@ hr_status_t tf_lower_reverse_sequence(tf_op_t *op) {
 
 /* --- stitching --- */
 
-/* DynamicStitch and ParallelDynamicStitch. Inputs: n lists of indices, n arrays of rows. Row
- * indices[i] of the result is row i; later ones win. Indices must be known, as the size follows
- * from them. chosen[r] is the row that wins at place r. */
-hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
+/* Sizes of array `count` + k as rows, one for each index of list k. */
+static hr_status_t stitched_rows(tf_op_t *op, int count, int k, int *out_rank, int64_t *out_dims) {
+  const hlo_shape_t *lists = tf_in_shape(op, k), *shape = tf_in_shape(op, count + k);
+  if (!lists || !shape) return hlo_builder_finish(op->b);
+  int row_rank = shape->rank - lists->rank;
+  if (row_rank < 0 || row_rank + 1 > HLO_MAX_RANK) return tf_error(op, "array %d does not fit", k);
+  for (int d = 0; d < lists->rank; d++)
+    if (shape->dims[d] != lists->dims[d]) return tf_error(op, "array %d does not fit", k);
+  out_dims[0] = hlo_shape_elements(lists);
+  for (int d = 0; d < row_rank; d++) out_dims[d + 1] = shape->dims[lists->rank + d];
+  *out_rank = row_rank + 1;
+  return NULL;
+}
+
+/* chosen[r] is the row that wins at place r. */
+static hr_status_t stitch_known(tf_op_t *op, int count) {
   hlo_builder_t *b = op->b;
-  int count = op->input_count / 2, row_rank = 0;
+  int rank = 0;
   int64_t dims[HLO_MAX_RANK], rows = 0;
   const expr_t *from;
   expr_t *chosen;
@@ -174,15 +186,9 @@ hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
   for (int k = 0; k < count; k++) {
     hr_ints_t indices;
     HR_TRY(tf_const_ints(op, k, &indices));
-    const hlo_shape_t *lists = tf_in_shape(op, k);
-    expr_t x = tf_in(op, count + k);
+    HR_TRY(stitched_rows(op, count, k, &rank, dims));
+    expr_t x = tf_reshape(b, tf_in(op, count + k), rank, dims);
     if (!x) return hlo_builder_finish(b);
-    row_rank = x->shape->rank - lists->rank;
-    if (row_rank < 0 || row_rank + 1 > HLO_MAX_RANK)
-      return tf_error(op, "array %d does not fit", k);
-    dims[0] = indices.count;
-    for (int d = 0; d < row_rank; d++) dims[d + 1] = x->shape->dims[lists->rank + d];
-    x = tf_reshape(b, x, row_rank + 1, dims);
     for (int64_t i = 0; i < indices.count; i++)
       chosen[indices.data[i]] = tf_slice_dim(b, x, 0, i, i + 1);
   }
@@ -192,6 +198,67 @@ hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
       return b->status ? hlo_builder_finish(b) : tf_unsupported(op, "rows that no index names");
   if (!rows) return tf_unsupported(op, "a result without rows");
   return tf_out(op, 0, tf_concat(b, (int)rows, chosen, 0));
+}
+
+/* List k as a vector; places past its size, and past all rows, are -1. */
+static expr_t stitched_indices(tf_op_t *op, int k) {
+  hlo_builder_t *b = op->b;
+  expr_t list = tf_in(op, k);
+  if (!list) return NULL;
+  int64_t size = hlo_shape_elements(list->shape);
+  return tf_reshape(b, tf_fill_all(b, list, tf_scalar_int(b, -1, list->shape->dtype)), 1, &size);
+}
+
+/* Rows of list k are scattered to their places in *x, after those of the lists before it. */
+static hr_status_t stitch_list(tf_op_t *op, int count, int k, expr_t *x) {
+  hlo_builder_t *b = op->b;
+  int rank = 0;
+  int64_t dims[HLO_MAX_RANK];
+  expr_t indices = stitched_indices(op, k), rows = tf_in(op, count + k);
+  HR_TRY(stitched_rows(op, count, k, &rank, dims));
+  if (!indices || !rows) return hlo_builder_finish(b);
+  int64_t column[] = {dims[0], 1};
+  rows = tf_fill_all(b, rows, tf_scalar(b, 0, rows->shape->dtype));
+  return tf_scatter_nd(op, *x, tf_reshape(b, indices, 2, column), tf_reshape(b, rows, rank, dims),
+                       HLO_COPY, x);
+}
+
+/* The number of rows is the largest index and 1, and not more than there are indices, as each row
+ * must have one. */
+static hr_status_t stitch_by_data(tf_op_t *op, int count) {
+  hlo_builder_t *b = op->b;
+  int rank = 0;
+  int64_t dims[HLO_MAX_RANK], total = 0, dim = 0;
+  expr_t last = tf_scalar_int(b, -1, HR_S32), result;
+  for (int k = 0; k < count; k++) {
+    HR_TRY(stitched_rows(op, count, k, &rank, dims));
+    total += dims[0];
+    expr_t most = dims[0] ? tf_reduce(op, HLO_MAXIMUM, stitched_indices(op, k), 1, &dim, false)
+                          : tf_scalar_int(b, -1, HR_S32);
+    last = f_max(b, last, most);
+  }
+  if (!last) return hlo_builder_finish(b);
+  expr_t rows = f_min(b, f_add(b, last, f_number(b, 1, last)), f_number(b, (double)total, last));
+  int64_t bound = tf_upper_bound(op->scope->compiler, rows);
+  dims[0] = bound >= 0 && bound < total ? bound : total;
+  result = tf_fill(b, 0, tf_in_shape(op, count)->dtype, rank, dims);
+  for (int k = 0; k < count; k++) HR_TRY(stitch_list(op, count, k, &result));
+  HR_TRY(tf_cut_to(op, result, 0, rows, &result));
+  return tf_out(op, 0, result);
+}
+
+/* DynamicStitch and ParallelDynamicStitch. Inputs: n lists of indices, n arrays of rows. Row
+ * indices[i] of the result is row i; later ones win. The size follows from the indices, so that
+ * those that are not known give a dynamic one. */
+hr_status_t tf_lower_dynamic_stitch(tf_op_t *op) {
+  int count = op->input_count / 2;
+  bool all_known = true;
+  for (int k = 0; k < count; k++) {
+    hlo_value_t *known;
+    HR_TRY(tf_const_if_known(op, k, &known));
+    all_known = all_known && known;
+  }
+  return all_known ? stitch_known(op, count) : stitch_by_data(op, count);
 }
 
 /* SparseToDense: `default` everywhere but at the indices, which have one row per value. Inputs:
