@@ -48,8 +48,8 @@ struct hlo_shape {
   const hlo_layout_t *layout; /* NULL: default */
   int element_count;          /* tuple elements; 1 for HR_BUFFER */
   const hlo_shape_t *const *elements;
-  int leaf_count;         /* of a tuple, which hlo_shape_tuple counts once */
-  bool has_dynamic;       /* a tuple: some leaf has a dynamic dimension */
+  int leaf_count;         /* tuples: counted once, by hlo_shape_tuple */
+  bool has_dynamic;       /* tuples: some leaf has a dynamic dimension */
   const int *leaf_starts; /* long tuples: leaves before each element; NULL: not listed */
 };
 

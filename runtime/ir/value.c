@@ -220,8 +220,8 @@ int hlo_value_leaf_count(const hlo_value_t *value) {
 
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
   while (value->dtype == HR_TUPLE) {
-    int low = 0,
-        high = value->element_count; /* the last element that starts at the leaf or before */
+    int low = 0, high = value->element_count;
+    /* The last element that starts at the leaf or before it. */
     while (high - low > 1) {
       int middle = low + (high - low) / 2;
       *(value->leaf_starts[middle] <= index ? &low : &high) = middle;

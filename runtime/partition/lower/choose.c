@@ -12,9 +12,9 @@
 
 #define MAX_FACTORS SPMD_CHOOSE_FACTORS
 #define MAX_TRIALS 4096
-#define NEXT_USER_SHARE 0.99 /* share of a result's cost if its next user may take it as it is */
-#define SHARED_SHARE 0.95    /* share of an operand's cost if is_shared */
-#define SHARED_GATHER_SHARE 0.8
+#define NEXT_USER_SHARE 0.99    /* share of a result's cost if its next user may take it as it is */
+#define SHARED_SHARE 0.95       /* share of an operand's cost if is_shared */
+#define SHARED_GATHER_SHARE 0.8 /* share of gathering an operand that later products pay */
 
 typedef struct trial {
   spmd_axes_t axes[MAX_FACTORS];

@@ -30,11 +30,11 @@ typedef struct piecer { /* one computation */
   spmd_program_t *program;
   hlo_computation_t *computation;
   hr_arena_t scratch;
-  uint32_t count;    /* instructions before a round */
-  uint32_t *uses;    /* by id: by live instructions */
-  uint32_t *slices;  /* by id: those uses that are slices without strides along the dimension */
-  bool *apart;       /* by id: padded arrays that nothing but such slices use */
-  hlo_instr_t **by;  /* by id: what replaces a slice */
+  uint32_t count;   /* instructions before a round */
+  uint32_t *uses;   /* by id: by live instructions */
+  uint32_t *slices; /* by id: those uses that are slices without strides along the dimension */
+  bool *apart;      /* by id: padded arrays that nothing but such slices use */
+  hlo_instr_t **replacements; /* by id: what replaces a slice */
   size_t *new_begin; /* by id: the first new instruction for a slice, of those until new_end */
   size_t *new_end;
 } piecer_t;
@@ -80,7 +80,7 @@ static hr_status_t begin_round(piecer_t *piecer) {
   HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->uses));
   HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->slices));
   HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->apart));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->by));
+  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->replacements));
   HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->new_begin));
   HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->new_end));
   piecer->uses[computation->root->id]++;
@@ -195,7 +195,7 @@ static hr_status_t build_pieces(piecer_t *piecer, const hlo_instr_t *slice, int 
   hlo_attr_t attr = hlo_attr_of_ints(&b, HLO_ATTR_DIMENSIONS, 1, &dim);
   hlo_instr_t *x = parts[0];
   if (count > 1) x = hlo_build(&b, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
-  piecer->by[slice->id] = x;
+  piecer->replacements[slice->id] = x;
   piecer->new_end[slice->id] = piecer->computation->instrs.count;
   return hlo_builder_finish(&b);
 }
@@ -214,7 +214,8 @@ static hr_status_t replace_slice(piecer_t *piecer, const hlo_instr_t *slice) {
 /* --- the computation with the pieces --- */
 
 static hlo_instr_t *replaced(const piecer_t *piecer, hlo_instr_t *instr) {
-  while (instr->id < piecer->count && piecer->by[instr->id]) instr = piecer->by[instr->id];
+  while (instr->id < piecer->count && piecer->replacements[instr->id])
+    instr = piecer->replacements[instr->id];
   return instr;
 }
 
@@ -234,6 +235,7 @@ static hr_status_t renumber(piecer_t *piecer, hlo_instr_t *const *order, const u
     if (placements) placements[i] = here->placements[like[i]];
   }
   next.placements = placements;
+  next.borders = NULL; /* read before propagation only */
   *here = next;
   for (size_t i = 0; i < count; i++) {
     piecer->computation->instrs.data[i] = order[i];
@@ -261,7 +263,7 @@ static hr_status_t finish_round(piecer_t *piecer) {
       like[kept] = i;
       order[kept++] = computation->instrs.data[k];
     }
-    if (piecer->by[i]) continue;
+    if (piecer->replacements[i]) continue;
     like[kept] = i;
     order[kept++] = computation->instrs.data[i];
   }
@@ -279,7 +281,7 @@ static hr_status_t run_round(piecer_t *piecer, bool *out_changed) {
     if (instr->op != HLO_SLICE || !piecer->uses[i] || !piecer->apart[instr->operands[0]->id])
       continue;
     HR_TRY(replace_slice(piecer, instr));
-    *out_changed |= piecer->by[i] != NULL;
+    *out_changed |= piecer->replacements[i] != NULL;
   }
   return *out_changed ? finish_round(piecer) : NULL;
 }

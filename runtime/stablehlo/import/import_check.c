@@ -143,7 +143,7 @@ hr_status_t import_print(import_scope_t *scope, mlir_op_t *op, const import_row_
 /* A grid of programs in row-major order, then the functions of the infeed. */
 typedef struct parallel {
   int replicas, partitions, called_count;
-  int program_count; /* of the called functions, those that are no infeed */
+  int program_count; /* called functions that are no infeed */
   hlo_computation_t **called;
 } parallel_t;
 
