@@ -11,11 +11,15 @@
 
 #define MAX_NODES 320
 
+/* A layout, and the step to it from its parent's, as spmd_step_t has it. */
 typedef struct node {
   spmd_layout_t layout;
-  spmd_step_t step; /* the step from the predecessor */
   int parent;
-  double cost;
+  spmd_step_kind_t kind;
+  int from, to;
+  spmd_list_t atoms;
+  double bytes, us;
+  double cost; /* sum of all steps up to here, in microseconds */
   bool done;
 } node_t;
 
@@ -146,7 +150,15 @@ static void reach(search_t *search, int from, spmd_step_t step) {
   node_t *node = &search->nodes[at];
   if (at < search->count && (node->done || node->cost <= cost)) return;
   if (at == search->count) search->count++;
-  *node = (node_t){.layout = step.after, .step = step, .parent = from, .cost = cost};
+  *node = (node_t){.layout = step.after,
+                   .parent = from,
+                   .kind = step.kind,
+                   .from = step.from,
+                   .to = step.to,
+                   .atoms = step.atoms,
+                   .bytes = step.bytes,
+                   .us = step.us,
+                   .cost = cost};
 }
 
 static void try_gathers(search_t *search, int from, const spmd_layout_t *layout) {
@@ -375,10 +387,25 @@ static void add_step(spmd_plan_t *plan, const spmd_step_t *step) {
   plan->collectives += spmd_step_is_collective(step->kind);
 }
 
+static spmd_step_t step_to(const search_t *search, int at) {
+  const node_t *node = &search->nodes[at];
+  return (spmd_step_t){.kind = node->kind,
+                       .from = node->from,
+                       .to = node->to,
+                       .atoms = node->atoms,
+                       .before = search->nodes[node->parent].layout,
+                       .after = node->layout,
+                       .bytes = node->bytes,
+                       .us = node->us};
+}
+
 static void take_path(const search_t *search, int at, spmd_plan_t *plan) {
   int path[SPMD_PLAN_STEPS], length = 0;
   for (; at && length < SPMD_PLAN_STEPS; at = search->nodes[at].parent) path[length++] = at;
-  while (length > 0) add_step(plan, &search->nodes[path[--length]].step);
+  while (length > 0) {
+    spmd_step_t step = step_to(search, path[--length]);
+    add_step(plan, &step);
+  }
 }
 
 /* Reduces, gathers every dimension, and slices. */
