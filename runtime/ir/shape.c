@@ -256,7 +256,8 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape) {
 
 int hlo_shape_leaf_start(const hlo_shape_t *tuple, int64_t element) {
   int start = 0;
-  if (tuple->leaf_starts && element < tuple->element_count) return tuple->leaf_starts[element];
+  if (element == tuple->element_count) return tuple->leaf_count;
+  if (tuple->leaf_starts) return tuple->leaf_starts[element];
   for (int64_t i = 0; i < element; i++) start += hlo_shape_leaf_count(tuple->elements[i]);
   return start;
 }

@@ -144,7 +144,7 @@ PROGRAM
 sends "two products of one array" "3 collectives, by which a process sends 1024 bytes" 'in0=-,m;in1=d,m;in2=m+d'
 
 # Stencils over arrays that are padded by their own elements: a permute for each neighbour, not the padded array's parts,
-# which are larger than the array's. $1, $2: what comes first and last
+# which are larger than the array's. $1, $2: what comes first and last; $3, $4: rows of the last and of all
 stencil() {
   cat >"$work/few.mlir" <<PROGRAM
 module @stencil {

@@ -35,11 +35,10 @@
 #define PLACE_ROWS 128        /* most rows of A for which B is read in place */
 #define PLACE_BYTES (1 << 19) /* most bytes of B in place: a second-level cache keeps them */
 #define DEPTH_UNIT 8          /* divisor of the terms of a depth block */
-/* Least columns of C for which A with dense columns is packed: usually; with AVX2, if the columns
- * share one set of the first-level cache; and there, if they are spread over most of its sets. */
+/* Least columns of C for which A with dense columns is packed. The other two hold for AVX2. */
 #define PACK_A_COLUMNS 64
-#define PACK_ALIASED_COLUMNS 24
-#define PACK_SPREAD_COLUMNS 128
+#define PACK_ALIASED_COLUMNS 24 /* all columns of A share one set of the first-level cache */
+#define PACK_SPREAD_COLUMNS 128 /* the columns of A are spread over most of its sets */
 #define COLUMN_BYTES \
   128 /* least stride of dense columns for which A is packed: shorter ones share cache lines */
 #define FINISHED_BYTES \
@@ -155,8 +154,7 @@ static int64_t real_bytes(const gemm_job_t *job) {
   return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
 }
 
-/* Least columns of C for which A with dense columns is packed. Other widths than AVX2's were not
- * measured with columns that are spread, or aliased. */
+/* Vectors of other widths than AVX2's were not measured with columns that are spread or aliased. */
 static int64_t least_packed_columns(int64_t step_bytes) {
   if (gemm_vector_bytes() != 32) return PACK_A_COLUMNS;
   if (step_bytes % (2 * CONFLICT_BYTES) == 0) return PACK_ALIASED_COLUMNS;

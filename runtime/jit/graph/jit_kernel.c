@@ -192,7 +192,9 @@ static hr_status_t collect_roots(jit_kernel_t *kernel, int part) {
   int count = 0;
   for (int r = 0; r < form->root_count; r++)
     if (form->part_of_root[r] == part) count += hlo_shape_leaf_count(form->roots[r]->shape);
-  if (count > 2 * form->root_count + 8) return hr_error(HR_UNSUPPORTED, "%d results", count);
+  int most = 2 * form->root_count + 8;
+  if (count > most)
+    return hr_error(HR_UNSUPPORTED, "a kernel of %d results, want %d at most", count, most);
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, count, &kernel->roots));
   for (int r = 0; r < form->root_count; r++)
     if (form->part_of_root[r] == part) add_roots(kernel, form->roots[r]);

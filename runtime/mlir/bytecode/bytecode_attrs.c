@@ -219,15 +219,11 @@ static hr_status_t check_parts(bytecode_reader_t *reader, bytecode_cursor_t *cur
 /* Count, then attributes. */
 hr_status_t bytecode_take_array(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
                                 const mlir_attr_t **out_attr) {
-  mlir_attr_t *attr;
+  int count;
   const mlir_attr_t **items;
-  HR_TRY(new_attr(reader, MLIR_ATTR_ARRAY, &attr));
-  HR_TRY(bytecode_take_attrs(reader, cursor, &attr->count, &items));
-  attr->items = items;
-  attr->part_count = attr->count;
-  for (int i = 0; i < attr->count; i++) attr->part_count += items[i]->part_count;
-  *out_attr = attr;
-  return check_parts(reader, cursor, attr);
+  HR_TRY(bytecode_take_attrs(reader, cursor, &count, &items));
+  HR_TRY(mlir_make_array(reader->arena, count, items, out_attr));
+  return check_parts(reader, cursor, *out_attr);
 }
 
 /* Names are string attributes; entries may come in any order and are sorted here. */

@@ -11,7 +11,7 @@
 
 #define MAX_NODES 320
 
-/* A layout, and the step to it from its parent's, as spmd_step_t has it. */
+/* A layout. Fields from kind to us are those of the step (spmd_step_t) from the parent's layout. */
 typedef struct node {
   spmd_layout_t layout;
   int parent;
@@ -387,6 +387,7 @@ static void add_step(spmd_plan_t *plan, const spmd_step_t *step) {
   plan->collectives += spmd_step_is_collective(step->kind);
 }
 
+/* The step from the parent's layout. */
 static spmd_step_t step_to(const search_t *search, int at) {
   const node_t *node = &search->nodes[at];
   return (spmd_step_t){.kind = node->kind,

@@ -26,18 +26,18 @@ typedef struct piece { /* elements [start, limit) of an array along a dimension 
 } piece_t;
 typedef HR_VEC(piece_t) pieces_t;
 
-typedef struct piecer { /* one computation */
+typedef struct resolver { /* one computation */
   spmd_program_t *program;
   hlo_computation_t *computation;
   hr_arena_t scratch;
-  uint32_t count;   /* instructions before a round */
-  uint32_t *uses;   /* by id: by live instructions */
-  uint32_t *slices; /* by id: those uses that are slices without strides along the dimension */
-  bool *apart;      /* by id: padded arrays that nothing but such slices use */
+  uint32_t count;    /* instructions before a round */
+  uint32_t *uses;    /* by id: by live instructions */
+  uint32_t *slices;  /* by id: those uses that are slices without strides along the dimension */
+  bool *only_sliced; /* by id: padded arrays that nothing but such slices use */
   hlo_instr_t **replacements; /* by id: what replaces a slice */
   size_t *new_begin; /* by id: the first new instruction for a slice, of those until new_end */
   size_t *new_end;
-} piecer_t;
+} resolver_t;
 
 static int concatenated_dim(const hlo_instr_t *concatenation) {
   return (int)hlo_attr_ints(concatenation, HLO_ATTR_DIMENSIONS).data[0];
@@ -53,41 +53,41 @@ static bool is_padding(const hlo_instr_t *instr) {
   return largest / PADDING_SHARE >= instr->shape->dims[d] - largest;
 }
 
-static bool is_cut(const piecer_t *piecer, const hlo_instr_t *instr) {
-  spmd_value_t **values = piecer->program->computations[piecer->computation->id].values;
+static bool is_cut(const resolver_t *resolver, const hlo_instr_t *instr) {
+  spmd_value_t **values = resolver->program->computations[resolver->computation->id].values;
   const spmd_sharding_t *sharding = values[instr->id] ? values[instr->id][0].sharding : NULL;
   return sharding && !spmd_sharding_is_replicated(sharding);
 }
 
-static bool is_apart(const piecer_t *piecer, const hlo_instr_t *instr) {
-  return piecer->uses[instr->id] && piecer->slices[instr->id] == piecer->uses[instr->id] &&
-         is_padding(instr) && is_cut(piecer, instr);
+static bool is_only_sliced(const resolver_t *resolver, const hlo_instr_t *instr) {
+  return resolver->uses[instr->id] && resolver->slices[instr->id] == resolver->uses[instr->id] &&
+         is_padding(instr) && is_cut(resolver, instr);
 }
 
-static void count_operands(piecer_t *piecer, const hlo_instr_t *instr) {
+static void count_operands(resolver_t *resolver, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *x = instr->operands[k];
-    piecer->uses[x->id]++;
+    resolver->uses[x->id]++;
     if (instr->op == HLO_SLICE && x->op == HLO_CONCATENATE)
-      piecer->slices[x->id] += hlo_attr_slice(instr)->dims[concatenated_dim(x)].stride == 1;
+      resolver->slices[x->id] += hlo_attr_slice(instr)->dims[concatenated_dim(x)].stride == 1;
   }
 }
 
-static hr_status_t begin_round(piecer_t *piecer) {
-  const hlo_computation_t *computation = piecer->computation;
-  hr_arena_t *scratch = &piecer->scratch;
-  piecer->count = (uint32_t)computation->instrs.count;
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->uses));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->slices));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->apart));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->replacements));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->new_begin));
-  HR_TRY(HR_NEW_ARRAY(scratch, piecer->count, &piecer->new_end));
-  piecer->uses[computation->root->id]++;
-  for (uint32_t i = piecer->count; i-- > 0;) {
+static hr_status_t begin_round(resolver_t *resolver) {
+  const hlo_computation_t *computation = resolver->computation;
+  hr_arena_t *scratch = &resolver->scratch;
+  resolver->count = (uint32_t)computation->instrs.count;
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->uses));
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->slices));
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->only_sliced));
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->replacements));
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->new_begin));
+  HR_TRY(HR_NEW_ARRAY(scratch, resolver->count, &resolver->new_end));
+  resolver->uses[computation->root->id]++;
+  for (uint32_t i = resolver->count; i-- > 0;) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (piecer->uses[i] || pass_must_stay(instr)) count_operands(piecer, instr);
-    piecer->apart[i] = is_apart(piecer, instr);
+    if (resolver->uses[i] || pass_must_stay(instr)) count_operands(resolver, instr);
+    resolver->only_sliced[i] = is_only_sliced(resolver, instr);
   }
   return NULL;
 }
@@ -113,7 +113,7 @@ static hlo_instr_t *repeated(const hlo_instr_t *instr, int d) {
 }
 
 /* True for an array whose first elements along d are the last ones of another one. */
-static bool turns_round(const hlo_instr_t *instr, int d) {
+static bool is_reversed(const hlo_instr_t *instr, int d) {
   if (instr->op != HLO_REVERSE) return false;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   return dims.count == 1 && dims.data[0] == d;
@@ -148,7 +148,7 @@ static hr_status_t add_pieces(pieces_t *pieces, hlo_instr_t *x, int d, piece_t r
   if (range.start >= range.limit) return NULL;
   if (depth && is_padding(x) && concatenated_dim(x) == d)
     return add_operands(pieces, x, d, range, depth - 1);
-  if (depth && (turns_round(x, d) || repeated(x, d)) && range.limit - range.start <= MAX_ELEMENTS)
+  if (depth && (is_reversed(x, d) || repeated(x, d)) && range.limit - range.start <= MAX_ELEMENTS)
     return add_elements(pieces, x, d, range, depth - 1);
   if (depth && x->op == HLO_SLICE && spmd_run_dim(x) == d) {
     int64_t start = hlo_attr_slice(x)->dims[d].start;
@@ -163,15 +163,15 @@ static hr_status_t add_pieces(pieces_t *pieces, hlo_instr_t *x, int d, piece_t r
 }
 
 /* The piece along d, and along the other dimensions what the slice takes. */
-static hr_status_t slice_piece(piecer_t *piecer, hlo_builder_t *b, const hlo_instr_t *slice, int d,
-                               const piece_t *piece, hlo_instr_t **out_x) {
+static hr_status_t slice_piece(resolver_t *resolver, hlo_builder_t *b, const hlo_instr_t *slice,
+                               int d, const piece_t *piece, hlo_instr_t **out_x) {
   const hlo_slice_t *like = hlo_attr_slice(slice);
   hlo_instr_t *x = piece->source;
   hlo_slice_dim_t *dims;
   hlo_slice_t *taken;
   bool all = true;
-  HR_TRY(HR_NEW_ARRAY(piecer->program->arena, like->rank, &dims));
-  HR_TRY(HR_NEW(piecer->program->arena, &taken));
+  HR_TRY(HR_NEW_ARRAY(resolver->program->arena, like->rank, &dims));
+  HR_TRY(HR_NEW(resolver->program->arena, &taken));
   for (int i = 0; i < like->rank; i++) {
     dims[i] = i == d ? (hlo_slice_dim_t){piece->start, piece->limit, 1} : like->dims[i];
     all &= dims[i].start == 0 && dims[i].limit == x->shape->dims[i] && dims[i].stride == 1;
@@ -182,49 +182,50 @@ static hr_status_t slice_piece(piecer_t *piecer, hlo_builder_t *b, const hlo_ins
   return b->status ? hlo_builder_finish(b) : NULL;
 }
 
-static hr_status_t build_pieces(piecer_t *piecer, const hlo_instr_t *slice, int d,
+static hr_status_t build_pieces(resolver_t *resolver, const hlo_instr_t *slice, int d,
                                 const pieces_t *pieces) {
-  hlo_builder_t b = hlo_builder_at(piecer->computation, slice->line, slice->column);
+  hlo_builder_t b = hlo_builder_at(resolver->computation, slice->line, slice->column);
   int64_t dim = d;
   int count = (int)pieces->count;
   hlo_instr_t **parts;
-  piecer->new_begin[slice->id] = piecer->computation->instrs.count;
-  HR_TRY(HR_NEW_ARRAY(&piecer->scratch, count, &parts));
+  resolver->new_begin[slice->id] = resolver->computation->instrs.count;
+  HR_TRY(HR_NEW_ARRAY(&resolver->scratch, count, &parts));
   for (int k = 0; k < count; k++)
-    HR_TRY(slice_piece(piecer, &b, slice, d, &pieces->data[k], &parts[k]));
+    HR_TRY(slice_piece(resolver, &b, slice, d, &pieces->data[k], &parts[k]));
   hlo_attr_t attr = hlo_attr_of_ints(&b, HLO_ATTR_DIMENSIONS, 1, &dim);
   hlo_instr_t *x = parts[0];
   if (count > 1) x = hlo_build(&b, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
-  piecer->replacements[slice->id] = x;
-  piecer->new_end[slice->id] = piecer->computation->instrs.count;
+  resolver->replacements[slice->id] = x;
+  resolver->new_end[slice->id] = resolver->computation->instrs.count;
   return hlo_builder_finish(&b);
 }
 
-static hr_status_t replace_slice(piecer_t *piecer, const hlo_instr_t *slice) {
+static hr_status_t replace_slice(resolver_t *resolver, const hlo_instr_t *slice) {
   int d = concatenated_dim(slice->operands[0]);
   const hlo_slice_dim_t *dim = &hlo_attr_slice(slice)->dims[d];
   pieces_t pieces = {0};
   hr_status_t st = add_pieces(&pieces, slice->operands[0], d,
                               (piece_t){NULL, dim->start, dim->limit}, MAX_DEPTH);
-  if (!st && pieces.count) st = build_pieces(piecer, slice, d, &pieces);
+  if (!st && pieces.count) st = build_pieces(resolver, slice, d, &pieces);
   HR_VEC_FREE(&pieces);
   return st;
 }
 
 /* --- the computation with the pieces --- */
 
-static hlo_instr_t *replaced(const piecer_t *piecer, hlo_instr_t *instr) {
-  while (instr->id < piecer->count && piecer->replacements[instr->id])
-    instr = piecer->replacements[instr->id];
+static hlo_instr_t *replaced(const resolver_t *resolver, hlo_instr_t *instr) {
+  while (instr->id < resolver->count && resolver->replacements[instr->id])
+    instr = resolver->replacements[instr->id];
   return instr;
 }
 
 /* What the program knows by instruction: order[i] is the one that becomes instruction i, whose
  * facts are those of the instruction like[i]. */
-static hr_status_t renumber(piecer_t *piecer, hlo_instr_t *const *order, const uint32_t *like,
+static hr_status_t renumber(resolver_t *resolver, hlo_instr_t *const *order, const uint32_t *like,
                             size_t count) {
-  hr_arena_t *arena = piecer->program->arena;
-  spmd_computation_t *here = &piecer->program->computations[piecer->computation->id], next = *here;
+  hr_arena_t *arena = resolver->program->arena;
+  spmd_computation_t *here = &resolver->program->computations[resolver->computation->id],
+                     next = *here;
   const spmd_mesh_t *const **placements = NULL;
   HR_TRY(HR_NEW_ARRAY(arena, count, &next.values));
   HR_TRY(HR_NEW_ARRAY(arena, count, &next.callers));
@@ -238,64 +239,65 @@ static hr_status_t renumber(piecer_t *piecer, hlo_instr_t *const *order, const u
   next.borders = NULL; /* read before propagation only */
   *here = next;
   for (size_t i = 0; i < count; i++) {
-    piecer->computation->instrs.data[i] = order[i];
+    resolver->computation->instrs.data[i] = order[i];
     order[i]->id = (uint32_t)i;
   }
   return NULL;
 }
 
 /* Puts new instructions where their slices are, which are dropped. */
-static hr_status_t finish_round(piecer_t *piecer) {
-  hlo_computation_t *computation = piecer->computation;
+static hr_status_t finish_round(resolver_t *resolver) {
+  hlo_computation_t *computation = resolver->computation;
   size_t all = computation->instrs.count, kept = 0;
   hlo_instr_t **order;
   uint32_t *like;
-  HR_TRY(HR_NEW_ARRAY(&piecer->scratch, all, &order));
-  HR_TRY(HR_NEW_ARRAY(&piecer->scratch, all, &like));
+  HR_TRY(HR_NEW_ARRAY(&resolver->scratch, all, &order));
+  HR_TRY(HR_NEW_ARRAY(&resolver->scratch, all, &like));
   for (size_t i = 0; i < all; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     for (int k = 0; k < instr->operand_count; k++)
-      instr->operands[k] = replaced(piecer, instr->operands[k]);
+      instr->operands[k] = replaced(resolver, instr->operands[k]);
   }
-  computation->root = replaced(piecer, computation->root);
-  for (uint32_t i = 0; i < piecer->count; i++) {
-    for (size_t k = piecer->new_begin[i]; k < piecer->new_end[i]; k++) {
+  computation->root = replaced(resolver, computation->root);
+  for (uint32_t i = 0; i < resolver->count; i++) {
+    for (size_t k = resolver->new_begin[i]; k < resolver->new_end[i]; k++) {
       like[kept] = i;
       order[kept++] = computation->instrs.data[k];
     }
-    if (piecer->replacements[i]) continue;
+    if (resolver->replacements[i]) continue;
     like[kept] = i;
     order[kept++] = computation->instrs.data[i];
   }
-  HR_TRY(renumber(piecer, order, like, kept));
+  HR_TRY(renumber(resolver, order, like, kept));
   computation->instrs.count = kept;
   return NULL;
 }
 
 /* Replaces the slices of all padded arrays that are used by nothing else. */
-static hr_status_t run_round(piecer_t *piecer, bool *out_changed) {
+static hr_status_t run_round(resolver_t *resolver, bool *out_changed) {
   *out_changed = false;
-  HR_TRY(begin_round(piecer));
-  for (uint32_t i = 0; i < piecer->count; i++) {
-    const hlo_instr_t *instr = piecer->computation->instrs.data[i];
-    if (instr->op != HLO_SLICE || !piecer->uses[i] || !piecer->apart[instr->operands[0]->id])
+  HR_TRY(begin_round(resolver));
+  for (uint32_t i = 0; i < resolver->count; i++) {
+    const hlo_instr_t *instr = resolver->computation->instrs.data[i];
+    if (instr->op != HLO_SLICE || !resolver->uses[i] ||
+        !resolver->only_sliced[instr->operands[0]->id])
       continue;
-    HR_TRY(replace_slice(piecer, instr));
-    *out_changed |= piecer->replacements[i] != NULL;
+    HR_TRY(replace_slice(resolver, instr));
+    *out_changed |= resolver->replacements[i] != NULL;
   }
-  return *out_changed ? finish_round(piecer) : NULL;
+  return *out_changed ? finish_round(resolver) : NULL;
 }
 
 hr_status_t spmd_slice_pieces(spmd_program_t *program) {
   hlo_module_t *module = program->module;
   hr_status_t st = NULL;
   for (size_t c = 0; c < module->computations.count && !st; c++) {
-    piecer_t piecer = {.program = program, .computation = module->computations.data[c]};
+    resolver_t resolver = {.program = program, .computation = module->computations.data[c]};
     bool changed = true;
-    hr_arena_init(&piecer.scratch);
+    hr_arena_init(&resolver.scratch);
     for (int round = 0; round < MAX_ROUNDS && changed && !st; round++)
-      st = run_round(&piecer, &changed);
-    hr_arena_deinit(&piecer.scratch);
+      st = run_round(&resolver, &changed);
+    hr_arena_deinit(&resolver.scratch);
   }
   return st;
 }

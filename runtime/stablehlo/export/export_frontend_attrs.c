@@ -274,15 +274,14 @@ static void flatten_layouts(exporter_t *exporter, const hlo_module_t *from, hlo_
     count += hlo_shape_leaf_count(from->entry_params.shapes[i]);
   const hlo_shape_t **params = export_alloc(exporter, (size_t)count, sizeof *params);
   const hlo_shape_t **leaves = export_alloc(exporter, (size_t)results, sizeof *leaves);
-  hlo_shape_t *tuple = export_alloc(exporter, 1, sizeof *tuple);
   if (exporter->status) return;
   for (int i = 0, at = 0; i < from->entry_params.count; i++)
     at += add_leaves(from->entry_params.shapes[i], params + at);
   add_leaves(from->entry_result, leaves);
-  *tuple = (hlo_shape_t){
-      .dtype = HR_TUPLE, .element_count = results, .elements = leaves, .leaf_count = results};
   to->entry_params = (hlo_shapes_t){count, params};
-  to->entry_result = results == 1 ? leaves[0] : tuple;
+  to->entry_result = leaves[0];
+  if (results != 1)
+    export_keep(exporter, hlo_shape_tuple(exporter->arena, results, leaves, &to->entry_result));
 }
 
 /* Whether the entry's layout is not the default. */
