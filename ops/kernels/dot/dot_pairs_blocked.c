@@ -56,17 +56,10 @@ typedef struct pairs_block {
 
 /* --- packing --- */
 
-/* PANEL adjacent elements. */
-INLINE __m256i widen(hr_dtype_t type, const char *from) {
-  if (type == HR_S8) return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
-  if (type == HR_U8) return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)from));
-  return _mm256_loadu_si256((const __m256i *)from);
-}
-
 /* `count` elements, `step` apart, and zeros. */
 INLINE __m256i load_line(hr_dtype_t type, const char *from, int64_t step, int64_t count) {
   int16_t line[PANEL] = {0};
-  if (step == 1 && count == PANEL) return widen(type, from);
+  if (step == 1 && count == PANEL) return dot_pair_elements(type, from);
   for (int64_t i = 0; i < count; i++) line[i] = dot_pair_element(type, from, i * step);
   return _mm256_loadu_si256((const __m256i *)line);
 }
@@ -107,7 +100,7 @@ TARGET static void pack_a(const pairs_block_t *block) {
         block->a + ((block->row + r) * a->row_step + block->first * a->col_step) * bytes;
     int64_t i = 0;
     for (; a->col_step == 1 && i + PANEL <= block->depth; i += PANEL)
-      _mm256_storeu_si256((__m256i *)(to + i), widen(type, from + i * bytes));
+      _mm256_storeu_si256((__m256i *)(to + i), dot_pair_elements(type, from + i * bytes));
     for (; i < block->depth; i++) to[i] = dot_pair_element(type, from, i * a->col_step);
     if (block->depth % 2) to[block->depth] = 0;
   }

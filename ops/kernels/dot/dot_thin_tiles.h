@@ -15,15 +15,20 @@ typedef int8_t SIMD_VECTOR_NAME(bytes)
 
 /* Widens LANES bytes to 32-bit integers, by one instruction that the compiler does not choose by
  * itself, or in two steps. */
-THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(const char *from) {
+THIN_INLINE SIMD_VECTOR_NAME(ints) SIMD_VECTOR_NAME(widen_bytes)(bool is_signed, const char *from) {
 #if SIMD_VECTOR_BYTES == 64
-  return (SIMD_VECTOR_NAME(ints))_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from));
+  __m128i bytes = _mm_loadu_si128((const __m128i *)from);
+  return (SIMD_VECTOR_NAME(ints))(is_signed ? _mm512_cvtepi8_epi32(bytes)
+                                            : _mm512_cvtepu8_epi32(bytes));
 #elif SIMD_VECTOR_BYTES == 32
-  return (SIMD_VECTOR_NAME(ints))_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from));
+  __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
+  return (SIMD_VECTOR_NAME(ints))(is_signed ? _mm256_cvtepi8_epi32(bytes)
+                                            : _mm256_cvtepu8_epi32(bytes));
 #else
   SIMD_VECTOR_NAME(shorts)
   shorts =
       __builtin_convertvector(*(const SIMD_VECTOR_NAME(bytes) *)from, SIMD_VECTOR_NAME(shorts));
+  if (!is_signed) shorts &= 255;
   return __builtin_convertvector(shorts, SIMD_VECTOR_NAME(ints));
 #endif
 }
@@ -48,6 +53,9 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen_bf16)(const char *from)
 #if SIMD_VECTOR_BYTES == 64
   __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
   return (SIMD_VECTOR_NAME(vec))_mm512_slli_epi32(bits, 16);
+#elif SIMD_VECTOR_BYTES == 32
+  __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
+  return (SIMD_VECTOR_NAME(vec))_mm256_slli_epi32(bits, 16);
 #else
   return (SIMD_VECTOR_NAME(vec))(
       __builtin_convertvector(*(const SIMD_VECTOR_NAME(halves) *)from, SIMD_VECTOR_NAME(bits))
@@ -58,16 +66,20 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen_bf16)(const char *from)
 /* LANES elements of type `type`, a constant at each call, as f32. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, const char *from) {
   if (type == THIN_F32) return *(const SIMD_VECTOR_NAME(part) *)from;
-  if (type == THIN_S8)
-    return __builtin_convertvector(SIMD_VECTOR_NAME(widen_bytes)(from), SIMD_VECTOR_NAME(vec));
+  if (type == THIN_S8 || type == THIN_U8)
+    return __builtin_convertvector(SIMD_VECTOR_NAME(widen_bytes)(type == THIN_S8, from),
+                                   SIMD_VECTOR_NAME(vec));
   return type == THIN_F16 ? SIMD_VECTOR_NAME(widen_f16)(from) : SIMD_VECTOR_NAME(widen_bf16)(from);
 }
 
-/* Vectors of columns in a tile of m rows, whose sums stay in registers. */
+/* Vectors of columns in a tile of m rows, whose sums stay in registers; most rows of a tile of
+ * widened columns. */
 #if SIMD_VECTOR_BYTES == 64
 #define TILE_VECTORS(m) ((m) <= 4 ? 4 : 2)
+#define TILE_ROWS(m) (m)
 #else
-#define TILE_VECTORS(m) ((m) <= 2 ? 4 : 1)
+#define TILE_VECTORS(m) ((m) <= 2 ? 4 : (m) <= 6 ? 2 : 1)
+#define TILE_ROWS(m) ((m) <= 6 ? (m) : 4)
 #endif
 
 /* Prefetches the columns of this tile in the rows after the next ones: into the second-level cache,
@@ -79,9 +91,10 @@ THIN_INLINE void SIMD_VECTOR_NAME(fetch_ahead)(int bytes, const thin_job_t *job,
 }
 
 /* c += `terms` rows of b times their factors for `vecs` vectors of columns from `from` and `to` on;
- * the first time c is set. All numbers except `p` are constants at each call. */
+ * the first time c is set. All numbers except `p` are constants at each call. fetches: the rows
+ * come from memory. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_type_t type,
-                                            const thin_job_t *job, int64_t p,
+                                            bool fetches, const thin_job_t *job, int64_t p,
                                             float (*factors)[THIN_ROWS], const char *from,
                                             float *to) {
   SIMD_VECTOR_NAME(vec) sums[THIN_ROWS][4] = {0};
@@ -94,7 +107,7 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
 #pragma GCC unroll 8
   for (int t = 0; t < terms; t++, from += job->b_row_bytes) {
     SIMD_VECTOR_NAME(vec) line[4];
-    if (terms > 1) SIMD_VECTOR_NAME(fetch_ahead)(vecs * bytes, job, from);
+    if (fetches) SIMD_VECTOR_NAME(fetch_ahead)(vecs * bytes, job, from);
 #pragma GCC unroll 4
     for (int v = 0; v < vecs; v++) line[v] = SIMD_VECTOR_NAME(widen)(type, from + v * bytes);
 #pragma GCC unroll 8
@@ -109,7 +122,49 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
       *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
 }
 
-/* The same for whole vectors of columns [begin, end), tile by tile. The address of the factors is
+/* Widens a cache line or more of each of `terms` rows. */
+THIN_INLINE void SIMD_VECTOR_NAME(widen_rows)(int terms, thin_type_t type, const thin_job_t *job,
+                                              const char *from, float (*to)[WIDE_COLUMNS]) {
+  int bytes = LANES * (int)thin_bytes(type);
+#pragma GCC unroll 8
+  for (int t = 0; t < terms; t++, from += job->b_row_bytes) {
+    SIMD_VECTOR_NAME(fetch_ahead)(WIDE_COLUMNS * (int)thin_bytes(type), job, from);
+#pragma GCC unroll 16
+    for (int v = 0; v < WIDE_COLUMNS / LANES; v++)
+      *(SIMD_VECTOR_NAME(part) *)(to[t] + v * LANES) =
+          SIMD_VECTOR_NAME(widen)(type, from + v * bytes);
+  }
+}
+
+/* add_tile for rows [row, row + rows) of a and WIDE_COLUMNS columns that have been widened. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_wide_tiles)(int row, int rows, int terms,
+                                                  const thin_job_t *widened, int64_t p,
+                                                  float (*factors)[THIN_ROWS],
+                                                  float (*wide)[WIDE_COLUMNS], float *to) {
+  float(*part)[THIN_ROWS] = (float(*)[THIN_ROWS]) & factors[0][row];
+  to += row * widened->c_row;
+  for (int j = 0; j < WIDE_COLUMNS; j += TILE_VECTORS(rows) * LANES) SIMD_VECTOR_NAME(add_tile)
+  (rows, TILE_VECTORS(rows), terms, THIN_F32, false, widened, p, part, (const char *)&wide[0][j],
+   to + j);
+}
+
+/* add_tile for WIDE_COLUMNS columns: they are widened once for all rows of a, and a cache line is
+ * read once for all tiles. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_widened)(int m, int terms, thin_type_t type,
+                                               const thin_job_t *job, int64_t p,
+                                               float (*factors)[THIN_ROWS], const char *from,
+                                               float *to) {
+  float wide[THIN_TERMS][WIDE_COLUMNS];
+  int rows = TILE_ROWS(m);
+  thin_job_t widened = *job;
+  widened.b_row_bytes = sizeof wide[0];
+  SIMD_VECTOR_NAME(widen_rows)(terms, type, job, from, wide);
+  SIMD_VECTOR_NAME(add_wide_tiles)(0, rows, terms, &widened, p, factors, wide, to);
+  if (m > rows) SIMD_VECTOR_NAME(add_wide_tiles)
+  (rows, m - rows, terms, &widened, p, factors, wide, to);
+}
+
+/* add_tile for whole vectors of columns [begin, end). The address of the factors is
  * reloaded for each tile: otherwise the compiler would broadcast all factors before the loop, for
  * which there are too few registers. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
@@ -122,11 +177,17 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
   int64_t j = begin;
   for (int r = 0; r < m; r++)
     for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
+  int rows = TILE_ROWS(m);
+  bool widens = type == THIN_F32 ? m > rows : m > 2;
+  for (; widens && terms > 1 && j + WIDE_COLUMNS <= end; j += WIDE_COLUMNS)
+    SIMD_VECTOR_NAME(add_widened)
+  (m, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
   for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES)
     SIMD_VECTOR_NAME(add_tile)
-  (m, TILE_VECTORS(m), terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
+  (m, TILE_VECTORS(m), terms, type, terms > 1, &local, p, place, b + j * local.b_bytes,
+   local.c + j);
   for (; j < end; j += LANES) SIMD_VECTOR_NAME(add_tile)
-  (m, 1, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
+  (m, 1, terms, type, terms > 1, &local, p, place, b + j * local.b_bytes, local.c + j);
 }
 
 /* Columns that do not fill a vector: the vector that ends with them. end: at least LANES. */
@@ -281,13 +342,16 @@ THIN_LOOP(rows_f32, THIN_F32, stream_rows)
 THIN_LOOP(rows_bf16, THIN_BF16, stream_rows)
 THIN_LOOP(rows_f16, THIN_F16, stream_rows)
 THIN_LOOP(rows_s8, THIN_S8, stream_rows)
+THIN_LOOP(rows_u8, THIN_U8, stream_rows)
 THIN_LOOP(columns_f32, THIN_F32, stream_columns)
 THIN_LOOP(columns_bf16, THIN_BF16, stream_columns)
 THIN_LOOP(columns_f16, THIN_F16, stream_columns)
 THIN_LOOP(columns_s8, THIN_S8, stream_columns)
+THIN_LOOP(columns_u8, THIN_U8, stream_columns)
 
 #undef THIN_LOOP
 #undef THIN_ROWS_CASE
 #undef TILE_VECTORS
+#undef TILE_ROWS
 #undef THIN_INLINE
 #undef LANES

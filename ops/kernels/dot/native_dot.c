@@ -232,7 +232,8 @@ static double operand_and_result_bytes(const op_step_t *step, const dot_problem_
  * choice follows from problem, processor and libraries alone.
  *
  *   strategy        accepts
- *   thin            few rows times a large matrix of f32, bf16 or s8, limited by memory bandwidth
+ *   thin            few rows times a large matrix of f32, bf16, f16, s8 or u8, limited by memory
+ *                   bandwidth; of integers of 8 and 16 bits with AVX2
  *   small           small products, and thin ones that are limited by memory; packs nothing
  *   small complex   small and thin products of c64
  *   complex as real few rows or columns, dense, with long sums of complex numbers

@@ -4,7 +4,7 @@
  *
  * and dots of few rows with weights of few bits:
  *
- *   dot(x, convert(w: s8 or bf16 -> f32))   ->   dot(x, w) of two types
+ *   dot(x, convert(w: s8, u8 or bf16 -> f32))   ->   dot(x, w) of two types
  *
  * Processors multiply bytes directly. The zero point z of the left side is subtracted from the
  * result instead, times the sums of the right side. Exact: sums wrap modulo 2^32 either way. */
@@ -149,7 +149,7 @@ static bool widens_exactly(const hlo_instr_t *convert) {
   if (convert->op != HLO_CONVERT) return false;
   hr_dtype_t from = convert->operands[0]->shape->dtype, to = convert->shape->dtype;
   bool is_float = to == HR_F32 || to == HR_BF16 || to == HR_F16;
-  return (from == HR_S8 && is_float) || (from == HR_BF16 && to == HR_F32);
+  return ((from == HR_S8 || from == HR_U8) && is_float) || (from == HR_BF16 && to == HR_F32);
 }
 
 static hlo_instr_t *build_narrow(pass_rewrite_t *rewrite, const hlo_instr_t *wide) {
