@@ -639,6 +639,56 @@ expect_text "two constraints are explained" "1 collective, by which a process se
 expect_exit "two constraints on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/gathered.mlir"
 expect_exit "two constraints" 0 "$hlorun" -n 8 --random-inputs --expect "$work/one.npz" "$work/gathered.mlir"
 
+# So it is for a constraint of the transposed array, whichever comes first, also where each is used once.
+for order in "a b" "b a"; do
+  cat >"$work/turned.mlir" <<PROGRAM
+module @turned attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["d"=4, "m"=2]>
+  func.func @main(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+$(for part in $order; do
+    [ "$part" = a ] && echo '    %a = sdy.sharding_constraint %x <@mesh, [{}, {}]> : tensor<16x8xf32>' ||
+      echo '    %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+    %b = sdy.sharding_constraint %t <@mesh, [{}, {}]> : tensor<8x16xf32>'
+  done
+  for part in $order; do
+    [ "$part" = a ] && echo '    %0 = stablehlo.sine %a : tensor<16x8xf32>' ||
+      echo '    %1 = stablehlo.cosine %b : tensor<8x16xf32>'
+  done)
+    return %0, %1 : tensor<16x8xf32>, tensor<8x16xf32>
+  }
+}
+PROGRAM
+  expect_exit "a transposed constraint, $order, is explained" 0 "$hlorun" -n 8 --explain-sharding "$work/turned.mlir"
+  expect_text "a transposed constraint, $order, is explained" "1 collective, by which a process sends 384 bytes"
+  expect_exit "a transposed constraint, $order, on one process" 0 "$hlorun" -n 1 --random-inputs --output "$work/one.npz" "$work/turned.mlir"
+  expect_exit "a transposed constraint, $order" 0 "$hlorun" -n 8 --random-inputs --ulp 0 --expect "$work/one.npz" "$work/turned.mlir"
+done
+
+# A sort of a whole array, of which results are wanted in two shardings, is done in both: nothing moves.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @both {
+  func.func @main(%x: tensor<16x18xf32>) -> (tensor<16x18xf32>, tensor<16x18xi32>) {
+    %i = stablehlo.iota dim = 1 : tensor<16x18xi32>
+    %0:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      %less = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    }) : (tensor<16x18xf32>, tensor<16x18xi32>) -> (tensor<16x18xf32>, tensor<16x18xi32>)
+    return %0#0, %0#1 : tensor<16x18xf32>, tensor<16x18xi32>
+  }
+}
+PROGRAM
+sends "a sort in two shardings" "0 collectives" 'in0=-;out0=d;out1=m'
+cat >"$work/few.mlir" <<'PROGRAM'
+module @best {
+  func.func @main(%x: tensor<16x18xf32>) -> (tensor<16x4xf32>, tensor<16x4xi32>) {
+    %0:2 = chlo.top_k(%x, k = 4) : tensor<16x18xf32> -> (tensor<16x4xf32>, tensor<16x4xi32>)
+    return %0#0, %0#1 : tensor<16x4xf32>, tensor<16x4xi32>
+  }
+}
+PROGRAM
+sends "largest elements in two shardings" "0 collectives" 'in0=-;out0=d;out1=m'
+
 # The gradient of weights that are cut: the operands of eight processes are gathered at one place, instead of adding up a
 # product of full size of each process. In a loop nothing lies at one place.
 cat >"$work/gradient.mlir" <<'PROGRAM'

@@ -127,12 +127,6 @@ static double fetch_cost(const spmd_chooser_t *chooser, const trial_t *trial, in
                         row);
 }
 
-/* True if result r has a user. */
-static bool is_wanted(const spmd_chooser_t *chooser, int r) {
-  return chooser->rule->result_count == 1 || r >= 64 ||
-         chooser->lower->wanted[chooser->instr->id] >> r & 1;
-}
-
 /* Cost of what result r fetches. Dimensions that are reversed together change places in one
  * permute.
  */
@@ -153,7 +147,7 @@ static double fetches_cost(const spmd_chooser_t *chooser, const trial_t *trial, 
 static double result_cost(const spmd_chooser_t *chooser, const trial_t *trial, int r) {
   const spmd_sharding_t *sharding = trial->tensors[chooser->rule->operand_count + r];
   double share = hlo_op_is(chooser->instr->op, OP_ELEMENTWISE) ? NEXT_USER_SHARE : 1;
-  if (!is_wanted(chooser, r)) return 0;
+  if (!spmd_result_is_wanted(chooser->lower, chooser->instr, r)) return 0;
   return fetches_cost(chooser, trial, r) +
          share * spmd_move_us(chooser->lower, hlo_shape_leaf(chooser->instr->shape, r), sharding,
                               spmd_wanted_result(chooser->lower, chooser->instr, r));

@@ -41,6 +41,10 @@ static void find_wanted(spmd_lower_t *lower) {
   }
 }
 
+bool spmd_result_is_wanted(const spmd_lower_t *lower, const hlo_instr_t *instr, int r) {
+  return !hlo_shape_is_tuple(instr->shape) || r >= 64 || lower->wanted[instr->id] >> r & 1;
+}
+
 void spmd_find_uses(spmd_lower_t *lower) {
   count_uses(lower);
   find_wanted(lower);

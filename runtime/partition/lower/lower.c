@@ -222,10 +222,9 @@ static bool is_elsewhere(const spmd_local_t *value) {
   return false;
 }
 
-/* Reshards a result before its users choose axes, if it is due (spmd_strategy_t). */
-static void reshard_early(spmd_lower_t *lower, const hlo_instr_t *instr) {
+void spmd_reshard_early(spmd_lower_t *lower, const hlo_instr_t *instr) {
   spmd_lower_module_t *shared = lower->shared;
-  bool is_shared = lower->uses[instr->id] > 1;
+  bool is_shared = lower->uses[instr->id] > 1 || spmd_marks_shared(lower, instr);
   if (!hlo_shape_is_array(instr->shape) || may_be_looked_through(lower, instr) ||
       !is_elsewhere(lower->values[instr->id][0]))
     return;
@@ -248,18 +247,19 @@ static hr_status_t lower_operation(spmd_lower_t *lower, const hlo_instr_t *instr
   if (!rule || rule->factor_count > SPMD_CHOOSE_FACTORS ||
       rule->operand_count + rule->result_count > SPMD_CHOOSE_TENSORS)
     return lower_whole(lower, instr);
-  if (spmd_lower_partial(lower, instr, rule)) return NULL;
+  if (spmd_lower_partial(lower, instr, rule) || spmd_lower_apart(lower, instr, rule)) return NULL;
   lower->is_tentative = may_be_looked_through(lower, instr);
   HR_TRY(spmd_choose(lower, instr, rule, &choice));
   if (spmd_lower_ring(lower, &choice)) return NULL;
   spmd_lower_fn emit = spmd_op_of(instr).emit;
   hlo_instr_t *result = emit ? emit(lower, &choice) : spmd_emit_local(lower, &choice);
   spmd_define_results(lower, instr, result, choice.tensors + rule->operand_count);
-  bool is_cheap = instr->op == HLO_BROADCAST || instr->op == HLO_SLICE;
+  bool is_cheap =
+      instr->op == HLO_BROADCAST || instr->op == HLO_SLICE || instr->op == HLO_TRANSPOSE;
   if (is_cheap && lower->values[instr->id][0]) lower->values[instr->id][0]->remat = instr;
   lower->is_tentative = false;
   if (is_taken_apart(lower, instr)) spmd_reshard_now(lower, instr);
-  reshard_early(lower, instr);
+  spmd_reshard_early(lower, instr);
   return NULL;
 }
 

@@ -24,8 +24,8 @@ typedef struct spmd_local {
   const hlo_instr_t *recipe; /* constant, iota, or expression of these: recomputed in any sharding;
                                 NULL: none */
   int depth;                 /* recipes of recipes that a recipe is made of */
-  const hlo_instr_t *remat;  /* broadcast or slice by which a resharded operand rematerialises the
-                                value; NULL: none */
+  const hlo_instr_t *remat;  /* broadcast, slice or transpose by which a resharded operand
+                                rematerialises the value; NULL: none */
   spmd_form_t *forms;        /* the first is the defined one */
 } spmd_local_t;
 
@@ -33,8 +33,8 @@ typedef struct spmd_local {
  * one is resharded, and what happens to the axes of a dimension that an operation needs whole. */
 typedef enum spmd_strategy {
   SPMD_RESHARD_AT_USE,    /* when an operation needs it; its users may take it as it is */
-  SPMD_RESHARD_IF_SHARED, /* at once if it has several users, each of which would move what it
-                             makes of it */
+  SPMD_RESHARD_IF_SHARED, /* at once if it, or what a constraint takes, has several users, each of
+                             which would move what it makes of it */
   SPMD_RESHARD_AT_ONCE,
   SPMD_GATHER_WHOLE, /* at its use; axes of a dimension that must be whole cut no other one */
   SPMD_BATCH_EARLY,  /* at its use; such axes cut batches already in what is computed before */
@@ -117,6 +117,8 @@ hlo_instr_t *spmd_use_tuple(spmd_lower_t *lower, const hlo_instr_t *instr,
 void spmd_find_uses(spmd_lower_t *lower);
 /* Fills in `sought`. early_batches.c */
 hr_status_t spmd_find_sought(spmd_lower_t *lower);
+/* True if result r has a user. find_uses.c */
+bool spmd_result_is_wanted(const spmd_lower_t *lower, const hlo_instr_t *instr, int r);
 /* The sharding that users want of result r: the propagated one, that of a marker, the sought one.
  * find_uses.c */
 const spmd_sharding_t *spmd_wanted_result(spmd_lower_t *lower, const hlo_instr_t *instr, int r);
@@ -154,6 +156,11 @@ hr_status_t spmd_choose(spmd_lower_t *lower, const hlo_instr_t *instr, const spm
 /* Lowers an operation on unreduced operands if that is worthwhile: a sum of partial values, or an
  * operation that is linear in its only partial operand. True: its results are defined. */
 bool spmd_lower_partial(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule);
+/* True if the factor passes through and may be cut. */
+bool spmd_passes(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor);
+/* Lowers an operation with several results once for each sharding in which they are wanted, if no
+ * operand has to move for that. True: its results are defined. lower_apart.c */
+bool spmd_lower_apart(spmd_lower_t *lower, const hlo_instr_t *instr, const spmd_rule_t *rule);
 /* True if a later sum or reduction takes the result, so that less is reduced if it stays partial.
  */
 bool spmd_is_merged_later(const spmd_lower_t *lower, const hlo_instr_t *instr);
@@ -179,6 +186,11 @@ hr_status_t spmd_lower_call_with_parts(spmd_lower_t *lower, const hlo_instr_t *i
 hr_status_t spmd_lower_hosted(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* True for custom calls that only carry shardings, and for borders of manual computations. */
 bool spmd_is_marker(const hlo_instr_t *instr);
+/* True for a marker of an array, or of its transposition, that has other users: these may need the
+ * same whole array. lower_markers.c */
+bool spmd_marks_shared(const spmd_lower_t *lower, const hlo_instr_t *instr);
+/* Reshards a result before its users choose axes, if it is due (spmd_strategy_t). */
+void spmd_reshard_early(spmd_lower_t *lower, const hlo_instr_t *instr);
 /* Reshards an array to its preferred sharding, for all of its users. */
 void spmd_reshard_now(spmd_lower_t *lower, const hlo_instr_t *instr);
 hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr);

@@ -163,6 +163,14 @@ static bool is_shared(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   return lower->uses[instr->id] > 1;
 }
 
+bool spmd_marks_shared(const spmd_lower_t *lower, const hlo_instr_t *instr) {
+  if (!spmd_is_marker(instr) || !instr->operand_count) return false;
+  do {
+    instr = instr->operands[0];
+  } while (instr->op == HLO_TRANSPOSE && lower->uses[instr->id] == 1);
+  return lower->uses[instr->id] > 1;
+}
+
 /* Each leaf of the result is one of the operands' leaves, in order. Tokens have no sharding. */
 static void take_operands(spmd_lower_t *lower, const hlo_instr_t *instr) {
   int count = hlo_shape_leaf_count(instr->shape), leaf = 0;
@@ -183,5 +191,7 @@ hr_status_t spmd_lower_marker(spmd_lower_t *lower, const hlo_instr_t *instr) {
   bool is_wanted = marker == SPMD_CONSTRAINT && is_shared(lower, instr);
   if (hlo_shape_is_array(instr->shape) && (is_wanted || marker == SPMD_RESULT))
     spmd_reshard_now(lower, instr);
+  else if (marker == SPMD_CONSTRAINT)
+    spmd_reshard_early(lower, instr);
   return NULL;
 }

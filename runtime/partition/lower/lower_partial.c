@@ -100,12 +100,15 @@ static bool begins_with_zero(spmd_lower_t *lower, const hlo_instr_t *instr) {
   return init->recipe && pass_is_number(init->recipe, 0);
 }
 
+bool spmd_passes(const hlo_instr_t *instr, const spmd_rule_t *rule, int factor) {
+  return rule->factors[factor].kind == SPMD_PASS_THROUGH &&
+         spmd_can_cut_factor(instr, rule, factor);
+}
+
 static bool reduces_cut(const hlo_instr_t *instr, const spmd_rule_t *rule,
                         const spmd_axes_t *axes) {
-  for (int f = 0; f < rule->factor_count; f++) {
-    bool passes = rule->factors[f].kind == SPMD_PASS_THROUGH && spmd_can_cut_factor(instr, rule, f);
-    if (axes[f].count && !passes) return true;
-  }
+  for (int f = 0; f < rule->factor_count; f++)
+    if (axes[f].count && !spmd_passes(instr, rule, f)) return true;
   return false;
 }
 

@@ -307,11 +307,20 @@ static hlo_instr_t *make_from_operand(spmd_lower_t *lower, const spmd_local_t *v
   return shape ? make_again(lower, value->remat, wanted, shape) : NULL;
 }
 
+/* True if the value is better computed anew than moved at that cost. At equal costs a transposed
+ * array is, if its operand has other users: they may need what is moved for it. */
+static bool is_better_again(spmd_lower_t *lower, const spmd_local_t *value, double cost,
+                            const spmd_sharding_t *wanted) {
+  double again = cost > 0 ? again_cost(lower, value, wanted) : INFINITY;
+  bool may_share = value->remat && value->remat->op == HLO_TRANSPOSE &&
+                   lower->uses[value->remat->operands[0]->id] > 1;
+  return again < cost || (may_share && again == cost);
+}
+
 /* Moves a form, or computes the value anew if that costs less. */
 static hlo_instr_t *move_form(spmd_lower_t *lower, const spmd_local_t *value,
                               const spmd_form_t *form, double cost, const spmd_sharding_t *wanted) {
-  if (cost > 0 && again_cost(lower, value, wanted) < cost)
-    return make_from_operand(lower, value, wanted);
+  if (is_better_again(lower, value, cost, wanted)) return make_from_operand(lower, value, wanted);
   if (cost > 0 && cost < spmd_reshard_cost(&lower->emit, value->shape, form->sharding, wanted))
     return spmd_emit_recut(lower, form->instr, value->shape, form->sharding, wanted);
   return spmd_emit_reshard(&lower->emit, form->instr, value->shape, form->sharding, wanted,
