@@ -1,4 +1,4 @@
-/* Symmetric products by blocks of rows: see dot_symmetric.h.
+/* Symmetric products by blocks of columns: see dot_symmetric.h.
  *
  *   columns  0  1  2  3
  *   rows 0   x  x  x  x     x  computed
@@ -6,11 +6,12 @@
  *        2   c  c  x  x
  *        3   c  c  c  x
  *
- * One worker computes a row of blocks at once; several workers share the single blocks. Blocks
- * begin at multiples of a panel, so that sums have the same bits in both cases. Terms of elements
- * (i, j) and (j, i) are summed in the same order; they are equal, or in (c x) x^T, with a scalar c,
- * differ by a rounding. Cost: (blocks + 1) / (2 blocks) of the products, and a copy of half of the
- * result. */
+ * A task is a column of blocks down to the diagonal, the longest first: its columns of B are packed
+ * once. Rows of a block are final after the tasks of its columns and of all later ones. Many
+ * workers share the single blocks. Blocks begin at multiples of a panel, so that sums have the same
+ * bits in both cases. Terms of elements (i, j) and (j, i) are summed in the same order; they are
+ * equal, or in (c x) x^T, with a scalar c, differ by a rounding. Cost: (blocks + 1) / (2 blocks) of
+ * the products, and a copy of half of the result. */
 #include "ops/kernels/dot/dot_symmetric.h"
 
 #include "base/arith.h"
@@ -22,7 +23,8 @@ enum {
   MOST_FACTORS = 64, /* most products that are followed to a symmetric one */
   BLOCK_UNIT = 48,   /* divisor of a block's rows: whole panels of all vector widths and types */
   MOST_UNITS = 8,    /* most units of a block */
-  ROW_BLOCKS = 8     /* about as many blocks as a row should have */
+  ROW_BLOCKS = 16,   /* about as many blocks as a row should have */
+  LEAST_TASKS = 4    /* least columns of blocks for each worker that makes whole ones */
 };
 
 static bool are_equal(hr_ints_t a, hr_ints_t b) {
@@ -78,10 +80,9 @@ static int64_t block_rows(const gemm_job_t *job) {
 }
 
 size_t dot_symmetric_space_bytes(const gemm_job_t *job) {
-  gemm_job_t block = *job;
-  block.m = block_rows(job);
-  block.finish = NULL;
-  return hr_round_up(gemm_space_bytes(&block), 64);
+  gemm_job_t plain = *job;
+  plain.finish = NULL;
+  return hr_round_up(gemm_space_bytes(&plain), 64);
 }
 
 /* The part of the product with these rows and columns. */
@@ -104,18 +105,18 @@ static gemm_job_t part_of(const gemm_job_t *job, int64_t row, int64_t rows, int6
   return part;
 }
 
-/* Computes columns [column, end) of a block of rows, none of them below the diagonal's block, and
- * copies those after this block to the other side. */
-static void run_part(const gemm_job_t *job, int64_t row, int64_t column, int64_t end, int worker,
+/* Computes rows [row, end) of a block of columns, none of them below the diagonal's block, and
+ * copies those before this block to the other side. */
+static void run_part(const gemm_job_t *job, int64_t row, int64_t end, int64_t column, int worker,
                      void *space) {
   int64_t bytes = (int64_t)hr_dtype_bytes(job->dtype), step = job->c_row * bytes;
-  int64_t rows = hr_min(block_rows(job), job->n - row), copied = hr_max(column, row + rows);
-  gemm_job_t part = part_of(job, row, rows, column, end - column);
+  int64_t columns = hr_min(block_rows(job), job->n - column), copied = hr_min(end, column);
+  gemm_job_t part = part_of(job, row, end - row, column, columns);
   gemm_run_serial(&part, worker, space);
-  if (copied < end)
-    native_transpose_plane((int)bytes, end - copied, rows,
-                           (const char *)job->c + row * step + copied * bytes, step,
-                           (char *)job->c + copied * step + row * bytes, step);
+  if (copied > row)
+    native_transpose_plane((int)bytes, columns, copied - row,
+                           (const char *)job->c + row * step + column * bytes, step,
+                           (char *)job->c + column * step + row * bytes, step);
 }
 
 typedef struct symmetric_run {
@@ -124,15 +125,29 @@ typedef struct symmetric_run {
   size_t space_bytes;
 } symmetric_run_t;
 
-/* Blocks on and above the diagonal, row by row. */
+static void *space_of(const symmetric_run_t *r, int worker) {
+  return r->space + (size_t)worker * r->space_bytes;
+}
+
+/* Blocks on and above the diagonal, column by column. */
 static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
   const symmetric_run_t *r = context;
-  int64_t unit = block_rows(r->job), blocks = hr_div_ceil(r->job->n, unit), row = 0, first = 0;
+  int64_t unit = block_rows(r->job), column = 0, first = 0;
   for (int64_t i = begin; i < end; i++) {
-    for (; i >= first + blocks - row; row++) first += blocks - row;
-    int64_t column = (row + i - first) * unit;
-    run_part(r->job, row * unit, column, hr_min(column + unit, r->job->n), worker,
-             r->space + (size_t)worker * r->space_bytes);
+    for (; i >= first + column + 1; column++) first += column + 1;
+    int64_t row = (i - first) * unit;
+    run_part(r->job, row, hr_min(row + unit, r->job->n), column * unit, worker,
+             space_of(r, worker));
+  }
+}
+
+/* Columns of blocks, numbered from the last one. */
+static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
+  const symmetric_run_t *r = context;
+  int64_t unit = block_rows(r->job), last = hr_div_ceil(r->job->n, unit) - 1;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t column = (last - i) * unit;
+    run_part(r->job, 0, hr_min(column + unit, r->job->n), column, worker, space_of(r, worker));
   }
 }
 
@@ -144,14 +159,24 @@ static void finish_blocks(void *context, int64_t begin, int64_t end, int worker)
     job->finish(job->finish_context, worker, i * unit, hr_min(unit, job->n - i * unit), 0, job->n);
 }
 
+static void run_shared(hr_workers_t *workers, symmetric_run_t *r) {
+  int64_t blocks = hr_div_ceil(r->job->n, block_rows(r->job));
+  if (blocks >= LEAST_TASKS * hr_workers_count(workers))
+    hr_workers_for(workers, blocks, 1, run_columns, r);
+  else
+    hr_workers_for(workers, blocks * (blocks + 1) / 2, 1, run_blocks, r);
+  if (r->job->finish) hr_workers_for(workers, blocks, 1, finish_blocks, r);
+}
+
 void dot_symmetric_run(hr_workers_t *workers, const gemm_job_t *job, int worker, void *space) {
   symmetric_run_t r = {job, space, dot_symmetric_space_bytes(job)};
   int64_t unit = block_rows(job), blocks = hr_div_ceil(job->n, unit);
-  bool shared = hr_workers_count(workers) > 1;
-  if (shared) hr_workers_for(workers, blocks * (blocks + 1) / 2, 1, run_blocks, &r);
-  for (int64_t i = 0; i < blocks && !shared; i++) {
-    run_part(job, i * unit, i * unit, job->n, worker, space);
+  if (hr_workers_count(workers) > 1) {
+    run_shared(workers, &r);
+    return;
+  }
+  for (int64_t i = blocks - 1; i >= 0; i--) {
+    run_part(job, 0, hr_min((i + 1) * unit, job->n), i * unit, worker, space);
     if (job->finish) finish_blocks(&r, i, i + 1, worker);
   }
-  if (shared && job->finish) hr_workers_for(workers, blocks, 1, finish_blocks, &r);
 }

@@ -17,7 +17,7 @@ bool dot_symmetric_suits(const gemm_job_t *job);
 size_t dot_symmetric_space_bytes(const gemm_job_t *job);
 
 /* Computes a product of equal rows and columns. The job's `finish` gets whole rows, each once it
- * and those before it are final; it may overwrite them. workers: NULL if the caller is `worker`;
+ * and those after it are final; it may overwrite them. workers: NULL if the caller is `worker`;
  * else `worker` is 0, and every worker has an area of `space`. */
 void dot_symmetric_run(hr_workers_t *workers, const gemm_job_t *job, int worker, void *space);
 
