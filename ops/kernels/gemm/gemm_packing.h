@@ -29,19 +29,24 @@ SIMD_INLINE void SIMD_NAME(pack_column)(const SIMD_REAL *from, int64_t left, SIM
     memcpy(panel, from, (size_t)left * sizeof *panel);
 }
 
-/* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. PANELS panels are packed at once,
- * as neighbours share cache lines of A. These stretches of columns are too short for hardware
- * prefetchers: those AHEAD columns on are prefetched. */
-SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col, int64_t rows,
-                                                int64_t depth, SIMD_REAL *to) {
+/* Packs A with dense columns into panels of [depth][BLOCK_ROWS]. `offsets`: of the columns; NULL:
+ * they are `col` apart. PANELS panels are packed at once, as neighbours share cache lines of A.
+ * These stretches of columns are too short for hardware prefetchers: those AHEAD columns on are
+ * prefetched. */
+SIMD_TARGET static void SIMD_NAME(pack_columns)(const SIMD_REAL *a, int64_t col,
+                                                const int64_t *offsets, int64_t rows, int64_t depth,
+                                                SIMD_REAL *to) {
   enum { PANELS = 16, AHEAD = 16, LINE = 64 / (int)sizeof(SIMD_REAL) };
   for (int64_t i = 0; i < rows; i += PANELS * BLOCK_ROWS)
     for (int64_t p = 0; p < depth; p++) {
       int64_t end = hr_min(i + PANELS * BLOCK_ROWS, rows);
-      for (int64_t at = i; at < end; at += LINE) __builtin_prefetch(a + at + (p + AHEAD) * col);
+      const SIMD_REAL *column = a + (offsets ? offsets[p] : p * col);
+      const SIMD_REAL *later =
+          a + (offsets ? offsets[hr_min(p + AHEAD, depth - 1)] : (p + AHEAD) * col);
+      for (int64_t at = i; at < end; at += LINE) __builtin_prefetch(later + at);
       SIMD_REAL *panel = to + i / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
       for (int64_t at = i; at < end; at += BLOCK_ROWS, panel += PANEL(depth))
-        SIMD_NAME(pack_column)(a + at + p * col, rows - at, panel);
+        SIMD_NAME(pack_column)(column + at, rows - at, panel);
     }
 }
 
@@ -106,6 +111,15 @@ SIMD_TARGET static void SIMD_NAME(gather_rows)(const gemm_job_t *job, int parts,
   }
 }
 
+/* True if offsets say that columns of A are dense, and rows are not. Vectors of 64 bytes pair terms
+ * of rows where A has offsets (narrow_last), so that their blocks have rows whatever these are. */
+SIMD_INLINE bool SIMD_NAME(lists_dense_columns)(const gemm_job_t *job, int parts,
+                                                const gemm_range_t *now) {
+  if (SIMD_BYTES == 64 || !job->a_rows || parts > 1 || now->depth < 2) return false;
+  return SIMD_NAME(run_length)(job->a_rows + now->row, now->rows) == now->rows &&
+         SIMD_NAME(run_length)(job->a_cols + now->first, 2) == 1;
+}
+
 /* The block of A with rows and depth `now`, in place or packed into `space`. */
 SIMD_TARGET static SIMD_NAME(block_t)
     SIMD_NAME(prepare_block)(const gemm_job_t *job, int parts, int worker, bool packed,
@@ -115,7 +129,13 @@ SIMD_TARGET static SIMD_NAME(block_t)
   int64_t row = job->a_row * parts, depth = now->depth;
   if (!packed) return (SIMD_NAME(block_t)){a, now->rows, depth, row, job->a_col, row * BLOCK_ROWS};
   if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
-    SIMD_NAME(pack_columns)(a, job->a_col, now->rows, depth, space);
+    SIMD_NAME(pack_columns)(a, job->a_col, NULL, now->rows, depth, space);
+    return (SIMD_NAME(block_t)){space, now->rows, depth, 1, BLOCK_ROWS, PANEL(depth)};
+  }
+  if (!job->fill && SIMD_NAME(lists_dense_columns)(job, parts, now)) {
+    SIMD_NAME(pack_columns)
+    ((const SIMD_REAL *)job->a + job->a_rows[now->row], 0, job->a_cols + now->first, now->rows,
+     depth, space);
     return (SIMD_NAME(block_t)){space, now->rows, depth, 1, BLOCK_ROWS, PANEL(depth)};
   }
   if (job->fill)
