@@ -13,7 +13,8 @@
  *   serial     else one worker does everything
  *
  * A row is combined by the loops of scatter_rows.h, by the elementwise kernel of the body's single
- * op, or by the body itself, vectorised (op_body_run). Bodies that need calls, and operands that
+ * op, or by the body itself, vectorised (op_body_run); short rows of different windows together
+ * (scatter_groups.h). Bodies that need calls, and operands that
  * need conversion, are left to the reference kernel. */
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "ops/kernels/common/native_copy.h"
 #include "ops/kernels/elementwise/promote_operands.h"
 #include "ops/kernels/indexed/native_scatter.h"
+#include "ops/kernels/indexed/scatter_groups.h"
 #include "ops/kernels/simd/simd_target.h"
 
 NATIVE_OPTIMIZE
@@ -58,11 +60,7 @@ static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, i
     steps[k] = 1;
     steps[body->count + k] = from_step;
   }
-  if (body->kernel)
-    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
-  else
-    hr_status_release(
-        op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
+  scatter_combine(body, count, ins, steps, outs);
 }
 
 /* The same for strided accumulators: results are computed into dense rows, then scattered. */
@@ -80,10 +78,7 @@ static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to,
     steps[body->count + k] = from_step;
     outs[k] = rows[k];
   }
-  if (body->kernel)
-    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
-  else
-    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs));
+  scatter_combine(body, count, ins, steps, outs);
   for (int k = 0; k < body->count; k++) {
     int64_t bytes = (int64_t)body->bytes[k];
     loop_copy_row(job->to[k] + to * bytes, rows[k], count, to_step * bytes, bytes, (int)bytes);
@@ -196,12 +191,30 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
+/* Combines columns begin .. end - 1 of the windows, one after the other; at -1 there is none. */
+static void scatter_windows(const scatter_job_t *job, int64_t count, const int64_t *to,
+                            const int64_t *from, int64_t begin, int64_t end) {
+  for (int64_t i = 0; i < count; i++) {
+    int64_t ahead = i + PREFETCH_DISTANCE;
+    if (ahead < count) prefetch_row(job, to[ahead] + (to[ahead] < 0 ? 0 : begin), end - begin);
+    if (to[i] >= 0) scatter_window(job, to[i], from[i], begin, end);
+  }
+}
+
+static void add_to_group(scatter_group_t *group, int64_t count, const int64_t *to,
+                         const int64_t *from) {
+  for (int64_t i = 0; i < count; i++)
+    if (to[i] >= 0) scatter_group_add(group, to[i], from[i]);
+}
+
 /* All updates; this part combines only its columns or its windows, but every worker reads all
  * indices. */
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
   int64_t begin = 0, end = plan->window.row_count;
+  scatter_group_t group;
+  if (plan->by_groups) scatter_group_init(plan, job->to, job->from, &group);
   if (plan->split == SPLIT_COLUMNS) {
     begin = plan->window.row_count * part / job->parts;
     end = plan->window.row_count * (part + 1) / job->parts;
@@ -213,15 +226,12 @@ static void scatter_part(const scatter_job_t *job, int part) {
     if (plan->split == SPLIT_OFFSETS && job->parts > 1)
       for (int64_t i = 0; i < count; i++)
         if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
-    for (int64_t i = 0; i < count; i++) {
-      if (i + PREFETCH_DISTANCE < count)
-        prefetch_row(
-            job,
-            operand_at[i + PREFETCH_DISTANCE] + (operand_at[i + PREFETCH_DISTANCE] < 0 ? 0 : begin),
-            end - begin);
-      if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
-    }
+    if (plan->by_groups)
+      add_to_group(&group, count, operand_at, other_at);
+    else
+      scatter_windows(job, count, operand_at, other_at, begin, end);
   }
+  if (plan->by_groups) scatter_group_flush(&group);
 }
 
 /* Parts access disjoint elements, so workers need no locks. */
@@ -402,6 +412,7 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
     out->copied_bytes += 2.0 * (double)plan->counts[k] * bytes;
   }
   plan_row_loops(step, plan);
+  plan->by_groups = scatter_groups_suit(plan);
   out->scratch_bytes = scatter_copies_plan(plan);
   out->plan = plan;
   out->reuse = reuse;

@@ -27,6 +27,7 @@ typedef struct native_scatter_plan {
   bool are_disjoint;  /* windows with different starts do not overlap */
   bool by_elements;   /* rows_job covers one element position of each window */
   bool by_batches;    /* rows_job covers one batch */
+  bool by_groups;     /* small windows are combined together */
   bool has_row_loop;  /* rows_job has a loop for the op and type */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;                  /* size of a privatised copy */
