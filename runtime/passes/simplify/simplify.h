@@ -55,9 +55,9 @@ hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* co
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite,
                                 hlo_instr_t *instr); /* tuples, copies, loops that never run */
 
-/* The convolution with another window and other operands. Requires: the result keeps its shape. */
-hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+/* The convolution or reduce-window with another window and other operands. */
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                                      hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
-                                     int rank);
+                                     int rank, const hlo_shape_t *shape);
 
 #endif

@@ -14,9 +14,9 @@
 #include "passes/lib/pass_conv.h"
 #include "passes/simplify/simplify.h"
 
-hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv,
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *from,
                                      hlo_instr_t *const *operands, const hlo_window_dim_t *dims,
-                                     int rank) {
+                                     int rank, const hlo_shape_t *shape) {
   hlo_window_t *window;
   void *copy;
   hlo_builder_t *builder = &rewrite->builder;
@@ -26,7 +26,7 @@ hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t 
   if (builder->status) return NULL;
   *window = (hlo_window_t){rank, copy};
   hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = window};
-  return pass_build_with(rewrite, conv, operands, conv->shape, &attr);
+  return pass_build_with(rewrite, from, operands, shape, &attr);
 }
 
 /* ---- transposes ---- */
@@ -92,8 +92,9 @@ static hlo_instr_t *fold_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     dims[s] = window->dims[s];
     dims[s].reversal ^= bits >> s & 1;
   }
-  return simplify_build_windowed(
-      rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims, window->rank);
+  return simplify_build_windowed(rewrite, conv,
+                                 (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims,
+                                 window->rank, conv->shape);
 }
 
 /* Folds zeros around the input and between its elements. */
@@ -116,8 +117,9 @@ static hlo_instr_t *fold_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     dims[s].pad_high += edge->high;
     dims[s].base_dilation *= 1 + edge->interior;
   }
-  return simplify_build_windowed(
-      rewrite, conv, (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims, window->rank);
+  return simplify_build_windowed(rewrite, conv,
+                                 (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims,
+                                 window->rank, conv->shape);
 }
 
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

@@ -118,7 +118,7 @@ static hlo_instr_t *build_int8_conv(pass_rewrite_t *rewrite, hlo_instr_t *conv, 
   hlo_instr_t *bytes = pad_with_zero_point(rewrite, conv, left, dims);
   if (!bytes) return NULL;
   hlo_instr_t *result = simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){bytes, right},
-                                                dims, labels->spatial_rank);
+                                                dims, labels->spatial_rank, conv->shape);
   for (int64_t d = 0; d < right->shape->rank; d++)
     if (d != labels->rhs_output_feature) summed[count++] = d;
   hlo_instr_t *sums = pass_build_sum(rewrite, conv->operands[1], count, summed);

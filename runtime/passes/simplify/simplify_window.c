@@ -3,6 +3,8 @@
  *   reduce-window(x, size=2)       ->   x[0:n:2] op x[1:n:2]
  *   cumulative sum of a short row  ->   concatenate(x[0], x[0] + x[1], ...)
  *   reduce-window(broadcast(c))    ->   broadcast(reduce-window of one line)
+ *   windows that all cover the one element of a dimension, and padding
+ *                                  ->   broadcast(reduce-window along the other dimensions)
  *
  * The slices are combined element by element, which is generated code and fuses with its
  * neighbours. Narrow floats are combined in f32 and rounded once at the end, as the reference
@@ -157,6 +159,66 @@ static hlo_instr_t *reduce_line(pass_rewrite_t *rewrite, hlo_instr_t *instr,
   return hlo_build_broadcast(builder, line, instr->shape, (hr_ints_t){kept, (size_t)rank});
 }
 
+/* The operand of a reduce-window without a pad of neutral elements around it. */
+typedef struct unpadded {
+  hlo_instr_t *x;
+  const hlo_padding_dim_t *edges; /* of the pad; NULL: none */
+} unpadded_t;
+
+static unpadded_t find_unpadded(const hlo_instr_t *instr, hlo_opcode_t op) {
+  hlo_instr_t *pad = instr->operands[0];
+  if (pad->op != HLO_PAD || !pass_is_neutral(op, pad->operands[1])) return (unpadded_t){pad, NULL};
+  return (unpadded_t){pad->operands[0], hlo_attr_padding(pad)->dims};
+}
+
+/* Does dimension d have one element, which every window covers? */
+static bool covers_single(const hlo_instr_t *instr, const hlo_window_dim_t *w, unpadded_t from,
+                          int d) {
+  const hlo_padding_dim_t none = {0, 0, 0}, *edge = from.edges ? &from.edges[d] : &none;
+  int64_t low = w->pad_low + edge->low;
+  if (edge->low < 0 || edge->high < 0) return false; /* the element may be cut off */
+  if (from.x->shape->dims[d] != 1 || w->window_dilation != 1 || w->base_dilation != 1) return false;
+  return low < w->size && (instr->shape->dims[d] - 1) * w->stride <= low;
+}
+
+/* Results are equal along dimensions of one element that every window covers: those along the
+ * others are broadcast. */
+static hlo_instr_t *repeat_single(pass_rewrite_t *rewrite, hlo_instr_t *instr,
+                                  const hlo_window_t *window, hlo_opcode_t op) {
+  hlo_builder_t *b = &rewrite->builder;
+  unpadded_t from = find_unpadded(instr, op);
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  hlo_padding_dim_t edges[HLO_MAX_RANK] = {{0}};
+  int64_t out[HLO_MAX_RANK], sizes[HLO_MAX_RANK], kept[HLO_MAX_RANK];
+  int rank = 0;
+  bool is_trivial = true, is_padded = false;
+  for (int d = 0; d < window->rank; d++) {
+    bool repeats = instr->shape->dims[d] > 1 && covers_single(instr, &window->dims[d], from, d);
+    dims[d] = (hlo_window_dim_t){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+    out[d] = 1;
+    if (repeats) continue;
+    dims[d] = window->dims[d];
+    out[d] = instr->shape->dims[d];
+    if (from.edges) edges[d] = from.edges[d];
+    is_padded |= edges[d].low || edges[d].high || edges[d].interior;
+    is_trivial &= window_is_trivial(&dims[d]);
+    sizes[rank] = out[d];
+    kept[rank++] = d;
+  }
+  if (rank == window->rank) return NULL;
+  hr_dtype_t dtype = instr->shape->dtype;
+  hlo_instr_t *x = from.x, *init = instr->operands[1];
+  if (is_padded) x = pass_build_pad(rewrite, x, instr->operands[0]->operands[1], edges);
+  const hlo_shape_t *shape = pass_shape(rewrite, dtype, window->rank, out);
+  if (!x || !shape) return NULL;
+  hlo_instr_t *line = is_trivial
+                          ? hlo_build_binary(b, op, pass_build_fill(rewrite, init, shape), x)
+                          : simplify_build_windowed(rewrite, instr, (hlo_instr_t *[]){x, init},
+                                                    dims, window->rank, shape);
+  line = hlo_build_reshape(b, line, pass_shape(rewrite, dtype, rank, sizes));
+  return hlo_build_broadcast(b, line, instr->shape, (hr_ints_t){kept, (size_t)rank});
+}
+
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_opcode_t op;
   if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
@@ -167,6 +229,8 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1]))
     return reduce_line(rewrite, instr, window);
+  hlo_instr_t *repeated = repeat_single(rewrite, instr, window, op);
+  if (repeated) return repeated;
   int d = running_dim(instr, window);
   if (d >= 0 && window->dims[d].size <= MAX_TOTALS &&
       hlo_shape_elements(instr->shape) >= MIN_RESULTS)
