@@ -133,8 +133,8 @@ static void solves_by_halves(void) {
 
 static void factors_by_halves(void) {
   char a[32], what[512];
-  static const int sizes[] = {31, 33, 64, 100, 200};
-  for (int i = 0; i < 10; i++) {
+  static const int sizes[] = {31, 33, 64, 100, 200, 310};
+  for (int i = 0; i < 12; i++) {
     int n = sizes[i / 2];
     snprintf(a, sizeof a, "%s[2,%d,%d]", types[i % 2], n, n);
     snprintf(what, sizeof what, "%s cholesky(a), lower=true", a);

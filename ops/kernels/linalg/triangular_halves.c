@@ -22,6 +22,7 @@
 
 #define LEAF 32 /* largest triangle solved by loops, in rows */
 #define UNIT 16
+#define LEAST_SPLIT 64  /* least rows of a square whose lower triangle alone is computed */
 #define CHUNK_BYTES 256 /* bytes of a row of the right-hand sides that a leaf solves at a time */
 
 static int64_t half_of(int64_t size) { return hr_round_up(size / 2, UNIT); }
@@ -110,7 +111,7 @@ static void load_triangle(const triangular_job_t *job, int64_t first, int64_t si
         triangle[i * LEAF + j] = ((const double *)from)[i * row + j * col];
 }
 
-/* Chunks always have CHUNK_BYTES: the surplus right-hand sides of the last one are zeros or those
+/* Chunks have rows of CHUNK_BYTES: the surplus right-hand sides of the last one are zeros or those
  * of the previous chunk. */
 static void solve_leaf(const triangular_job_t *job, int64_t first, int64_t size) {
   double triangle[LEAF * LEAF], chunk[LEAF * CHUNK_BYTES / sizeof(double)] = {0};
@@ -123,7 +124,8 @@ static void solve_leaf(const triangular_job_t *job, int64_t first, int64_t size)
     void *x = in_place ? (void *)x_at(job, first, side) : chunk;
     int64_t x_row = in_place ? job->x_row : unit;
     if (!in_place) move_chunk(job, first, size, side, count, x, false);
-    SIMD_FOREACH_REAL(solve, job->dtype == HR_F64)(upper, job->unit, size, triangle, x, x_row);
+    SIMD_FOREACH_REAL(solve, job->dtype == HR_F64)
+    (upper, job->unit, size, triangle, x, x_row, count);
     if (!in_place) move_chunk(job, first, size, side, count, x, true);
   }
 }
@@ -192,6 +194,28 @@ void triangular_solve(const triangular_job_t *job, void *space) {
 DEFINE_FACTOR(float, sqrtf)
 DEFINE_FACTOR(double, sqrt)
 
+/* A product of rows by themselves, of which the lower triangle is needed: blocks above it are left
+ * out. */
+static void update_lower(const gemm_job_t *square, void *space) {
+  gemm_job_t job = *square;
+  int64_t bytes = (int64_t)hr_dtype_bytes(job.dtype), half = half_of(job.m);
+  if (job.m < LEAST_SPLIT) {
+    gemm_run_serial(&job, 0, space);
+    return;
+  }
+  job.m = half;
+  job.n = half;
+  update_lower(&job, space);
+  job.a = (const char *)square->a + half * square->a_row * bytes;
+  job.c = (char *)square->c + half * square->c_row * bytes;
+  job.m = square->m - half;
+  gemm_run_serial(&job, 0, space);
+  job.b = job.a;
+  job.c = (char *)job.c + half * bytes;
+  job.n = job.m;
+  update_lower(&job, space);
+}
+
 int64_t triangular_cholesky(hr_dtype_t dtype, int64_t n, void *a, int64_t a_row, void *space) {
   if (n <= LEAF) return dtype == HR_F32 ? factor_float(n, a, a_row) : factor_double(n, a, a_row);
   int64_t half = half_of(n), rest = n - half, bytes = (int64_t)hr_dtype_bytes(dtype);
@@ -215,7 +239,7 @@ int64_t triangular_cholesky(hr_dtype_t dtype, int64_t n, void *a, int64_t a_row,
   square.a_col = square.b_row = 1;
   square.c = corner;
   square.c_row = a_row;
-  gemm_run_serial(&square, 0, space);
+  update_lower(&square, space);
   info = triangular_cholesky(dtype, rest, corner, a_row, space);
   return info ? half + info : 0;
 }

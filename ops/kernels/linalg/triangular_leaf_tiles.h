@@ -43,12 +43,13 @@ SIMD_INLINE void SIMD_NAME(solve_unknowns)(int count, bool unit, int64_t solved,
     }
 }
 
-/* Solves all `n` unknowns of a leaf. */
+/* Solves all `n` unknowns of a leaf for the first `sides` right-hand sides of a chunk, or some
+ * more. */
 SIMD_TARGET static void SIMD_NAME(solve)(bool upper, bool unit, int64_t n, const void *triangle,
-                                         void *x, int64_t x_row) {
+                                         void *x, int64_t x_row, int64_t sides) {
   int64_t first = upper ? n - 1 : 0;
   int64_t step = upper ? -1 : 1;
-  SIMD_REAL *chunk = x, *end = chunk + CHUNK_BYTES / sizeof(SIMD_REAL);
+  SIMD_REAL *chunk = x, *end = chunk + sides;
   for (; chunk < end; chunk += VECTORS * LANES) {
     int64_t solved = 0;
     for (; solved + TOGETHER <= n; solved += TOGETHER)
