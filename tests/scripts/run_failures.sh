@@ -203,6 +203,21 @@ if command -v "$mpirun" >/dev/null && "${cc[@]}" -shared -fPIC -o kills.so kills
   left=0
   while read -r file; do [ ! -e "$file" ] || left=$((left + 1)); done <names
   if [ -s names ] && [ $left -eq 0 ]; then pass; else fail "memory files of a killed mpirun: $left left" names; fi
+
+  # An mpirun of the user's: the processes that look after the ranks remove them.
+  orphaned() {
+    local pid left=0
+    rm names
+    setsid env LD_PRELOAD="$work/kills.so" NAMES="$work/names" "$mpirun" -n 3 "$hlorun" --random-inputs busy.hlo \
+      >out 2>&1 </dev/null &
+    pid=$!
+    eventually test -s names
+    wait "$pid"
+    eventually all_gone "$pid"
+    files_are_gone() { while read -r file; do [ ! -e "$file" ] || return 1; done <names; }
+    if [ -s names ] && eventually files_are_gone; then pass; else fail "memory files of the user's mpirun, killed" names; fi
+  }
+  orphaned
 else
   skip "functions cannot be wrapped in this build"
 fi

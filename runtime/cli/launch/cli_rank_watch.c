@@ -351,6 +351,11 @@ void cli_rank_watch_end_launcher(const cli_rank_watch_t *watch, int ms, void (*w
   remove_session(watch);
 }
 
+bool cli_rank_watch_launcher_ended(const cli_rank_watch_t *watch) {
+  struct pollfd launcher = {.fd = watch ? watch->launcher_fd : -1, .events = POLLIN};
+  return poll(&launcher, 1, 0) > 0;
+}
+
 const char *cli_rank_watch_session(const cli_rank_watch_t *watch) {
   return watch && *watch->session ? watch->session : NULL;
 }

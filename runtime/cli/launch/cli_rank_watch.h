@@ -5,6 +5,7 @@
 #ifndef CLI_RANK_WATCH_H
 #define CLI_RANK_WATCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct cli_rank_watch cli_rank_watch_t;
@@ -30,6 +31,8 @@ int cli_rank_watch_lost(const cli_rank_watch_t *watch);
 int cli_rank_watch_find_lost(cli_rank_watch_t *watch);
 /* The folder of the launcher's files; NULL: not known, as no rank has been seen. */
 const char *cli_rank_watch_session(const cli_rank_watch_t *watch);
+/* True if the launcher was seen alive and has ended. */
+bool cli_rank_watch_launcher_ended(const cli_rank_watch_t *watch);
 /* The launcher is ending the ranks: if only one of them was never seen, it is the lost one. */
 void cli_rank_watch_note_termination(cli_rank_watch_t *watch);
 /* Waits at most `ms` for the launcher to end, then calls `warn`, ends it by SIGKILL, and removes

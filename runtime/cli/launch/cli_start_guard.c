@@ -1,5 +1,6 @@
 #include "cli/launch/cli_start_guard.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -98,6 +99,11 @@ static bool read_marks(guard_t *guard) {
   return count > 0;
 }
 
+/* mpirun was killed while MPI was starting: nobody ends the ranks or removes their files. */
+static bool is_orphaned(const guard_t *guard) {
+  return guard->is_watching && cli_rank_watch_launcher_ended(guard->ranks);
+}
+
 /* A rank that has ended without closing its guard was killed. */
 static int find_lost(const guard_t *guard, bool is_rank_alive) {
   if (!is_rank_alive) return rank;
@@ -107,11 +113,13 @@ static int find_lost(const guard_t *guard, bool is_rank_alive) {
   return lost < 0 ? cli_rank_watch_lost(guard->ranks) : lost;
 }
 
-/* True for one guard of a job. The lock on mpirun's folder ends with the process. */
+/* True for one guard of a job. The lock on mpirun's folder ends with the process; the first guard
+ * may have removed the folder. */
 static bool is_first_guard(const guard_t *guard) {
   const char *folder = cli_rank_watch_session(guard->ranks);
   int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  return fd < 0 ? rank == 0 : flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd >= 0) return flock(fd, LOCK_EX | LOCK_NB) == 0;
+  return rank == 0 && (!folder || errno != ENOENT);
 }
 
 static void tell_launcher_hangs(void) {
@@ -131,7 +139,7 @@ static void end_launcher(const guard_t *guard) {
 
 static void look_after_ranks(guard_t *guard) {
   int lost = -1;
-  while (lost < 0 && !guard->is_terminated) {
+  while (lost < 0 && !guard->is_terminated && !is_orphaned(guard)) {
     bool is_rank_alive = read_marks(guard);
     if (guard->is_closed) return;
     lost = find_lost(guard, is_rank_alive);
@@ -139,12 +147,14 @@ static void look_after_ranks(guard_t *guard) {
   if (!is_first_guard(guard)) return;
   if (lost >= 0) fprintf(stderr, "hlorun: rank %d ended while MPI was starting\n", lost);
   end_launcher(guard);
+  cli_rank_watch_finish(guard->ranks, LAUNCHER_END_MS);
 }
 
 /* A process outside of the job, so that mpirun does not end it. */
 static _Noreturn void be_guard(pid_t launcher) {
   setsid();
   signal(SIGTERM, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN); /* standard error ends with mpirun */
   int null = open("/dev/null", O_RDWR);
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);
