@@ -32,10 +32,10 @@ static hr_status_t check_distinct(const hlo_instr_t *instr, const char *rule, co
   return st;
 }
 
-/* All ids of the groups, in one list of the arena. */
-static hr_status_t flatten(hr_arena_t *arena, const hlo_int_lists_t *groups, hr_ints_t *out_ids) {
-  int64_t count = 0, *ids;
-  for (int64_t g = 0; g < groups->count; g++) count += groups->lists[g].count;
+/* All ids of the groups, `count` in all, in one list of the arena. */
+static hr_status_t flatten(hr_arena_t *arena, const hlo_int_lists_t *groups, int64_t count,
+                           hr_ints_t *out_ids) {
+  int64_t *ids;
   HR_TRY(HR_NEW_ARRAY(arena, count, &ids));
   *out_ids = (hr_ints_t){ids, count};
   for (int64_t g = 0; g < groups->count; g++)
@@ -49,13 +49,34 @@ typedef struct group_rules {
   bool complete; /* every process is in a group, so that ids are below their number */
 } group_rules_t;
 
+/* True if the ids are 0 to count - 1, each once, as in nearly all programs. */
+static hr_status_t is_permutation(const hlo_int_lists_t *groups, int64_t count, bool *out_is) {
+  void *memory;
+  *out_is = true;
+  HR_TRY(hr_alloc_zeroed((size_t)count + 1, &memory));
+  bool *seen = memory;
+  for (int64_t g = 0; g < groups->count && *out_is; g++)
+    for (int64_t i = 0; i < groups->lists[g].count && *out_is; i++) {
+      int64_t id = groups->lists[g].data[i];
+      *out_is = id >= 0 && id < count && !seen[id];
+      if (*out_is) seen[id] = true;
+    }
+  hr_free(memory);
+  return NULL;
+}
+
 /* Ids are distinct and, if the groups must be complete, 0 to their number - 1. */
 static hr_status_t check_group_ids(const hlo_instr_t *instr, const group_rules_t *rules,
                                    const hlo_int_lists_t *groups) {
   hr_arena_t arena;
   hr_ints_t ids;
+  int64_t count = 0;
+  bool is_plain;
+  for (int64_t g = 0; g < groups->count; g++) count += groups->lists[g].count;
+  HR_TRY(is_permutation(groups, count, &is_plain));
+  if (is_plain) return NULL;
   hr_arena_init(&arena);
-  hr_status_t st = flatten(&arena, groups, &ids);
+  hr_status_t st = flatten(&arena, groups, count, &ids);
   for (int64_t i = 0; !st && i < ids.count; i++)
     if (ids.data[i] < 0)
       st = op_rule_failure(__FILE__, __LINE__, instr, rules->range,

@@ -1,5 +1,5 @@
 /* Participants of communication instructions on a grid of num_replicas x num_partitions
- * processes. Group lists and pair lists are interned by their text and mode, since programs
+ * processes. Group lists and pair lists are interned by their ids and mode, since programs
  * repeat them: each distinct list is expanded to ranks once. Sets of ranks are interned too, so
  * that groups compare by id.
  *
@@ -21,12 +21,14 @@ void comm_participant_sets_init(comm_participant_sets_t *sites, hr_arena_t *aren
                                      .num_partitions = num_partitions,
                                      .world = num_replicas * num_partitions};
   hr_map_init(&sites->lists);
+  hr_map_init(&sites->shared);
   hr_map_init(&sites->groups);
   hr_map_init(&sites->sites);
 }
 
 void comm_participant_sets_deinit(comm_participant_sets_t *sites) {
   hr_map_deinit(&sites->lists);
+  hr_map_deinit(&sites->shared);
   hr_map_deinit(&sites->groups);
   hr_map_deinit(&sites->sites);
 }
@@ -107,12 +109,12 @@ static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
   return NULL;
 }
 
-/* Writes id lists as a key: "0 1 ;2 3 ;". */
-static void print_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
+/* Adds id lists to a key: the length of each and the bytes of its ids. */
+static void add_lists(hr_strbuf_t *key, const hlo_int_lists_t *lists) {
   for (int64_t g = 0; g < lists->count; g++) {
-    for (int64_t i = 0; i < lists->lists[g].count; i++)
-      hr_strbuf_printf(text, "%ld ", (long)lists->lists[g].data[i]);
-    hr_strbuf_add_char(text, ';');
+    const hr_ints_t *list = &lists->lists[g];
+    hr_strbuf_add(key, (const char *)&list->count, sizeof list->count);
+    hr_strbuf_add(key, (const char *)list->data, (size_t)list->count * sizeof *list->data);
   }
 }
 
@@ -135,7 +137,7 @@ static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t 
   void *found = NULL;
   hr_strbuf_init(&text);
   hr_strbuf_printf(&text, "pairs %d:", (int)ids);
-  print_lists(&text, lists);
+  add_lists(&text, lists);
   hr_status_t st = find_list(sites, &text, &key, &found);
   hr_strbuf_deinit(&text);
   HR_TRY(st);
@@ -285,28 +287,63 @@ static hr_status_t fill_meaning(comm_participants_t *site) {
   return NULL;
 }
 
-/* The site's groups by rank, interned by text and mode as pairs are. */
-static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants_t *site) {
-  const hlo_groups_t *attr = hlo_attr_groups(site->instr);
+/* The group of each rank. */
+typedef struct rank_groups {
+  const check_group_t **groups;
+  bool covers; /* every rank is in a group */
+} rank_groups_t;
+
+/* The groups by rank of these lists, interned by ids and mode as pairs are. */
+static hr_status_t expand_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                                 rank_groups_t **out_expanded) {
+  const hlo_groups_t *attr = hlo_attr_groups(instr);
   hr_strbuf_t text;
   hr_str_t key = {0};
   void *found = NULL;
   hr_strbuf_init(&text);
-  hr_strbuf_printf(&text, "groups %d:", (int)op_replica_group_mode(site->instr));
-  if (attr) print_lists(&text, &attr->groups);
+  hr_strbuf_printf(&text, "groups %d:", (int)op_replica_group_mode(instr));
+  if (attr) add_lists(&text, &attr->groups);
   hr_status_t st = find_list(sites, &text, &key, &found);
   hr_strbuf_deinit(&text);
   HR_TRY(st);
-  const check_group_t **groups = found;
-  if (!groups) {
-    HR_TRY(HR_NEW_ARRAY(sites->arena, sites->world, &groups));
-    HR_TRY(fill_groups(sites, site->instr, groups));
-    HR_TRY(hr_map_put(&sites->lists, key, (void *)groups, NULL));
+  *out_expanded = found;
+  if (found) return NULL;
+  rank_groups_t *expanded;
+  HR_TRY(HR_NEW(sites->arena, &expanded));
+  HR_TRY(HR_NEW_ARRAY(sites->arena, sites->world, &expanded->groups));
+  HR_TRY(fill_groups(sites, instr, expanded->groups));
+  expanded->covers = true;
+  for (int rank = 0; rank < sites->world; rank++)
+    expanded->covers &= expanded->groups[rank] != NULL;
+  HR_TRY(hr_map_put(&sites->lists, key, expanded, NULL));
+  *out_expanded = expanded;
+  return NULL;
+}
+
+/* Lists that instructions share, and their mode. */
+typedef struct shared_lists {
+  const hr_ints_t *lists;
+  int64_t count, mode;
+} shared_lists_t;
+
+/* The site's groups by rank. Readers let instructions share equal long lists, which are found by
+ * their address. */
+static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants_t *site) {
+  const hlo_groups_t *attr = hlo_attr_groups(site->instr);
+  const hlo_int_lists_t *lists = attr ? &attr->groups : NULL;
+  shared_lists_t *shared;
+  HR_TRY(HR_NEW(sites->arena, &shared));
+  *shared = (shared_lists_t){lists ? lists->lists : NULL, lists ? lists->count : 0,
+                             op_replica_group_mode(site->instr)};
+  hr_str_t key = {(const char *)shared, sizeof *shared};
+  rank_groups_t *expanded = hr_map_get(&sites->shared, key);
+  if (!expanded) {
+    HR_TRY(expand_groups(sites, site->instr, &expanded));
+    HR_TRY(hr_map_put(&sites->shared, key, expanded, NULL));
   }
   site->kind = COMM_GROUP;
-  site->groups = groups;
-  site->covers = true;
-  for (int rank = 0; rank < sites->world; rank++) site->covers &= groups[rank] != NULL;
+  site->groups = expanded->groups;
+  site->covers = expanded->covers;
   return fill_meaning(site);
 }
 

@@ -44,7 +44,8 @@ typedef struct comm_participants {
 typedef struct comm_participant_sets {
   hr_arena_t *arena;
   int num_replicas, num_partitions, world;
-  hr_map_t lists;  /* expanded pairs and groups, by text and mode */
+  hr_map_t lists;  /* expanded pairs and groups, by ids and mode */
+  hr_map_t shared; /* expanded groups by the address of their lists and mode */
   hr_map_t groups; /* check_group_t by set of ranks */
   hr_map_t sites;  /* comm_participants_t by instruction */
   uint32_t list_count;
