@@ -105,6 +105,35 @@ for target in hlo proto text bytecode; do
   done
 done
 
+# StableHLO's reductions have the type of their function, its all_to_all lists its processes; bounds are one at most.
+cat >"$work/widened.hlo" <<'END'
+HloModule widened, replica_count=2
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = bf16[4] parameter(0)
+  all = bf16[4] all-reduce(x), replica_groups={}, to_apply=sum
+  part = bf16[2] reduce-scatter(x), replica_groups={{0,1}}, dimensions={0}, to_apply=sum
+  swapped = bf16[4] all-to-all(all), replica_groups={}, dimensions={0}
+  ROOT r = (bf16[2], bf16[4]) tuple(part, swapped)
+}
+END
+for target in text bytecode; do
+  there_and_back "$work/widened.hlo" "$target"
+  for program in "$work/widened.hlo" "$work/$target.back.hlo"; do
+    expect_exit "wider sums of $(basename "$program")" 0 "$hlorun" -n 2 -i '0=bf16[4]{1,2,3,4}' "$program"
+    expect_text "wider sums of $(basename "$program")" "out1 = bf16[4] {2, 4, 2, 4}"
+  done
+done
+cat >"$work/bounds.hlo" <<'END'
+HloModule bounds
+ENTRY main {
+  x = f32[<=4,<=6] parameter(0)
+  ROOT r = f32[<=6,<=4] reshape(x)
+}
+END
+expect_exit "a reshape with two bounds to mlir" 3 "$hlorun" convert --to mlir -o "$work/bounds.mlir" "$work/bounds.hlo"
+expect_text "a reshape with two bounds to mlir" "bounds.hlo:4:"
+
 # --- defaults of VHLO ---
 
 # select_and_scatter of StableHLO must name its window, whatever its size; VHLO has ones as a default.

@@ -27,17 +27,22 @@ static void add_channel(exporter_t *exporter, const hlo_instr_t *instr, export_a
              export_struct(exporter, "stablehlo", "channel_handle", &fields));
 }
 
-/* Adds channel, replica_groups and use_global_device_ids, which determine the participants. */
-static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
-  static const hlo_int_lists_t none = {0, NULL};
-  const hlo_groups_t *groups = hlo_attr_groups(instr);
+/* Adds channel, groups and use_global_device_ids, which determine the participants. */
+static void add_listed_groups(exporter_t *exporter, const hlo_instr_t *instr,
+                              const hlo_int_lists_t *groups, export_attrs_t *attrs) {
   const mlir_attr_t *unit = NULL;
   add_channel(exporter, instr, attrs);
-  export_add(exporter, attrs, "replica_groups",
-             matrix_of(exporter, groups ? &groups->groups : &none));
+  export_add(exporter, attrs, "replica_groups", matrix_of(exporter, groups));
   if (exporter->status || !hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS)) return;
   export_keep(exporter, mlir_make_unit(exporter->arena, &unit));
   export_add(exporter, attrs, "use_global_device_ids", unit);
+}
+
+/* The same with replica_groups as they are; none: all processes are one group. */
+static void add_groups(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
+  static const hlo_int_lists_t none = {0, NULL};
+  const hlo_groups_t *groups = hlo_attr_groups(instr);
+  add_listed_groups(exporter, instr, groups ? &groups->groups : &none, attrs);
 }
 
 /* Shape of the completed collective: async starts of two kinds include their operands in the
@@ -47,6 +52,40 @@ static const hlo_shape_t *result_shape(const hlo_instr_t *instr) {
   return pairs && hlo_shape_is_tuple(instr->shape) && instr->shape->element_count > 1
              ? instr->shape->elements[1]
              : instr->shape;
+}
+
+/* Shape of leaf k as the op gives it: of a reduction in StableHLO it has the type of the region,
+ * in HLO also the one of the operands. NULL after a failure. */
+static const hlo_shape_t *given_shape(exporter_t *exporter, const hlo_instr_t *instr, int k) {
+  const hlo_shape_t *leaf = hlo_shape_leaf(result_shape(instr), k), *given = leaf;
+  hr_dtype_t dtype = instr->called_count ? instr->called[0]->root->shape->dtype : leaf->dtype;
+  if (dtype != leaf->dtype)
+    export_keep(exporter, hlo_shape_with_dtype(exporter->arena, leaf, dtype, &given));
+  return exporter->status ? NULL : given;
+}
+
+/* Types of the leaves as the op gives them. */
+static export_types_t given_types(exporter_t *exporter, const hlo_instr_t *instr) {
+  export_types_t types = export_leaf_types(exporter, result_shape(instr));
+  for (int k = 0; k < types.count && !exporter->status; k++) {
+    const hlo_shape_t *leaf = hlo_shape_leaf(result_shape(instr), k);
+    const hlo_shape_t *given = given_shape(exporter, instr, k);
+    if (given && given != leaf) types.items[k] = export_type(exporter, given);
+  }
+  return types;
+}
+
+/* Converts results to the types of the instruction, where the op gives others. */
+static void convert_results(export_frame_t *frame, const hlo_instr_t *instr) {
+  exporter_t *exporter = frame->exporter;
+  if (export_failed(frame)) return;
+  export_values_t results = frame->values[instr->id];
+  for (int k = 0; k < results.count && !export_failed(frame); k++) {
+    const hlo_shape_t *leaf = hlo_shape_leaf(result_shape(instr), k);
+    if (given_shape(exporter, instr, k) == leaf) continue;
+    results.items[k] = export_value(frame, "stablehlo.convert", 1, &results.items[k],
+                                    export_type(exporter, leaf), NULL);
+  }
 }
 
 /* The region of a reduction, if the op has one. */
@@ -63,11 +102,12 @@ void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const ex
   add_groups(exporter, instr, &attrs);
   export_row_attrs(exporter, instr, row, &attrs);
   export_values_t operands = export_operands(frame, instr);
-  export_types_t types = export_leaf_types(exporter, result_shape(instr));
+  export_types_t types = given_types(exporter, instr);
   mlir_op_t *op =
       export_op(frame, row->name, operands.count, operands.items, types.count, types.items, &attrs);
   export_set_results(frame, instr, op);
   add_body(frame, instr, op);
+  convert_results(frame, instr);
 }
 
 /* Shape of result k. */
@@ -95,7 +135,7 @@ void export_all_gather(export_frame_t *frame, const hlo_instr_t *instr, const ex
 static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                         const export_attrs_t *attrs) {
   export_values_t operands = export_operands(frame, instr);
-  export_types_t types = export_leaf_types(frame->exporter, result_shape(instr));
+  export_types_t types = given_types(frame->exporter, instr);
   mlir_value_t **results = export_alloc(frame->exporter, (size_t)types.count, sizeof *results);
   if (export_failed(frame)) return;
   if (operands.count != types.count &&
@@ -114,6 +154,7 @@ static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const e
     add_body(frame, instr, op);
   }
   export_set(frame, instr, (export_values_t){types.count, results});
+  convert_results(frame, instr);
 }
 
 /* One op per operand: StableHLO's reduce_scatter has one operand, HLO's may have several. */
@@ -211,21 +252,41 @@ static int64_t group_size(const exporter_t *exporter, const hlo_instr_t *instr) 
                                                       : exporter->from->replica_count;
 }
 
+/* Adds the groups; all processes are listed as one group, as StableHLO wants. */
+static void add_exchange_groups(export_frame_t *frame, const hlo_instr_t *instr, int64_t count,
+                                export_attrs_t *attrs) {
+  exporter_t *exporter = frame->exporter;
+  const hlo_groups_t *groups = hlo_attr_groups(instr);
+  if (groups && groups->groups.count) {
+    add_groups(exporter, instr, attrs);
+    return;
+  }
+  int64_t *ids = export_alloc(exporter, (size_t)count, sizeof *ids);
+  for (int64_t i = 0; ids && i < count; i++) ids[i] = i;
+  hr_ints_t all = {ids, count};
+  if (ids) add_listed_groups(exporter, instr, &(hlo_int_lists_t){1, &all}, attrs);
+}
+
 /* HLO splits and concatenates along one dimension; without a dimension it exchanges a list of
- * operands. */
+ * operands. A program that names one process runs on any number, which StableHLO cannot say. */
 void export_all_to_all(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   exporter_t *exporter = frame->exporter;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   export_attrs_t attrs = {.count = 0};
-  add_groups(exporter, instr, &attrs);
+  int64_t count = dims.count == 1 ? group_size(exporter, instr) : instr->operand_count;
+  const hlo_groups_t *groups = hlo_attr_groups(instr);
+  bool is_known = count > 1 || dims.count != 1 || (groups && groups->groups.count);
+  if (!is_known &&
+      export_error(frame, instr, "StableHLO's all_to_all wants the processes of each group"))
+    return;
+  add_exchange_groups(frame, instr, count, &attrs);
   if (dims.count != 1) {
     export_listed_all_to_all(frame, instr, row, &attrs);
     return;
   }
   export_add(exporter, &attrs, "split_dimension", export_integer(exporter, dims.data[0], 64));
   export_add(exporter, &attrs, "concat_dimension", export_integer(exporter, dims.data[0], 64));
-  export_add(exporter, &attrs, "split_count",
-             export_integer(exporter, group_size(exporter, instr), 64));
+  export_add(exporter, &attrs, "split_count", export_integer(exporter, count, 64));
   export_plain_op(frame, instr, row, &attrs);
 }
 

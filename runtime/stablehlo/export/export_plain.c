@@ -8,6 +8,17 @@ void export_simple(export_frame_t *frame, const hlo_instr_t *instr, const export
   export_plain_op(frame, instr, row, NULL);
 }
 
+/* Ops that have at most one dimension with a bound in StableHLO. */
+void export_one_bound(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+  const hlo_shape_t *shape = instr->shape;
+  int bounds = 0;
+  for (int d = 0; d < shape->rank; d++) bounds += shape->dynamic && shape->dynamic[d];
+  if (bounds > 1 && export_error(frame, instr, "StableHLO's %s has no result of %d bounds",
+                                 hlo_op_name(instr->op), bounds))
+    return;
+  export_plain_op(frame, instr, row, NULL);
+}
+
 /* --- tuples and ops that forward an operand --- */
 
 /* A tuple makes no op, since values are flattened in StableHLO. */

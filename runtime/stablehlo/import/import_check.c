@@ -181,6 +181,19 @@ static hr_status_t read_parallel(import_scope_t *scope, const mlir_op_t *op, par
   return infeed ? add_called(scope, op, infeed, parallel) : NULL;
 }
 
+/* Each function of the infeed returns a tensor. */
+static hr_status_t check_infeed(import_scope_t *scope, const mlir_op_t *op,
+                                const parallel_t *parallel) {
+  char text[HLO_SHAPE_TEXT];
+  for (int f = parallel->program_count; f < parallel->called_count; f++) {
+    const hlo_computation_t *feed = parallel->called[f];
+    if (!hlo_shape_is_array(feed->root->shape))
+      return import_error(scope, op, "%.*s of infeed returns %s, want one tensor",
+                          HR_STR_ARGS(feed->name), hlo_shape_text(feed->root->shape, text));
+  }
+  return NULL;
+}
+
 /* The operands are those of all programs, the results theirs. */
 static hr_status_t check_parallel(import_scope_t *scope, const mlir_op_t *op,
                                   const parallel_t *parallel, const hlo_shape_t *shape) {
@@ -195,7 +208,7 @@ static hr_status_t check_parallel(import_scope_t *scope, const mlir_op_t *op,
   if (hlo_shape_leaf_count(shape) != results)
     return import_error(scope, op, "%d results, want %ld, as the programs return in all",
                         hlo_shape_leaf_count(shape), (long)results);
-  return NULL;
+  return check_infeed(scope, op, parallel);
 }
 
 /* A custom call with the grid's functions as called computations. */

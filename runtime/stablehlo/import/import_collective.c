@@ -244,6 +244,9 @@ static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op,
   for (int i = 0; i < attrs->count; i++) {
     const hlo_groups_t *groups =
         attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS ? attrs->items[i].groups : NULL;
+    if (groups && !groups->groups.count)
+      return import_error(scope, op, "no replica_groups, want groups of %ld (all_to_all C8)",
+                          (long)count);
     for (int64_t g = 0; groups && g < groups->groups.count; g++)
       if (groups->groups.lists[g].count != count)
         return import_error(scope, op,

@@ -2,8 +2,8 @@
  * that HLO lists callees before callers; recursion is refused, as HLO has none. Blocks and ops are
  * in import_block.c.
  *
- * Verification imports every function, uncalled ones included, each as the entry of a temporary
- * module: O(functions), as callees that were reached are not imported again as entries. */
+ * Verification imports every function, uncalled ones included, into temporary modules:
+ * O(functions) if all are valid, times the logarithm of their number for each one at fault. */
 #include <ctype.h>
 #include <string.h>
 
@@ -343,9 +343,15 @@ static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
   return known && known->computation;
 }
 
-/* Imports the functions with bodies that nothing imported so far calls. */
-static hr_status_t import_uncalled(importer_t *importer, const mlir_block_t *block) {
-  for (size_t i = 0; i < block->ops.count; i++) {
+/* Ops of the module's block by position. */
+typedef struct op_range {
+  size_t first, end;
+} op_range_t;
+
+/* Imports the functions of the range with bodies that nothing imported so far calls. */
+static hr_status_t import_uncalled(importer_t *importer, const mlir_block_t *block,
+                                   op_range_t range) {
+  for (size_t i = range.first; i < range.end; i++) {
     const mlir_op_t *op = block->ops.data[i];
     hlo_computation_t *computation;
     if (is_function(op) && import_block_of(op, 0) && !is_imported(importer, op))
@@ -354,17 +360,17 @@ static hr_status_t import_uncalled(importer_t *importer, const mlir_block_t *blo
   return NULL;
 }
 
-/* Imports `entry` and its callees; with_uncalled: then all other functions. out_reached may be
- * NULL; else out_reached[i] is set for each of these functions, i being its position in the
- * module's block. */
+/* Imports `entry` and its callees, then all other functions of the range. out_reached may be NULL;
+ * else out_reached[i] is set for each of these functions, i being its position in the module's
+ * block. */
 static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
                                const stablehlo_readers_t *readers, hlo_module_t *module,
-                               bool with_uncalled, bool *out_reached) {
+                               op_range_t range, bool *out_reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
   importer_t importer = {
       .from = from, .readers = readers, .module = module, .arena = &module->arena};
   hr_status_t st = import_module(&importer, entry);
-  if (!st && with_uncalled) st = import_uncalled(&importer, block);
+  if (!st) st = import_uncalled(&importer, block, range);
   for (size_t i = 0; out_reached && block && i < block->ops.count; i++)
     if (is_imported(&importer, block->ops.data[i])) out_reached[i] = true;
   sdy_verifier_deinit(importer.sdy);
@@ -382,19 +388,19 @@ static const mlir_op_t *entry_of(const mlir_module_t *from) {
 
 hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              hlo_module_t *module) {
-  return import_from(from, entry_of(from), readers, module, false, NULL);
+  return import_from(from, entry_of(from), readers, module, (op_range_t){0, 0}, NULL);
 }
 
 /* --- verification --- */
 
-/* Imports an entry, or all functions, into a temporary module and verifies it. */
+/* Imports an entry and the functions of a range into a temporary module and verifies it. */
 static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
-                               const stablehlo_readers_t *readers, bool with_uncalled,
+                               const stablehlo_readers_t *readers, op_range_t range,
                                bool *out_reached) {
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source = from->source;
-  hr_status_t st = import_from(from, entry, readers, module, with_uncalled, out_reached);
+  hr_status_t st = import_from(from, entry, readers, module, range, out_reached);
   if (!st) st = hlo_verify(module);
   hlo_module_destroy(module);
   return st;
@@ -413,54 +419,76 @@ static bool is_left_open(hr_status_t status) {
 }
 
 /* Each of few functions that the entry does not reach is verified as an entry of a module of its
- * own. Of more, which would take the square of their number, all are in the entry's module. */
+ * own. Of more, which would take the square of their number, many share a module. */
 #define MOST_MODULES 64
 
-static bool is_unreached(const mlir_op_t *op, bool reached) {
-  return !reached && is_function(op) && import_block_of(op, 0);
+/* More functions than this with failures of is_left_open are refused. */
+#define MOST_DOUBTS 64
+
+typedef struct unreached {
+  const mlir_module_t *from;
+  const mlir_block_t *block;
+  const stablehlo_readers_t *readers;
+  const stablehlo_doubts_t *doubts;
+  bool *reached;
+  int doubt_count;
+} unreached_t;
+
+static bool is_unreached(const unreached_t *all, size_t i) {
+  const mlir_op_t *op = all->block->ops.data[i];
+  return !all->reached[i] && is_function(op) && import_block_of(op, 0);
 }
 
-static bool has_many_unreached(const mlir_block_t *block, const bool *reached) {
-  int count = 0;
-  for (size_t i = 0; i < block->ops.count && count <= MOST_MODULES; i++)
-    count += is_unreached(block->ops.data[i], reached[i]);
-  return count > MOST_MODULES;
+/* Verifies function i as an entry; it may reach others. Failures of is_left_open go to `doubts`. */
+static hr_status_t verify_alone(unreached_t *all, size_t i) {
+  const mlir_op_t *op = all->block->ops.data[i];
+  all->reached[i] = true;
+  hr_status_t st = verify_from(all->from, op, all->readers, (op_range_t){0, 0}, all->reached);
+  if (!st || !all->doubts || !is_left_open(st) || all->doubt_count++ == MOST_DOUBTS) return st;
+  all->doubts->report(all->doubts->context, import_str(op, "sym_name"), st);
+  hr_status_release(st);
+  return NULL;
 }
 
-/* Verifies the functions that the entry does not reach, in the order of the file; each may reach
- * others. Failures of is_left_open go to `doubts`, any other ends the verification. */
-static hr_status_t verify_unreached(const mlir_module_t *from, const stablehlo_readers_t *readers,
-                                    const stablehlo_doubts_t *doubts, bool *reached) {
-  const mlir_block_t *block = import_block_of(from->op, 0);
-  if (has_many_unreached(block, reached)) {
-    hr_status_t together = verify_from(from, entry_of(from), readers, true, NULL);
-    if (!together) return NULL;
-    hr_status_release(together); /* the function at fault is looked for one by one */
+/* Verifies the functions of a range in one module. If that fails, those at fault are looked for in
+ * its halves. */
+static hr_status_t verify_range(unreached_t *all, op_range_t range, bool together) {
+  size_t count = 0, first = range.end;
+  for (size_t i = range.first; i < range.end; i++) {
+    if (!is_unreached(all, i)) continue;
+    if (!count++) first = i;
   }
-  for (size_t i = 0; i < block->ops.count; i++) {
-    const mlir_op_t *op = block->ops.data[i];
-    if (!is_unreached(op, reached[i])) continue;
-    reached[i] = true;
-    hr_status_t st = verify_from(from, op, readers, false, reached);
-    if (!st) continue;
-    if (!doubts || !is_left_open(st)) return st;
-    doubts->report(doubts->context, import_str(op, "sym_name"), st);
+  if (count == 0) return NULL;
+  if (count == 1) return verify_alone(all, first);
+  if (together) {
+    hr_status_t st = verify_from(all->from, all->block->ops.data[first], all->readers, range, NULL);
+    if (!st) return NULL;
     hr_status_release(st);
   }
-  return NULL;
+  size_t middle = range.first + (range.end - range.first) / 2;
+  HR_TRY(verify_range(all, (op_range_t){range.first, middle}, together));
+  return verify_range(all, (op_range_t){middle, range.end}, together);
+}
+
+/* Verifies the functions that the entry does not reach; any failure that is not left open ends the
+ * verification. */
+static hr_status_t verify_unreached(unreached_t *all) {
+  op_range_t whole = {0, all->block->ops.count};
+  int count = 0;
+  for (size_t i = 0; i < whole.end && count <= MOST_MODULES; i++) count += is_unreached(all, i);
+  return verify_range(all, whole, count > MOST_MODULES);
 }
 
 /* Uncalled functions may have failures that are only reported; see stablehlo_doubts_t. */
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              const stablehlo_doubts_t *doubts) {
-  const mlir_block_t *block = import_block_of(from->op, 0);
-  bool *reached;
-  if (!has_bodies(block)) return NULL;
+  unreached_t all = {from, import_block_of(from->op, 0), readers, doubts, NULL, 0};
+  if (!has_bodies(all.block)) return NULL;
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_status_t st = HR_NEW_ARRAY(&arena, block->ops.count, &reached);
-  if (!st) st = verify_from(from, entry_of(from), readers, false, reached);
-  if (!st) st = verify_unreached(from, readers, doubts, reached);
+  hr_status_t st = HR_NEW_ARRAY(&arena, all.block->ops.count, &all.reached);
+  if (!st) st = verify_from(from, entry_of(from), readers, (op_range_t){0, 0}, all.reached);
+  if (!st) st = verify_unreached(&all);
   hr_arena_deinit(&arena);
   return st;
 }

@@ -197,10 +197,12 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
     return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)",
                         (long)map.count, x->shape->rank);
   int64_t dims[HLO_MAX_RANK], mapped_dims[HLO_MAX_RANK];
+  bool dynamic[HLO_MAX_RANK];
   int count = 0;
   uint64_t taken = 0;
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t to = map.data[d];
+    bool is_dynamic = x->shape->dynamic && x->shape->dynamic[d];
     /* dimensions of size 1 are removed below, where the verifier cannot check them */
     if (to >= 0 && to < shape->rank && taken >> to & 1)
       return import_error(
@@ -208,13 +210,16 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
           "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)",
           (long)to);
     if (to >= 0 && to < shape->rank) taken |= UINT64_C(1) << to;
-    bool stretched = x->shape->dims[d] == 1 && to >= 0 && to < shape->rank && shape->dims[to] != 1;
+    bool stretched = x->shape->dims[d] == 1 && !is_dynamic && to >= 0 && to < shape->rank &&
+                     shape->dims[to] != 1;
     if (stretched) continue;
     dims[count] = x->shape->dims[d];
+    dynamic[count] = is_dynamic;
     mapped_dims[count++] = to;
   }
   if (count < x->shape->rank) {
-    HR_TRY(hlo_shape_array(scope->importer->arena, x->shape->dtype, count, dims, &squeezed));
+    HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, x->shape->dtype, count, dims, dynamic,
+                                   &squeezed));
     x = hlo_build_reshape(&scope->builder, x, squeezed);
   }
   *out_x = hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){mapped_dims, count});

@@ -59,6 +59,18 @@ static hr_status_t verify_sized(import_scope_t *scope, const mlir_op_t *op) {
   return NULL;
 }
 
+/* The same, and at most one dimension has a bound instead of a size. */
+static hr_status_t verify_one_bound(import_scope_t *scope, const mlir_op_t *op) {
+  const hlo_shape_t *shape;
+  HR_TRY(verify_sized(scope, op));
+  HR_TRY(import_result_shape(scope, op, 0, &shape));
+  int bounds = 0;
+  for (int d = 0; d < shape->rank; d++) bounds += shape->dynamic && shape->dynamic[d];
+  if (bounds <= 1) return NULL;
+  return import_error(scope, op, "%d dimensions of the result have bounds, want one at most",
+                      bounds);
+}
+
 /* Checks that layout has one list of integers for each result except the token. */
 static hr_status_t verify_infeed(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *layout = mlir_op_attr(op, "layout");
@@ -227,6 +239,49 @@ static hr_status_t verify_convolution(import_scope_t *scope, const mlir_op_t *op
   return verify_padding(scope, op);
 }
 
+/* --- collectives --- */
+
+/* Results have the type that the region gives. HLO also has results of the operands' type; it
+ * checks that both are of one kind. */
+static hr_status_t verify_reduction(import_scope_t *scope, const mlir_op_t *op, const char *label) {
+  const mlir_block_t *block = import_block_of(op, 0);
+  const mlir_op_t *end = block && block->ops.count ? block->ops.data[block->ops.count - 1] : NULL;
+  const mlir_type_t *wanted = end && end->operand_count ? end->operands[0]->type->element : NULL;
+  if (!wanted || wanted->kind == MLIR_TYPE_QUANT) return NULL;
+  for (int i = 0; i < op->result_count; i++) {
+    const mlir_type_t *element = op->results[i].type->element;
+    if (element && element->kind == wanted->kind && !mlir_type_equal(element, wanted))
+      return import_error(scope, op, "result %d is of another type than its region gives (%s)", i,
+                          label);
+  }
+  return NULL;
+}
+
+static hr_status_t verify_all_reduce(import_scope_t *scope, const mlir_op_t *op) {
+  return verify_reduction(scope, op, "all_reduce C7");
+}
+static hr_status_t verify_reduce_scatter(import_scope_t *scope, const mlir_op_t *op) {
+  return verify_reduction(scope, op, "reduce_scatter C9");
+}
+
+/* What may run asynchronously. */
+static hr_status_t verify_async_start(import_scope_t *scope, const mlir_op_t *op) {
+  static const char *const names[] = {"all_gather",         "all_reduce",
+                                      "all_to_all",         "collective_broadcast",
+                                      "collective_permute", "collective_reduce",
+                                      "dynamic_slice",      "dynamic_update_slice",
+                                      "reduce_scatter",     "slice"};
+  static const char prefix[] = "stablehlo.";
+  const size_t skip = sizeof prefix - 1;
+  const mlir_block_t *block = import_block_of(op, 0);
+  if (!block || !block->ops.count) return NULL;
+  hr_str_t name = block->ops.data[0]->name;
+  for (size_t i = 0; name.size > skip && i < sizeof names / sizeof *names; i++)
+    if (hr_str_is((hr_str_t){name.data + skip, name.size - skip}, names[i])) return NULL;
+  return import_error(scope, op, "its region has %.*s, want a collective or a slice",
+                      HR_STR_ARGS(name));
+}
+
 /* --- calls and channels --- */
 
 /* A name is words with dots between them: [a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+ */
@@ -292,6 +347,10 @@ static hr_status_t verify_send(import_scope_t *scope, const mlir_op_t *op) {
   return verify_channel(scope, op, 2, "send C1");
 }
 static hr_status_t verify_recv(import_scope_t *scope, const mlir_op_t *op) {
+  for (int i = 0; i < op->result_count - 1; i++)
+    if (op->results[i].type->kind != MLIR_TYPE_TENSOR)
+      return import_error(scope, op, "result %d is no tensor, as all but the last are (recv C3)",
+                          i);
   return verify_channel(scope, op, 3, "recv C1");
 }
 
@@ -323,7 +382,9 @@ static const struct verifier {
 } verifiers[] = {{"chlo.constant_like", verify_constant_like},
                  {"chlo.scan", verify_scan},
                  {"stablehlo.abs", verify_abs},
-                 {"stablehlo.broadcast_in_dim", verify_sized},
+                 {"stablehlo.all_reduce", verify_all_reduce},
+                 {"stablehlo.async_start", verify_async_start},
+                 {"stablehlo.broadcast_in_dim", verify_one_bound},
                  {"stablehlo.composite", verify_composite},
                  {"stablehlo.convolution", verify_convolution},
                  {"stablehlo.custom_call", verify_custom_call},
@@ -337,8 +398,9 @@ static const struct verifier {
                  {"stablehlo.infeed", verify_infeed},
                  {"stablehlo.iota", verify_sized},
                  {"stablehlo.recv", verify_recv},
+                 {"stablehlo.reduce_scatter", verify_reduce_scatter},
                  {"stablehlo.reduce_window", verify_padding},
-                 {"stablehlo.reshape", verify_sized},
+                 {"stablehlo.reshape", verify_one_bound},
                  {"stablehlo.rng", verify_rng},
                  {"stablehlo.select_and_scatter", verify_select_and_scatter},
                  {"stablehlo.send", verify_send},

@@ -28,3 +28,13 @@ func.func @main(%a: tensor<2xf32>) {
   }): (tensor<2xf32>) -> tensor<3xf32>
   return
 }
+// ----- all_reduce_c7_narrower
+// EXPECT: 3:8 (all_reduce C7)
+func.func @main(%a: tensor<4xf32>) {
+  %r = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+    %s = stablehlo.add %x, %y : tensor<f64>
+    stablehlo.return %s : tensor<f64>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -70,3 +70,9 @@ func.func @main(%a0: tensor<3xi32>) {
   %r = "stablehlo.broadcast"(%a0) {broadcast_sizes = array<i64: 2>} : (tensor<3xi32>) -> tensor<1x3xi32>
   return
 }
+// ----- broadcast_in_dim_two_bounds
+// EXPECT: 3:8 2 dimensions of the result have bounds, want one at most
+func.func @main(%a: tensor<?x?xf32, #stablehlo.bounds<5, 5>>) {
+  %r = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<?x?xf32, #stablehlo.bounds<5, 5>>) -> tensor<2x?x?xf32, #stablehlo.bounds<?, 5, 5>>
+  return
+}

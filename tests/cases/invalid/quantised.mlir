@@ -138,3 +138,9 @@ func.func @main(%a0: tensor<4x4x!quant.uniform<i16:f32, 2.0:15>>, %a1: tensor<!q
   }
   return %r : tensor<4x!quant.uniform<i8:f32, 2.0:15>>
 }
+// ----- barrier_along_axis
+// EXPECT: 3:8 (optimization_barrier I1)
+func.func @main(%a: tensor<1x2x!quant.uniform<i8:f32:0, {0.1:-30}>>) {
+  %r = "stablehlo.optimization_barrier"(%a) : (tensor<1x2x!quant.uniform<i8:f32:0, {0.1:-30}>>) -> tensor<1x2x!quant.uniform<i8:f32:0, {0.1:-30}>>
+  return
+}

@@ -28,3 +28,13 @@ func.func @main(%a: tensor<4xf32>) {
   }): (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+// ----- reduce_scatter_c9_narrower
+// EXPECT: 3:8 (reduce_scatter C9)
+func.func @main(%a: tensor<4x16xf32>) {
+  %r = "stablehlo.reduce_scatter"(%a) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, scatter_dimension = 1 : i64}> ({
+  ^bb0(%x: tensor<f64>, %y: tensor<f64>):
+    %s = stablehlo.add %x, %y : tensor<f64>
+    stablehlo.return %s : tensor<f64>
+  }) : (tensor<4x16xf32>) -> tensor<4x4xf32>
+  return
+}

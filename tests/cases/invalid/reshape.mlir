@@ -34,3 +34,9 @@ func.func @main(%a0: tensor<2x3xf32>) {
   %r = "stablehlo.transpose"(%a0) <{permutation = array<i64: 1, 0>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
+// ----- reshape_two_bounds
+// EXPECT: 3:8 2 dimensions of the result have bounds, want one at most
+func.func @main(%a: tensor<?x?xf32, #stablehlo.bounds<5, 5>>) {
+  %r = stablehlo.reshape %a : (tensor<?x?xf32, #stablehlo.bounds<5, 5>>) -> tensor<?x?xf32, #stablehlo.bounds<5, 5>>
+  return
+}

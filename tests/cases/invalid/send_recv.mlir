@@ -28,3 +28,9 @@ func.func @main(%x: tensor<2x2xi64>, %t: !stablehlo.token) -> !stablehlo.token {
   %r = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = true} : (tensor<2x2xi64>, !stablehlo.token) -> !stablehlo.token
   return %r : !stablehlo.token
 }
+// ----- recv_of_token
+// EXPECT: 3:10 (recv C3)
+func.func @main(%t: !stablehlo.token) {
+  %r:2 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>}> : (!stablehlo.token) -> (!stablehlo.token, !stablehlo.token)
+  return
+}
