@@ -174,22 +174,29 @@ expect_text "more memory than --max-memory" "this process has 0.2 GiB"
 expect_exit "no memory for a thread" 5 "$hlorun" --threads 1 --max-memory 1M --input '0=f32[3]{1,2,3}' twice.hlo
 expect_text "no memory for a thread" "no room for a thread: ulimit -d, -v or -u, or --max-memory"
 expect_exit "as much as --max-memory" 0 "$hlorun" --threads 1 --max-memory 1G --input '0=f32[3]{1,2,3}' twice.hlo
-# They hold as well while the program is read to learn how many processes it wants: this one takes 160 MB to read.
-if command -v python3 >/dev/null && [ -z "$(sanitizer_flags)" ]; then
-  {
-    echo '!a0 = tensor<f32>'
-    for i in $(seq 19); do echo "!a$i = tuple<!a$((i - 1)), !a$((i - 1))>"; done
-    echo 'func.func @main(%a: !a19, %b: !a19, %c: !a19) { return }'
-  } >parts.mlir
-  python3 -c 'import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:]).returncode
+# expect_memory NAME CODE KB COMMAND...: exits with CODE and takes that many kilobytes at most.
+expect_memory() {
+  local name=$1
+  shift
+  if ! command -v python3 >/dev/null || [ -n "$(sanitizer_flags)" ]; then
+    skip "no python3, or sanitizers: $name"
+    return
+  fi
+  timeout 120 python3 -c 'import resource, subprocess, sys
+want, limit = int(sys.argv[1]), int(sys.argv[2])
+code = subprocess.run(sys.argv[3:]).returncode
 most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-print("exit code %d, want 5; %d KB, want 120000 at most" % (code, most))
-sys.exit(code != 5 or most > 120000)' "$hlorun" --max-memory 32M --random-inputs parts.mlir >out 2>&1 </dev/null &&
-    pass || fail "memory while a program is read" out
-else
-  skip "no python3, or sanitizers: memory while a program is read"
-fi
+print("exit code %d, want %d; %d KB, want %d at most" % (code, want, most, limit))
+sys.exit(code != want or most > limit)' "$@" >out 2>&1 </dev/null && pass || fail "$name" out
+}
+
+# They hold as well while the program is read to learn how many processes it wants: this one takes 160 MB to read.
+{
+  echo '!a0 = tensor<f32>'
+  for i in $(seq 19); do echo "!a$i = tuple<!a$((i - 1)), !a$((i - 1))>"; done
+  echo 'func.func @main(%a: !a19, %b: !a19, %c: !a19) { return }'
+} >parts.mlir
+expect_memory "memory while a program is read" 5 120000 "$hlorun" --max-memory 32M --random-inputs parts.mlir
 for size in 0 -1 x 3X 1e30; do
   expect_exit "--max-memory $size" 2 "$hlorun" --max-memory="$size" --input '0=f32[3]{1,2,3}' twice.hlo
 done
@@ -409,6 +416,18 @@ expect_exit "100 of many functions are doubtful" 3 sh -c 'ulimit -t 15; exec "$@
 } >doubled.mlir
 quickly "an attribute of 2^40 parts" 3 "$hlorun" convert --to mlir -o many.mlir doubled.mlir
 expect_text "an attribute of 2^40 parts" "aliases of attributes that stand for fewer parts"
+
+# Small kernels take little memory until their code is made.
+{
+  echo 'HloModule kernels less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }'
+  echo 'ENTRY main { x = f32[4] parameter(0) r_0 = f32[4] copy(x)'
+  lines 6000 '#' | awk '{
+    printf "k_%d = f32[] constant(0.%d) b_%d = f32[4] broadcast(k_%d), dimensions={} ", NR, NR, NR, NR
+    printf "a_%d = f32[4] add(r_%d, b_%d) m_%d = f32[4] sine(a_%d) ", NR, NR - 1, NR, NR, NR
+    printf "r_%d = f32[4] sort(m_%d), dimensions={0}, to_apply=less\n", NR, NR }'
+  echo 'ROOT r = f32[4] copy(r_6000) }'
+} >kernels.hlo
+expect_memory "memory of 6000 kernels" 0 210000 "$hlorun" --random-inputs --cache none -o many.npz kernels.hlo
 
 # Calls that nest: as deep as the stack has room for, and no deeper; two at each level are 2^n in all.
 nested() {

@@ -23,15 +23,13 @@
 #define REGISTERS 16 /* most registers that are counted */
 #define SHORT_OPS 3  /* ops that are computed right before their use */
 
-typedef struct jit_memo jit_memo_t;
-struct jit_memo {
+typedef struct jit_memo {
   const hlo_instr_t *instr;
   int number;
   const jit_expr_t *linear;
   const jit_node_t *guard;
   jit_node_t *node;
-  jit_memo_t *next;
-};
+} jit_memo_t;
 
 static jit_node_t error_node;
 
@@ -144,14 +142,14 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   jit_node_t node = *like, *made;
   if (node.expr) node.expr = jit_expr_open(&graph->exprs, node.expr);
   node.hash = hash_of(&node);
-  jit_node_t **slot = &graph->table[node.hash % 1024];
-  for (made = *slot; made; made = made->next)
+  for (uint32_t at = node.hash; (made = jit_table_next(&graph->nodes, node.hash, &at));)
     if (same_node(made, &node)) return made;
   if (graph->failed) return &error_node;
   hr_status_t st =
       graph->node_count < graph->node_limit
           ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
           : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
+  if (!st) st = jit_table_add(&graph->nodes, graph->arena, node.hash, made);
   if (st) {
     jit_graph_keep_failure(graph, st);
     return &error_node;
@@ -159,14 +157,13 @@ jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   add_vars(&node);
   count_registers(&node);
   node.reduce.slot = -1;
-  node.next = *slot;
   node.next_made = NULL;
   for (int k = 0; k < node.arg_count; k++) node.args[k]->uses++;
   *made = node;
   graph->node_count++;
   *graph->last_made = made;
   graph->last_made = &made->next_made;
-  return *slot = made;
+  return made;
 }
 
 jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail,
@@ -409,19 +406,20 @@ jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int numbe
   index.linear = jit_index_linear(graph, shape, index);
   size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) +
                 (size_t)number;
-  jit_memo_t **slot = &graph->memos[(hash ^ hash >> 10) % 1024], *memo;
-  for (memo = *slot; memo; memo = memo->next)
+  uint32_t key = (uint32_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+  jit_memo_t *memo;
+  for (uint32_t at = key; (memo = jit_table_next(&graph->memos, key, &at));)
     if (memo->instr == instr && memo->number == number && memo->linear == index.linear &&
         memo->guard == guard)
       return memo->node;
   jit_node_t *node = compute_at(graph, instr, number, index, guard);
   hr_status_t st = HR_NEW(graph->arena, &memo);
+  if (!st) st = jit_table_add(&graph->memos, graph->arena, key, memo);
   if (st) {
     jit_graph_keep_failure(graph, st);
     return &error_node;
   }
-  *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
-  *slot = memo;
+  *memo = (jit_memo_t){instr, number, index.linear, guard, node};
   return node;
 }
 

@@ -59,7 +59,6 @@ struct jit_node {
   int uses;      /* nodes that have it as an argument */
   int registers; /* least number of registers that its computation needs (Ershov number) */
   uint32_t hash;
-  jit_node_t *next;      /* next node of the same hash bucket */
   jit_node_t *next_made; /* next node in order of creation: operands precede users */
   /* Analyses. */
   bool is_expensive; /* the node with its operands is worth saving between passes */
@@ -132,8 +131,8 @@ typedef struct jit_graph {
   int node_count, node_limit;
   unsigned last_epoch; /* last epoch in use; each emission takes new epochs */
   jit_node_t *first_made, **last_made;
-  jit_node_t *table[1024];
-  struct jit_memo *memos[1024];
+  jit_table_t nodes; /* jit_node_t */
+  jit_table_t memos; /* elements that were asked for */
 } jit_graph_t;
 
 /* Beyond `node_limit` nodes the graph fails with UNSUPPORTED. */

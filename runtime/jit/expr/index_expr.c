@@ -72,13 +72,14 @@ static bool are_equal_terms(int count, const jit_term_t *a, const jit_term_t *b)
 static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
                                const jit_term_t *terms) {
   uint32_t hash = hash_terms(constant, count, terms);
-  jit_expr_t **slot = &exprs->table[hash % (sizeof exprs->table / sizeof *exprs->table)], *expr;
+  jit_expr_t *expr;
   size_t term_bytes = (size_t)count * sizeof *terms;
-  for (expr = *slot; expr; expr = expr->next)
-    if (expr->hash == hash && expr->constant == constant && expr->count == count &&
+  for (uint32_t at = hash; (expr = jit_table_next(&exprs->table, hash, &at));)
+    if (expr->constant == constant && expr->count == count &&
         are_equal_terms(count, expr->terms, terms))
       return expr;
   hr_status_t st = hr_arena_zeroed(exprs->arena, sizeof *expr + term_bytes, (void **)&expr);
+  if (!st) st = jit_table_add(&exprs->table, exprs->arena, hash, expr);
   if (st) {
     keep_failure(exprs, st);
     return &error_expr;
@@ -86,10 +87,9 @@ static jit_expr_t *intern_expr(jit_exprs_t *exprs, int64_t constant, int count,
   expr->constant = constant;
   expr->count = count;
   expr->hash = hash;
-  expr->next = *slot;
   if (count) memcpy(expr->terms, terms, term_bytes);
   set_range(exprs, expr);
-  return *slot = expr;
+  return expr;
 }
 
 static hr_status_t grow_symbols(jit_exprs_t *exprs) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "jit/expr/expr_table.h"
 
 #define JIT_MAX_LOOPS 24
 #define JIT_UNIT_LOOP \
@@ -30,7 +31,6 @@ struct jit_expr {
   int count;
   void *value, *lanes_value;   /* values of the code generator: lane 0's, all lanes' */
   unsigned epoch, lanes_epoch; /* epochs in which the values hold */
-  jit_expr_t *next;            /* next expression of the same hash bucket */
   jit_term_t terms[];          /* by ascending symbol */
 };
 
@@ -61,7 +61,7 @@ typedef struct jit_exprs {
   hr_status_t failed;
   int symbol_count, symbol_capacity;
   jit_symbol_t *symbols;
-  jit_expr_t *table[512];
+  jit_table_t table; /* jit_expr_t */
   /* First loop variable whose split would remove a quotient; -1: none. split_size: size of the
    * inner of its two loops. */
   int split_var;
