@@ -270,6 +270,40 @@ static void test_damage(void) {
   hr_buffer_release(bytes);
 }
 
+/* Attributes share their parts in a file, so that few bytes stand for many. Doubles an attribute of
+ * two parts `levels` times; the code of reading it back. */
+static hr_code_t read_doubled(int levels) {
+  static const char text[] = "module attributes {mhlo.x = [1, 2]} {}";
+  hr_buffer_t *bytes;
+  mlir_module_t *from = read_ok(text, strlen(text)), *back;
+  mlir_op_t *op = (mlir_op_t *)from->op;
+  const mlir_attr_t *attr = mlir_op_attr(op, "mhlo.x");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(attr);
+  for (int i = 0; i < levels; i++) {
+    const mlir_attr_t *both[] = {attr, attr};
+    CU_ASSERT_PTR_NULL_FATAL(mlir_make_array(&from->arena, 2, both, &attr));
+  }
+  op->extras = &(mlir_named_attr_t){HR_STR("mhlo.x"), attr};
+  op->extra_count = 1;
+  CU_ASSERT_PTR_NULL_FATAL(mlir_write_bytecode(from, &(mlir_write_options_t){0}, &bytes));
+  CU_ASSERT_TRUE(hr_buffer_size(bytes) < 2000);
+  CU_ASSERT_PTR_NULL_FATAL(mlir_module_create(&back));
+  back->source = (hr_source_t){"test", hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  hr_status_t st = mlir_read_bytecode(back);
+  hr_code_t code = hr_status_code(st);
+  hr_status_release(st);
+  mlir_module_destroy(back);
+  mlir_module_destroy(from);
+  hr_buffer_release(bytes);
+  return code;
+}
+
+static void test_shared_attributes(void) {
+  CU_ASSERT_EQUAL(read_doubled(13), HR_OK); /* 2^15 parts */
+  CU_ASSERT_EQUAL(read_doubled(15), HR_INVALID);
+  CU_ASSERT_EQUAL(read_doubled(40), HR_INVALID);
+}
+
 /* Writes the tree, then reads what was written. */
 static hr_status_t attempt_there_and_back(size_t n, void *from) {
   hr_buffer_t *bytes = NULL;
@@ -298,6 +332,7 @@ CU_TestInfo suite_bytecode[] = {{"numbers", test_numbers},
                                 {"new features want new versions", test_new_features},
                                 {"types", test_types},
                                 {"other dialects", test_plain_dialects},
+                                {"attributes of many parts", test_shared_attributes},
                                 {"damaged files", test_damage},
                                 {"failing allocations", test_faults},
                                 CU_TEST_INFO_NULL};
