@@ -556,6 +556,23 @@ module @thirds {
 PROGRAM
 sends "uneven pieces" "by which a process sends" 'in0=d,m;in1=d,m;in2=d,m;out0=d,m'
 
+# A roll along two dimensions is one along each: the rows of a part go to the next one in one permute, and columns, which
+# are whole, stay.
+cat >"$work/few.mlir" <<'PROGRAM'
+module @rolled_twice {
+  func.func @main(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
+    %0 = stablehlo.slice %x [14:16, 0:32] : (tensor<16x32xf32>) -> tensor<2x32xf32>
+    %1 = stablehlo.slice %x [0:14, 0:32] : (tensor<16x32xf32>) -> tensor<14x32xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<2x32xf32>, tensor<14x32xf32>) -> tensor<16x32xf32>
+    %3 = stablehlo.slice %2 [0:16, 27:32] : (tensor<16x32xf32>) -> tensor<16x5xf32>
+    %4 = stablehlo.slice %2 [0:16, 0:27] : (tensor<16x32xf32>) -> tensor<16x27xf32>
+    %5 = stablehlo.concatenate %3, %4, dim = 1 : (tensor<16x5xf32>, tensor<16x27xf32>) -> tensor<16x32xf32>
+    return %5 : tensor<16x32xf32>
+  }
+}
+PROGRAM
+sends "a roll along two dimensions" "1 collective, by which a process sends 256 bytes" 'in0=d+m;out0=d+m'
+
 # A roll by a number that the program computes takes the whole array, once.
 cat >"$work/few.mlir" <<'PROGRAM'
 module @rolled_by {

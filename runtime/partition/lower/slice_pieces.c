@@ -30,10 +30,10 @@ typedef struct resolver { /* one computation */
   spmd_program_t *program;
   hlo_computation_t *computation;
   hr_arena_t scratch;
-  uint32_t count;    /* instructions before a round */
-  uint32_t *uses;    /* by id: by live instructions */
-  uint32_t *slices;  /* by id: those uses that are slices without strides along the dimension */
-  bool *only_sliced; /* by id: padded arrays that nothing but such slices use */
+  uint32_t count;             /* instructions before a round */
+  uint32_t *uses;             /* by id: by live instructions */
+  uint32_t *slices;           /* by id: those uses that are slices of a range along the dimension */
+  bool *only_sliced;          /* by id: padded arrays that nothing but such slices use */
   hlo_instr_t **replacements; /* by id: what replaces a slice */
   size_t *new_begin; /* by id: the first new instruction for a slice, of those until new_end */
   size_t *new_end;
@@ -64,12 +64,20 @@ static bool is_only_sliced(const resolver_t *resolver, const hlo_instr_t *instr)
          is_padding(instr) && is_cut(resolver, instr);
 }
 
+/* True for a slice that leaves out elements at the ends of a concatenation. One that takes all
+ * along the dimension would need the same pieces again. */
+static bool takes_range(const hlo_instr_t *slice, const hlo_instr_t *concatenation) {
+  int d = concatenated_dim(concatenation);
+  return hlo_attr_slice(slice)->dims[d].stride == 1 &&
+         slice->shape->dims[d] < concatenation->shape->dims[d];
+}
+
 static void count_operands(resolver_t *resolver, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *x = instr->operands[k];
     resolver->uses[x->id]++;
     if (instr->op == HLO_SLICE && x->op == HLO_CONCATENATE)
-      resolver->slices[x->id] += hlo_attr_slice(instr)->dims[concatenated_dim(x)].stride == 1;
+      resolver->slices[x->id] += takes_range(instr, x);
   }
 }
 
