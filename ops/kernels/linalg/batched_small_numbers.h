@@ -55,7 +55,7 @@ SIMD_INLINE NUMBER(t) NUMBER(minus_product)(NUMBER(t) sum, NUMBER(t) a, NUMBER(t
 }
 
 SIMD_INLINE NUMBER(t) NUMBER(product)(NUMBER(t) a, NUMBER(t) b) {
-  NUMBER(t) c = {a.re * b.re};
+  NUMBER(t) c = NUMBER(from_real)(a.re * b.re);
 #if NUMBER_PARTS == 2
   c.re -= a.im * b.im;
   c.im = a.re * b.im + a.im * b.re;
@@ -111,7 +111,7 @@ SIMD_INLINE NUMBER(t) NUMBER(divided)(NUMBER(t) x, NUMBER(t) divisor) {
 SIMD_INLINE NUMBER(t)
     NUMBER(make_reflector)(NUMBER(t) * alpha, SIMD_NAME(lane) squares, NUMBER(t) * tau) {
   const SIMD_NAME(lane) none = {0}, one = 1 + none;
-  NUMBER(t) scale = {none};
+  NUMBER(t) scale = NUMBER(from_real)(none);
   SIMD_NAME(lane) a = alpha->re, rest = OF_PARTS(squares, squares + alpha->im * alpha->im);
   rest = SIMD_NAME(choose)(a * a + rest < SIMD_NAME(negligible), none, rest);
   SIMD_NAME(bits) is_zero = rest == none;
