@@ -26,7 +26,7 @@
 
 #define THIN_TERMS 8    /* rows of b at a time */
 #define THIN_AHEAD 2    /* prefetch distance, in groups of THIN_TERMS rows */
-#define WIDE_COLUMNS 64 /* columns that are widened, or copied, for several rows of a */
+#define WIDE_COLUMNS 128/* columns that are widened, or copied, for several rows of a */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_F16, THIN_S8, THIN_U8, THIN_TYPES } thin_type_t;
 
@@ -50,6 +50,14 @@ static inline float thin_element(thin_type_t type, const char *from) {
   memcpy(&value, &bits, sizeof value);
   return value;
 }
+
+/* Columns of adjacent rows of b as f32, and their factors. */
+typedef struct thin_wide {
+  thin_type_t type;   /* of b */
+  int terms, columns; /* at most THIN_TERMS and WIDE_COLUMNS */
+  float values[THIN_TERMS][WIDE_COLUMNS];
+  float factors[THIN_TERMS][THIN_ROWS]; /* elements of a */
+} thin_wide_t;
 
 #define VECTOR_FILE "ops/kernels/dot/dot_thin_tiles.h"
 #include "ops/kernels/simd/simd_foreach.h"

@@ -2,9 +2,10 @@
  * from memory, with AVX2: terms are widened to 16 bits in registers, and multiplied and added by
  * pairs (VPMADDWD). dot_thin.c plans them.
  *
- *   rows      rows of b are dense: blocks of BLOCK_ROWS rows and BLOCK_COLUMNS columns
- *             are widened, a cache line of each row, and then added to the result by tiles whose
- * sums are in registers columns   columns of b are dense: a sum for each row and column
+ *   rows      rows of b are dense: blocks of BLOCK_ROWS rows and BLOCK_COLUMNS columns are
+ *             widened, a cache line of each row, and then added to the result by tiles whose sums
+ *             are in registers
+ *   columns   columns of b are dense: a sum for each row and column
  *
  * Sums wrap as those of the reference, so they do not depend on the order of the terms. */
 #include "ops/kernels/dot/dot_thin.h"
@@ -121,13 +122,35 @@ INLINE void add_block_rows(int m, int rows, int columns, const thin_job_t *job, 
   }
 }
 
-INLINE void add_block(int m, hr_dtype_t type, int rows, int columns, const thin_job_t *job,
-                      thin_pairs_t *block, int64_t j) {
-  widen_rows(type, rows, columns, job, j, block);
+INLINE void add_all_rows(int m, int rows, int columns, const thin_job_t *job,
+                         const thin_pairs_t *block, int64_t j) {
+  int64_t rest = m / TILE_ROWS * TILE_ROWS;
   if (m >= TILE_ROWS) add_block_rows(TILE_ROWS, rows, columns, job, 0, block, j);
   if (m == 2 * TILE_ROWS) add_block_rows(TILE_ROWS, rows, columns, job, TILE_ROWS, block, j);
-  int64_t rest = m / TILE_ROWS * TILE_ROWS;
   if (m % TILE_ROWS) add_block_rows(m % TILE_ROWS, rows, columns, job, rest, block, j);
+}
+
+#define ADD_CASE(M)                                              \
+  case M:                                                        \
+    if (rows == BLOCK_ROWS && columns == BLOCK_COLUMNS)          \
+      add_all_rows(M, BLOCK_ROWS, BLOCK_COLUMNS, job, block, j); \
+    else                                                         \
+      add_all_rows(M, rows, columns, job, block, j);             \
+    break;
+
+/* c += a times the block, whose columns begin at j: one copy of the code for all types of b. */
+TARGET static __attribute__((noinline)) void add_block(int rows, int columns, const thin_job_t *job,
+                                                       const thin_pairs_t *block, int64_t j) {
+  switch (job->m) {
+    ADD_CASE(1)
+    ADD_CASE(2)
+    ADD_CASE(3)
+    ADD_CASE(4)
+    ADD_CASE(5)
+    ADD_CASE(6)
+    ADD_CASE(7)
+    ADD_CASE(8)
+  }
 }
 
 /* Columns from `begin` on that do not fill a group: the group that ends with them, whose other
@@ -148,17 +171,24 @@ INLINE void add_rest(hr_dtype_t type, const thin_job_t *job, int64_t begin, int6
 }
 
 /* Reads whole rows of b at a time, so that memory is read in long stretches. */
-INLINE void stream_rows(int m, hr_dtype_t type, const thin_job_t *job, int64_t begin, int64_t end) {
+INLINE void stream_rows(hr_dtype_t type, const thin_job_t *original, int64_t begin, int64_t end) {
+  const thin_job_t job = *original; /* a copy that stores to c cannot alias */
   int64_t whole = begin + (end - begin) / GROUP * GROUP;
   int64_t blocks = begin + (end - begin) / BLOCK_COLUMNS * BLOCK_COLUMNS;
   thin_pairs_t block;
-  for (block.first = 0; block.first < job->k; block.first += BLOCK_ROWS) {
-    int64_t j = begin, rows = hr_min(BLOCK_ROWS, job->k - block.first);
-    for (; j < blocks && rows == BLOCK_ROWS; j += BLOCK_COLUMNS)
-      add_block(m, type, BLOCK_ROWS, BLOCK_COLUMNS, job, &block, j);
-    for (; j < whole; j += GROUP) add_block(m, type, (int)rows, GROUP, job, &block, j);
+  for (block.first = 0; block.first < job.k; block.first += BLOCK_ROWS) {
+    int64_t j = begin;
+    int rows = (int)hr_min(BLOCK_ROWS, job.k - block.first);
+    for (; j < blocks && rows == BLOCK_ROWS; j += BLOCK_COLUMNS) {
+      widen_rows(type, BLOCK_ROWS, BLOCK_COLUMNS, &job, j, &block);
+      add_block(BLOCK_ROWS, BLOCK_COLUMNS, &job, &block, j);
+    }
+    for (; j < whole; j += GROUP) {
+      widen_rows(type, rows, GROUP, &job, j, &block);
+      add_block(rows, GROUP, &job, &block, j);
+    }
   }
-  if (whole < end) add_rest(type, job, whole, end);
+  if (whole < end) add_rest(type, &job, whole, end);
 }
 
 /* The sums of the lanes of four vectors. */
@@ -210,25 +240,30 @@ INLINE void stream_columns(int m, hr_dtype_t type, const thin_job_t *job, int64_
   for (; j < end; j++) sum_columns(m, 1, type, job, j);
 }
 
+#define ROWS_LOOP(NAME, TYPE)                                                  \
+  TARGET static void NAME(const thin_job_t *job, int64_t begin, int64_t end) { \
+    stream_rows(TYPE, job, begin, end);                                        \
+  }
+ROWS_LOOP(rows_s8, HR_S8)
+ROWS_LOOP(rows_u8, HR_U8)
+ROWS_LOOP(rows_s16, HR_S16)
+
 /* A function with m and the type as constants. */
-#define PAIRS_LOOP(NAME, TYPE, LOOP)                                                \
+#define COLUMNS_LOOP(NAME, TYPE)                                                    \
   TARGET static void NAME(const thin_job_t *original, int64_t begin, int64_t end) { \
     thin_job_t job = *original; /* a copy that stores to c cannot alias */          \
-    if (job.m == 1) LOOP(1, TYPE, &job, begin, end);                                \
-    if (job.m == 2) LOOP(2, TYPE, &job, begin, end);                                \
-    if (job.m == 3) LOOP(3, TYPE, &job, begin, end);                                \
-    if (job.m == 4) LOOP(4, TYPE, &job, begin, end);                                \
-    if (job.m == 5) LOOP(5, TYPE, &job, begin, end);                                \
-    if (job.m == 6) LOOP(6, TYPE, &job, begin, end);                                \
-    if (job.m == 7) LOOP(7, TYPE, &job, begin, end);                                \
-    if (job.m == 8) LOOP(8, TYPE, &job, begin, end);                                \
+    if (job.m == 1) stream_columns(1, TYPE, &job, begin, end);                      \
+    if (job.m == 2) stream_columns(2, TYPE, &job, begin, end);                      \
+    if (job.m == 3) stream_columns(3, TYPE, &job, begin, end);                      \
+    if (job.m == 4) stream_columns(4, TYPE, &job, begin, end);                      \
+    if (job.m == 5) stream_columns(5, TYPE, &job, begin, end);                      \
+    if (job.m == 6) stream_columns(6, TYPE, &job, begin, end);                      \
+    if (job.m == 7) stream_columns(7, TYPE, &job, begin, end);                      \
+    if (job.m == 8) stream_columns(8, TYPE, &job, begin, end);                      \
   }
-PAIRS_LOOP(rows_s8, HR_S8, stream_rows)
-PAIRS_LOOP(rows_u8, HR_U8, stream_rows)
-PAIRS_LOOP(rows_s16, HR_S16, stream_rows)
-PAIRS_LOOP(columns_s8, HR_S8, stream_columns)
-PAIRS_LOOP(columns_u8, HR_U8, stream_columns)
-PAIRS_LOOP(columns_s16, HR_S16, stream_columns)
+COLUMNS_LOOP(columns_s8, HR_S8)
+COLUMNS_LOOP(columns_u8, HR_U8)
+COLUMNS_LOOP(columns_s16, HR_S16)
 
 thin_fn dot_thin_pairs_loop(hr_dtype_t type, bool by_columns) {
   if (simd_width() != SIMD_256) return NULL;

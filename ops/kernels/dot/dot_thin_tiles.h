@@ -72,8 +72,7 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, cons
   return type == THIN_F16 ? SIMD_VECTOR_NAME(widen_f16)(from) : SIMD_VECTOR_NAME(widen_bf16)(from);
 }
 
-/* Vectors of columns in a tile of m rows, whose sums stay in registers; most rows of a tile of
- * widened columns. */
+/* Vectors of columns in a tile of m rows, whose sums stay in registers; most rows of a tile. */
 #if SIMD_VECTOR_BYTES == 64
 #define TILE_VECTORS(m) ((m) <= 4 ? 4 : 2)
 #define TILE_ROWS(m) (m)
@@ -122,48 +121,6 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_tile)(int m, int vecs, int terms, thin_typ
       *(SIMD_VECTOR_NAME(part) *)(to + r * job->c_row + v * LANES) = sums[r][v];
 }
 
-/* Widens a cache line or more of each of `terms` rows. */
-THIN_INLINE void SIMD_VECTOR_NAME(widen_rows)(int terms, thin_type_t type, const thin_job_t *job,
-                                              const char *from, float (*to)[WIDE_COLUMNS]) {
-  int bytes = LANES * (int)thin_bytes(type);
-#pragma GCC unroll 8
-  for (int t = 0; t < terms; t++, from += job->b_row_bytes) {
-    SIMD_VECTOR_NAME(fetch_ahead)(WIDE_COLUMNS * (int)thin_bytes(type), job, from);
-#pragma GCC unroll 16
-    for (int v = 0; v < WIDE_COLUMNS / LANES; v++)
-      *(SIMD_VECTOR_NAME(part) *)(to[t] + v * LANES) =
-          SIMD_VECTOR_NAME(widen)(type, from + v * bytes);
-  }
-}
-
-/* add_tile for rows [row, row + rows) of a and WIDE_COLUMNS columns that have been widened. */
-THIN_INLINE void SIMD_VECTOR_NAME(add_wide_tiles)(int row, int rows, int terms,
-                                                  const thin_job_t *widened, int64_t p,
-                                                  float (*factors)[THIN_ROWS],
-                                                  float (*wide)[WIDE_COLUMNS], float *to) {
-  float(*part)[THIN_ROWS] = (float(*)[THIN_ROWS]) & factors[0][row];
-  to += row * widened->c_row;
-  for (int j = 0; j < WIDE_COLUMNS; j += TILE_VECTORS(rows) * LANES) SIMD_VECTOR_NAME(add_tile)
-  (rows, TILE_VECTORS(rows), terms, THIN_F32, false, widened, p, part, (const char *)&wide[0][j],
-   to + j);
-}
-
-/* add_tile for WIDE_COLUMNS columns: they are widened once for all rows of a, and a cache line is
- * read once for all tiles. */
-THIN_INLINE void SIMD_VECTOR_NAME(add_widened)(int m, int terms, thin_type_t type,
-                                               const thin_job_t *job, int64_t p,
-                                               float (*factors)[THIN_ROWS], const char *from,
-                                               float *to) {
-  float wide[THIN_TERMS][WIDE_COLUMNS];
-  int rows = TILE_ROWS(m);
-  thin_job_t widened = *job;
-  widened.b_row_bytes = sizeof wide[0];
-  SIMD_VECTOR_NAME(widen_rows)(terms, type, job, from, wide);
-  SIMD_VECTOR_NAME(add_wide_tiles)(0, rows, terms, &widened, p, factors, wide, to);
-  if (m > rows) SIMD_VECTOR_NAME(add_wide_tiles)
-  (rows, m - rows, terms, &widened, p, factors, wide, to);
-}
-
 /* add_tile for whole vectors of columns [begin, end). The address of the factors is
  * reloaded for each tile: otherwise the compiler would broadcast all factors before the loop, for
  * which there are too few registers. */
@@ -177,11 +134,6 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
   int64_t j = begin;
   for (int r = 0; r < m; r++)
     for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
-  int rows = TILE_ROWS(m);
-  bool widens = type == THIN_F32 ? m > rows : m > 2;
-  for (; widens && terms > 1 && j + WIDE_COLUMNS <= end; j += WIDE_COLUMNS)
-    SIMD_VECTOR_NAME(add_widened)
-  (m, terms, type, &local, p, place, b + j * local.b_bytes, local.c + j);
   for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES)
     SIMD_VECTOR_NAME(add_tile)
   (m, TILE_VECTORS(m), terms, type, terms > 1, &local, p, place, b + j * local.b_bytes,
@@ -215,6 +167,123 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_rows)(int m, thin_type_t type, const th
   for (; p < job->k; p++) SIMD_VECTOR_NAME(add_terms)(m, 1, type, job, p, begin, whole);
   if (whole < end) SIMD_VECTOR_NAME(add_rest)(m, type, job, whole, end);
 }
+
+/* --- by widened columns --- */
+
+/* Widens `terms` rows and `columns` columns, THIN_TERMS and WIDE_COLUMNS at most calls. */
+THIN_INLINE void SIMD_VECTOR_NAME(widen_rows)(thin_type_t type, int terms, int columns,
+                                              const thin_job_t *job, const char *from,
+                                              float (*to)[WIDE_COLUMNS]) {
+  int bytes = (int)thin_bytes(type);
+#pragma GCC unroll 8
+  for (int t = 0; t < terms; t++, from += job->b_row_bytes) {
+    SIMD_VECTOR_NAME(fetch_ahead)(columns * bytes, job, from);
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j += LANES)
+      *(SIMD_VECTOR_NAME(part) *)&to[t][j] = SIMD_VECTOR_NAME(widen)(type, from + j * bytes);
+  }
+}
+
+#define WIDEN_CASE(TYPE)                                                                       \
+  case TYPE:                                                                                   \
+    if (wide->terms == THIN_TERMS && wide->columns == WIDE_COLUMNS)                            \
+      SIMD_VECTOR_NAME(widen_rows)(TYPE, THIN_TERMS, WIDE_COLUMNS, job, from, wide->values);   \
+    else                                                                                       \
+      SIMD_VECTOR_NAME(widen_rows)(TYPE, wide->terms, wide->columns, job, from, wide->values); \
+    break;
+
+SIMD_VECTOR_TARGET static __attribute__((noinline)) void SIMD_VECTOR_NAME(widen_columns)(
+    const thin_job_t *job, const char *from, thin_wide_t *wide) {
+  switch (wide->type) {
+    WIDEN_CASE(THIN_F32)
+    WIDEN_CASE(THIN_BF16)
+    WIDEN_CASE(THIN_F16)
+    WIDEN_CASE(THIN_S8)
+    WIDEN_CASE(THIN_U8)
+    case THIN_TYPES:
+      break;
+  }
+}
+
+/* add_tile for rows [row, row + rows) of a. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_wide_tiles)(int row, int rows, int vecs, int terms,
+                                                  int columns, const thin_job_t *job, int64_t p,
+                                                  thin_wide_t *wide, float *to) {
+  float(*factors)[THIN_ROWS] = (float(*)[THIN_ROWS]) & wide->factors[0][row];
+  for (int j = 0; j < columns; j += vecs * LANES) SIMD_VECTOR_NAME(add_tile)
+  (rows, vecs, terms, THIN_F32, false, job, p, factors, (const char *)&wide->values[0][j],
+   to + row * job->c_row + j);
+}
+
+/* add_tile for all rows of a, m of them, WIDE_COLUMNS columns and THIN_TERMS terms. */
+THIN_INLINE void SIMD_VECTOR_NAME(add_whole)(int m, const thin_job_t *job, int64_t p,
+                                             thin_wide_t *wide, float *to) {
+  int rows = TILE_ROWS(m), rest = m - rows;
+  SIMD_VECTOR_NAME(add_wide_tiles)
+  (0, rows, TILE_VECTORS(rows), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
+  if (rest) SIMD_VECTOR_NAME(add_wide_tiles)
+  (rows, rest, TILE_VECTORS(rest), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
+}
+
+#define ADD_WHOLE_CASE(M)                                \
+  case M:                                                \
+    SIMD_VECTOR_NAME(add_whole)(M, &local, p, wide, to); \
+    break;
+
+/* add_tile for all rows of a and the columns that have been widened. */
+SIMD_VECTOR_TARGET static __attribute__((noinline)) void SIMD_VECTOR_NAME(add_wide)(
+    const thin_job_t *job, int64_t p, thin_wide_t *wide, float *to) {
+  thin_job_t local = *job;
+  local.b_row_bytes = sizeof wide->values[0];
+  bool is_whole = wide->terms == THIN_TERMS && wide->columns == WIDE_COLUMNS;
+  switch (is_whole ? job->m : 0) {
+    ADD_WHOLE_CASE(3)
+    ADD_WHOLE_CASE(4)
+    ADD_WHOLE_CASE(5)
+    ADD_WHOLE_CASE(6)
+    ADD_WHOLE_CASE(7)
+    ADD_WHOLE_CASE(8)
+    default:
+      for (int r = 0; r < job->m; r++) SIMD_VECTOR_NAME(add_wide_tiles)
+      (r, 1, 1, wide->terms, wide->columns, &local, p, wide, to);
+  }
+}
+
+/* All terms of `columns` columns, whole vectors, of b from `from` on. */
+static void SIMD_VECTOR_NAME(stream_vectors)(thin_type_t type, const thin_job_t *job,
+                                             const char *from, int64_t columns, float *to) {
+  thin_wide_t wide = {.type = type};
+  for (int64_t p = 0; p < job->k; p += THIN_TERMS, from += THIN_TERMS * job->b_row_bytes) {
+    wide.terms = (int)hr_min(THIN_TERMS, job->k - p);
+    for (int r = 0; r < job->m; r++)
+      for (int t = 0; t < wide.terms; t++) wide.factors[t][r] = job->a[r * job->k + p + t];
+    for (int64_t j = 0; j < columns; j += WIDE_COLUMNS) {
+      wide.columns = (int)hr_min(WIDE_COLUMNS, columns - j);
+      SIMD_VECTOR_NAME(widen_columns)(job, from + j * job->b_bytes, &wide);
+      SIMD_VECTOR_NAME(add_wide)(job, p, &wide, to + j);
+    }
+  }
+}
+
+/* As stream_rows, for more rows of a than there are registers for what each of their tiles would
+ * widen: columns are widened once for all rows, and a cache line is read once for all tiles. */
+static void SIMD_VECTOR_NAME(stream_widened)(thin_type_t type, const thin_job_t *job, int64_t begin,
+                                             int64_t end) {
+  int64_t whole = begin + (end - begin) / LANES * LANES, last = end - LANES;
+  float rest[THIN_ROWS][LANES];
+  thin_job_t job_of_rest = *job;
+  SIMD_VECTOR_NAME(stream_vectors)
+  (type, job, job->b + begin * job->b_bytes, whole - begin, job->c + begin);
+  if (whole == end) return;
+  job_of_rest.c_row = LANES;
+  SIMD_VECTOR_NAME(stream_vectors)
+  (type, &job_of_rest, job->b + last * job->b_bytes, LANES, rest[0]);
+  for (int r = 0; r < job->m; r++)
+    memcpy(job->c + r * job->c_row + whole, &rest[r][whole - last],
+           (size_t)(end - whole) * sizeof(float));
+}
+
+/* --- by columns --- */
 
 /* Adds lanes [half, 2 half) to lanes [0, half); `half` is a constant at each call. */
 THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(fold_lanes)(SIMD_VECTOR_NAME(vec) x, int half) {
@@ -320,37 +389,58 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
   for (j = begin; j < end && job->k % LANES; j++) SIMD_VECTOR_NAME(add_last_terms)(m, type, job, j);
 }
 
-#define THIN_ROWS_CASE(M, TYPE, LOOP)                 \
+/* --- a loop for each type --- */
+
+#define THIN_CASE(M, TYPE, LOOP)                      \
   case M:                                             \
     SIMD_VECTOR_NAME(LOOP)(M, TYPE, job, begin, end); \
     break;
-#define THIN_LOOP(NAME, TYPE, LOOP)                                                           \
+#define WIDENED_CASE(TYPE) \
+  default:                 \
+    SIMD_VECTOR_NAME(stream_widened)(TYPE, job, begin, end);
+#define FEW_CASES(TYPE, LOOP) THIN_CASE(1, TYPE, LOOP) THIN_CASE(2, TYPE, LOOP)
+#define MORE_CASES(TYPE, LOOP) \
+  THIN_CASE(3, TYPE, LOOP)     \
+  THIN_CASE(4, TYPE, LOOP) THIN_CASE(5, TYPE, LOOP) THIN_CASE(6, TYPE, LOOP)
+#define MOST_CASES(TYPE, LOOP) THIN_CASE(7, TYPE, LOOP) THIN_CASE(8, TYPE, LOOP)
+#define THIN_LOOP(NAME, CASES)                                                                \
   SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(NAME)(const thin_job_t *job, int64_t begin, \
                                                         int64_t end) {                        \
-    switch (job->m) {                                                                         \
-      THIN_ROWS_CASE(1, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(2, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(3, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(4, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(5, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(6, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(7, TYPE, LOOP)                                                           \
-      THIN_ROWS_CASE(8, TYPE, LOOP)                                                           \
-    }                                                                                         \
+    switch (job->m) { CASES }                                                                 \
   }
-THIN_LOOP(rows_f32, THIN_F32, stream_rows)
-THIN_LOOP(rows_bf16, THIN_BF16, stream_rows)
-THIN_LOOP(rows_f16, THIN_F16, stream_rows)
-THIN_LOOP(rows_s8, THIN_S8, stream_rows)
-THIN_LOOP(rows_u8, THIN_U8, stream_rows)
-THIN_LOOP(columns_f32, THIN_F32, stream_columns)
-THIN_LOOP(columns_bf16, THIN_BF16, stream_columns)
-THIN_LOOP(columns_f16, THIN_F16, stream_columns)
-THIN_LOOP(columns_s8, THIN_S8, stream_columns)
-THIN_LOOP(columns_u8, THIN_U8, stream_columns)
+#define NARROW_LOOP(NAME, TYPE) THIN_LOOP(NAME, FEW_CASES(TYPE, stream_rows) WIDENED_CASE(TYPE))
+#define COLUMNS_LOOP(NAME, TYPE)                                                   \
+  THIN_LOOP(NAME, FEW_CASES(TYPE, stream_columns) MORE_CASES(TYPE, stream_columns) \
+                      MOST_CASES(TYPE, stream_columns))
+/* Where rows of f32 need two tiles, they are copied. */
+#if SIMD_VECTOR_BYTES == 64
+#define F32_LAST_CASES MOST_CASES(THIN_F32, stream_rows)
+#else
+#define F32_LAST_CASES WIDENED_CASE(THIN_F32)
+#endif
+THIN_LOOP(rows_f32,
+          FEW_CASES(THIN_F32, stream_rows) MORE_CASES(THIN_F32, stream_rows) F32_LAST_CASES)
+NARROW_LOOP(rows_bf16, THIN_BF16)
+NARROW_LOOP(rows_f16, THIN_F16)
+NARROW_LOOP(rows_s8, THIN_S8)
+NARROW_LOOP(rows_u8, THIN_U8)
+COLUMNS_LOOP(columns_f32, THIN_F32)
+COLUMNS_LOOP(columns_bf16, THIN_BF16)
+COLUMNS_LOOP(columns_f16, THIN_F16)
+COLUMNS_LOOP(columns_s8, THIN_S8)
+COLUMNS_LOOP(columns_u8, THIN_U8)
 
 #undef THIN_LOOP
-#undef THIN_ROWS_CASE
+#undef NARROW_LOOP
+#undef COLUMNS_LOOP
+#undef F32_LAST_CASES
+#undef FEW_CASES
+#undef MORE_CASES
+#undef MOST_CASES
+#undef WIDENED_CASE
+#undef THIN_CASE
+#undef WIDEN_CASE
+#undef ADD_WHOLE_CASE
 #undef TILE_VECTORS
 #undef TILE_ROWS
 #undef THIN_INLINE
