@@ -583,15 +583,15 @@ if [ -z "$(sanitizer_flags)" ]; then
 else
   skip "sanitizers need more addresses: no room for threads that read"
 fi
-# The command itself is loaded into as little as 20 MiB of addresses, and says what it has no room for. Threads with
+# The command itself is loaded into as little as 16 MiB of addresses, and says what it has no room for. Threads with
 # stacks of 64 KiB are refused, as they have no room for thread-local memory.
 if [ -z "$(sanitizer_flags)" ] && grep -q '^CFLAGS = .*-O[23]' "$build_dir/Makefile"; then
-  expect_exit "20 MiB of addresses" 5 "${limited[@]}" "-v 20480" "$hlorun" --random-inputs busy.hlo
+  expect_exit "16 MiB of addresses" 5 "${limited[@]}" "-v 16384" "$hlorun" --random-inputs busy.hlo
   expect_exit "stacks of 64 KiB" 5 "${limited[@]}" "-s 64" "$hlorun" --random-inputs busy.hlo
   expect_exit "a stack of 128 KiB for the partitioner" 0 "${limited[@]}" "-s 128" "$hlorun" --stop-after partition \
     "$source_dir/tests/corpora/auto_spmd/ulysses_grad/prog.mlir"
 else
-  skip "code that is not optimised needs more memory: 20 MiB of addresses, stacks of 64 KiB"
+  skip "code that is not optimised needs more memory: 16 MiB of addresses, stacks of 64 KiB"
 fi
 expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
 

@@ -24,9 +24,9 @@
 #include "ops/kernels/dot/dot_pairs.h"
 #include "ops/kernels/dot/native_dot.h"
 
-#define THIN_TERMS 8    /* rows of b at a time */
-#define THIN_AHEAD 2    /* prefetch distance, in groups of THIN_TERMS rows */
-#define WIDE_COLUMNS 128/* columns that are widened, or copied, for several rows of a */
+#define THIN_TERMS 8     /* rows of b at a time */
+#define THIN_AHEAD 2     /* prefetch distance, in groups of THIN_TERMS rows */
+#define WIDE_COLUMNS 128 /* columns that are widened, or copied, for several rows of a */
 
 typedef enum thin_type { THIN_F32, THIN_BF16, THIN_F16, THIN_S8, THIN_U8, THIN_TYPES } thin_type_t;
 

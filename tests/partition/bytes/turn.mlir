@@ -1,0 +1,10 @@
+// A permute of what was permuted and then transposed is one; what it would take alone does not make it a gather.
+// RUN: --mesh d=4,m=2 --sharding in0=d,m;out0=d,m
+// CHECK: 2 collectives, by which a process sends 48 bytes
+module @turned {
+  func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %0 = stablehlo.reverse %x, dims = [1] : tensor<8x8xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %1 : tensor<8x8xf32>
+  }
+}
