@@ -182,12 +182,11 @@ static void few_sums(void) {
 /* Few rows or columns with a matrix that is widened in registers: dense rows and dense columns
  * of it, a vector on either side, batches, ends that do not fill a vector. */
 static void thin_of_few_bits(void) {
-  static const dot_types_t thin[] = {{HR_F32, HR_F32, HR_F32},   {HR_BF16, HR_BF16, HR_BF16},
-                                     {HR_BF16, HR_BF16, HR_F32}, {HR_F32, HR_S8, HR_F32},
-                                     {HR_BF16, HR_S8, HR_BF16},  {HR_F16, HR_BF16, HR_F16},
-                                     {HR_F32, HR_U8, HR_F32},    {HR_S8, HR_S8, HR_S32},
-                                     {HR_U8, HR_S8, HR_S32},     {HR_S16, HR_U8, HR_U32},
-                                     {HR_U8, HR_S16, HR_S32}};
+  static const dot_types_t thin[] = {
+      {HR_F32, HR_F32, HR_F32}, {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32},
+      {HR_F32, HR_S8, HR_F32},  {HR_BF16, HR_S8, HR_BF16},   {HR_F16, HR_BF16, HR_F16},
+      {HR_F32, HR_U8, HR_F32},  {HR_S8, HR_S8, HR_S32},      {HR_U8, HR_S8, HR_S32},
+      {HR_S16, HR_U8, HR_U32},  {HR_U8, HR_S16, HR_S32}};
   static const int64_t sizes[][3] = {{1, 1, 1003}, {1, 3, 515}, {1, 8, 130}, {1, 900, 1},
                                      {3, 4, 77},   {4, 2, 16},  {2, 6, 339}, {1, 7, 200}};
   native_env_t env;

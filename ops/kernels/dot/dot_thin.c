@@ -53,7 +53,7 @@ static inline float thin_element(thin_type_t type, const char *from) {
 
 /* Columns of adjacent rows of b as f32, and their factors. */
 typedef struct thin_wide {
-  thin_type_t type;   /* of b */
+  thin_type_t type;   /* type of b */
   int terms, columns; /* at most THIN_TERMS and WIDE_COLUMNS */
   float values[THIN_TERMS][WIDE_COLUMNS];
   float factors[THIN_TERMS][THIN_ROWS]; /* elements of a */
@@ -87,11 +87,11 @@ typedef struct dot_thin {
   bool exchanged; /* the job's a is the program's b, one column */
   bool integers;  /* sums of integers, by pairs of terms */
   const dot_matrices_t *few, *many;
-  int64_t few_row,
-      few_step;    /* distance from one row of the job's a to the next, and from term to term */
-  int64_t columns; /* columns of the job's result */
-  bool packed;     /* the job's a is converted or gathered in scratch memory */
-  bool narrowed;   /* sums are f32 in scratch memory and are converted to the result's type */
+  int64_t few_row;  /* distance from one row of the job's a to the next, elements */
+  int64_t few_step; /* distance from one term to the next, elements */
+  int64_t columns;  /* columns of the job's result */
+  bool packed;      /* the job's a is converted or gathered in scratch memory */
+  bool narrowed;    /* sums are f32 in scratch memory and are converted to the result's type */
   size_t sums_at;
   int64_t shares, share; /* parts of the columns, and columns of each */
 } dot_thin_t;

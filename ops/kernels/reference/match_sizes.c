@@ -12,20 +12,27 @@ static bool has_sizes(const hlo_value_t *value, int rank) {
   return value->dtype != HR_TUPLE && value->rank == rank;
 }
 
-/* The common size along dimension d; false if sizes that must agree differ. */
+/* The common size along dimension d; false if sizes that must agree differ. Static sizes are those
+ * of the bound beside bounded ones. */
 static bool common_size(const hlo_instr_t *instr, hlo_value_t *const *in, int rank, int d,
                         int64_t *out_size) {
-  int64_t size = -1;
-  bool differ = false, bounded = true;
+  int64_t size = -1, fixed = -1;
+  bool differ = false, has_unbounded = false;
   for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_shape_t *shape = instr->operands[k]->shape;
     if (!has_sizes(in[k], rank)) continue;
     int64_t actual = in[k]->dims[d];
-    bounded &= is_bounded(instr->operands[k]->shape, d);
-    differ |= size >= 0 && size != actual;
-    if (size < 0 || size == 1 || (actual != 1 && actual < size)) size = actual;
+    if (is_bounded(shape, d)) {
+      differ |= size >= 0 && size != actual;
+      if (size < 0 || size == 1 || (actual != 1 && actual < size)) size = actual;
+    } else {
+      if (fixed >= 0 && fixed != actual) return false;
+      has_unbounded |= shape->dynamic && shape->dynamic[d];
+      fixed = actual;
+    }
   }
-  *out_size = size;
-  return !differ || bounded;
+  *out_size = size < 0 ? fixed : size;
+  return size < 0 || !has_unbounded || (!differ && size == fixed);
 }
 
 /* The common part of the elements, repeated along dimensions of size 1. */

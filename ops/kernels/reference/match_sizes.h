@@ -1,6 +1,6 @@
 /* Elementwise ops on arrays whose bounded dynamic dimensions have different actual sizes. XLA gives
  * them TensorFlow's meaning: size 1 is broadcast, otherwise all are truncated to the smallest size.
- * Static and unbounded sizes must agree. */
+ * So are operands of static size, that of the bound. Unbounded sizes must agree. */
 #ifndef HLO_OPS_MATCH_SIZES_H
 #define HLO_OPS_MATCH_SIZES_H
 

@@ -162,7 +162,7 @@ static hlo_instr_t *reduce_line(pass_rewrite_t *rewrite, hlo_instr_t *instr,
 /* The operand of a reduce-window without a pad of neutral elements around it. */
 typedef struct unpadded {
   hlo_instr_t *x;
-  const hlo_padding_dim_t *edges; /* of the pad; NULL: none */
+  const hlo_padding_dim_t *edges; /* edges of a pad; NULL: none */
 } unpadded_t;
 
 static unpadded_t find_unpadded(const hlo_instr_t *instr, hlo_opcode_t op) {
