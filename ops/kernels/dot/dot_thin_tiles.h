@@ -72,14 +72,17 @@ THIN_INLINE SIMD_VECTOR_NAME(vec) SIMD_VECTOR_NAME(widen)(thin_type_t type, cons
   return type == THIN_F16 ? SIMD_VECTOR_NAME(widen_f16)(from) : SIMD_VECTOR_NAME(widen_bf16)(from);
 }
 
-/* Vectors of columns in a tile of m rows, whose sums stay in registers; most rows of a tile. */
-#if SIMD_VECTOR_BYTES == 64
-#define TILE_VECTORS(m) ((m) <= 4 ? 4 : 2)
-#define TILE_ROWS(m) (m)
-#else
-#define TILE_VECTORS(m) ((m) <= 2 ? 4 : (m) <= 6 ? 2 : 1)
-#define TILE_ROWS(m) ((m) <= 6 ? (m) : 4)
-#endif
+/* Vectors of columns in a tile of m rows, whose sums stay in registers. */
+THIN_INLINE int SIMD_VECTOR_NAME(tile_vectors)(int m) {
+  if (SIMD_VECTOR_BYTES == 64) return m <= 4 ? 4 : 2;
+  if (m <= 2) return 4;
+  return m <= 6 ? 2 : 1;
+}
+
+/* Rows of the first tile of m rows of a. */
+THIN_INLINE int SIMD_VECTOR_NAME(tile_rows)(int m) {
+  return SIMD_VECTOR_BYTES == 64 || m <= 6 ? m : 4;
+}
 
 /* Prefetches the columns of this tile in the rows after the next ones: into the second-level cache,
  * as rows at a distance that is a power of two would evict each other from the first. */
@@ -132,12 +135,11 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_terms)(int m, int terms, thin_type_t type,
   float(*volatile place)[THIN_ROWS] = factors;
   const char *b = local.b + p * local.b_row_bytes;
   int64_t j = begin;
+  int vecs = SIMD_VECTOR_NAME(tile_vectors)(m);
   for (int r = 0; r < m; r++)
     for (int t = 0; t < terms; t++) factors[t][r] = local.a[r * local.k + p + t];
-  for (; j + TILE_VECTORS(m) * LANES <= end; j += TILE_VECTORS(m) * LANES)
-    SIMD_VECTOR_NAME(add_tile)
-  (m, TILE_VECTORS(m), terms, type, terms > 1, &local, p, place, b + j * local.b_bytes,
-   local.c + j);
+  for (; j + vecs * LANES <= end; j += vecs * LANES) SIMD_VECTOR_NAME(add_tile)
+  (m, vecs, terms, type, terms > 1, &local, p, place, b + j * local.b_bytes, local.c + j);
   for (; j < end; j += LANES) SIMD_VECTOR_NAME(add_tile)
   (m, 1, terms, type, terms > 1, &local, p, place, b + j * local.b_bytes, local.c + j);
 }
@@ -218,11 +220,11 @@ THIN_INLINE void SIMD_VECTOR_NAME(add_wide_tiles)(int row, int rows, int vecs, i
 /* add_tile for all rows of a, m of them, WIDE_COLUMNS columns and THIN_TERMS terms. */
 THIN_INLINE void SIMD_VECTOR_NAME(add_whole)(int m, const thin_job_t *job, int64_t p,
                                              thin_wide_t *wide, float *to) {
-  int rows = TILE_ROWS(m), rest = m - rows;
+  int rows = SIMD_VECTOR_NAME(tile_rows)(m), rest = m - rows;
   SIMD_VECTOR_NAME(add_wide_tiles)
-  (0, rows, TILE_VECTORS(rows), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
+  (0, rows, SIMD_VECTOR_NAME(tile_vectors)(rows), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
   if (rest) SIMD_VECTOR_NAME(add_wide_tiles)
-  (rows, rest, TILE_VECTORS(rest), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
+  (rows, rest, SIMD_VECTOR_NAME(tile_vectors)(rest), THIN_TERMS, WIDE_COLUMNS, job, p, wide, to);
 }
 
 #define ADD_WHOLE_CASE(M)                                \
@@ -265,19 +267,19 @@ static void SIMD_VECTOR_NAME(stream_vectors)(thin_type_t type, const thin_job_t 
   }
 }
 
-/* As stream_rows, for more rows of a than there are registers for what each of their tiles would
- * widen: columns are widened once for all rows, and a cache line is read once for all tiles. */
+/* As stream_rows, for more rows of a: columns are widened once for all of them, and a cache line is
+ * read once for all tiles. */
 static void SIMD_VECTOR_NAME(stream_widened)(thin_type_t type, const thin_job_t *job, int64_t begin,
                                              int64_t end) {
   int64_t whole = begin + (end - begin) / LANES * LANES, last = end - LANES;
   float rest[THIN_ROWS][LANES];
-  thin_job_t job_of_rest = *job;
+  thin_job_t rest_job = *job;
   SIMD_VECTOR_NAME(stream_vectors)
   (type, job, job->b + begin * job->b_bytes, whole - begin, job->c + begin);
   if (whole == end) return;
-  job_of_rest.c_row = LANES;
+  rest_job.c_row = LANES;
   SIMD_VECTOR_NAME(stream_vectors)
-  (type, &job_of_rest, job->b + last * job->b_bytes, LANES, rest[0]);
+  (type, &rest_job, job->b + last * job->b_bytes, LANES, rest[0]);
   for (int r = 0; r < job->m; r++)
     memcpy(job->c + r * job->c_row + whole, &rest[r][whole - last],
            (size_t)(end - whole) * sizeof(float));
@@ -398,28 +400,28 @@ THIN_INLINE void SIMD_VECTOR_NAME(stream_columns)(int m, thin_type_t type, const
 #define WIDENED_CASE(TYPE) \
   default:                 \
     SIMD_VECTOR_NAME(stream_widened)(TYPE, job, begin, end);
-#define FEW_CASES(TYPE, LOOP) THIN_CASE(1, TYPE, LOOP) THIN_CASE(2, TYPE, LOOP)
-#define MORE_CASES(TYPE, LOOP) \
-  THIN_CASE(3, TYPE, LOOP)     \
+#define CASES_1_TO_2(TYPE, LOOP) THIN_CASE(1, TYPE, LOOP) THIN_CASE(2, TYPE, LOOP)
+#define CASES_3_TO_6(TYPE, LOOP) \
+  THIN_CASE(3, TYPE, LOOP)       \
   THIN_CASE(4, TYPE, LOOP) THIN_CASE(5, TYPE, LOOP) THIN_CASE(6, TYPE, LOOP)
-#define MOST_CASES(TYPE, LOOP) THIN_CASE(7, TYPE, LOOP) THIN_CASE(8, TYPE, LOOP)
+#define CASES_7_TO_8(TYPE, LOOP) THIN_CASE(7, TYPE, LOOP) THIN_CASE(8, TYPE, LOOP)
 #define THIN_LOOP(NAME, CASES)                                                                \
   SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(NAME)(const thin_job_t *job, int64_t begin, \
                                                         int64_t end) {                        \
     switch (job->m) { CASES }                                                                 \
   }
-#define NARROW_LOOP(NAME, TYPE) THIN_LOOP(NAME, FEW_CASES(TYPE, stream_rows) WIDENED_CASE(TYPE))
-#define COLUMNS_LOOP(NAME, TYPE)                                                   \
-  THIN_LOOP(NAME, FEW_CASES(TYPE, stream_columns) MORE_CASES(TYPE, stream_columns) \
-                      MOST_CASES(TYPE, stream_columns))
-/* Where rows of f32 need two tiles, they are copied. */
+#define NARROW_LOOP(NAME, TYPE) THIN_LOOP(NAME, CASES_1_TO_2(TYPE, stream_rows) WIDENED_CASE(TYPE))
+#define COLUMNS_LOOP(NAME, TYPE)                                                        \
+  THIN_LOOP(NAME, CASES_1_TO_2(TYPE, stream_columns) CASES_3_TO_6(TYPE, stream_columns) \
+                      CASES_7_TO_8(TYPE, stream_columns))
+/* Columns of f32 are copied where the rows of a need two tiles. */
 #if SIMD_VECTOR_BYTES == 64
-#define F32_LAST_CASES MOST_CASES(THIN_F32, stream_rows)
+#define F32_CASES_7_TO_8 CASES_7_TO_8(THIN_F32, stream_rows)
 #else
-#define F32_LAST_CASES WIDENED_CASE(THIN_F32)
+#define F32_CASES_7_TO_8 WIDENED_CASE(THIN_F32)
 #endif
 THIN_LOOP(rows_f32,
-          FEW_CASES(THIN_F32, stream_rows) MORE_CASES(THIN_F32, stream_rows) F32_LAST_CASES)
+          CASES_1_TO_2(THIN_F32, stream_rows) CASES_3_TO_6(THIN_F32, stream_rows) F32_CASES_7_TO_8)
 NARROW_LOOP(rows_bf16, THIN_BF16)
 NARROW_LOOP(rows_f16, THIN_F16)
 NARROW_LOOP(rows_s8, THIN_S8)
@@ -433,15 +435,13 @@ COLUMNS_LOOP(columns_u8, THIN_U8)
 #undef THIN_LOOP
 #undef NARROW_LOOP
 #undef COLUMNS_LOOP
-#undef F32_LAST_CASES
-#undef FEW_CASES
-#undef MORE_CASES
-#undef MOST_CASES
+#undef F32_CASES_7_TO_8
+#undef CASES_1_TO_2
+#undef CASES_3_TO_6
+#undef CASES_7_TO_8
 #undef WIDENED_CASE
 #undef THIN_CASE
 #undef WIDEN_CASE
 #undef ADD_WHOLE_CASE
-#undef TILE_VECTORS
-#undef TILE_ROWS
 #undef THIN_INLINE
 #undef LANES

@@ -14,8 +14,8 @@
  *
  * A row is combined by the loops of scatter_rows.h, by the elementwise kernel of the body's single
  * op, or by the body itself, vectorised (op_body_run); short rows of different windows together
- * (scatter_groups.h). Bodies that need calls, and operands that
- * need conversion, are left to the reference kernel. */
+ * (scatter_groups.h). Bodies that need calls, and operands that need conversion, are left to the
+ * reference kernel. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -191,7 +191,7 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
   }
 }
 
-/* Combines columns begin .. end - 1 of the windows, one after the other; at -1 there is none. */
+/* Combines columns [begin, end) of the windows, one after the other. An offset of -1: no window. */
 static void scatter_windows(const scatter_job_t *job, int64_t count, const int64_t *to,
                             const int64_t *from, int64_t begin, int64_t end) {
   for (int64_t i = 0; i < count; i++) {

@@ -49,40 +49,41 @@ void scatter_group_init(const native_scatter_plan_t *plan, char *const *to, char
   memset(group->marks, 0, sizeof group->marks);
 }
 
-/* Copies `count` windows of `bytes` bytes to dense rows; bytes: a constant at each call, or that of
- * longer windows. */
-static inline __attribute__((always_inline)) void load_rows(size_t bytes, size_t unit,
-                                                            int64_t count, const char *array,
+/* Copies `count` windows of `bytes` bytes, at offsets of units, to dense rows, or these back to the
+ * windows. Both sizes are constants at most calls. */
+static inline __attribute__((always_inline)) void move_rows(size_t bytes, size_t unit, bool is_back,
+                                                            int64_t count, char *array,
                                                             const int64_t *at, char *rows) {
-  for (int64_t i = 0; i < count; i++)
-    memcpy(rows + (size_t)i * bytes, array + (size_t)at[i] * unit, bytes);
-}
-
-static inline __attribute__((always_inline)) void store_rows(size_t bytes, size_t unit,
-                                                             int64_t count, char *array,
-                                                             const int64_t *at, const char *rows) {
-  for (int64_t i = 0; i < count; i++)
-    memcpy(array + (size_t)at[i] * unit, rows + (size_t)i * bytes, bytes);
-}
-
-/* MOVE with the size of the windows as a constant if they are of one element. */
-#define MOVE_WINDOWS(MOVE, ELEMENTS, UNIT, ...)               \
-  switch ((ELEMENTS) == 1 ? (UNIT) : 0) {                     \
-    case 1:                                                   \
-      MOVE(1, 1, __VA_ARGS__);                                \
-      break;                                                  \
-    case 2:                                                   \
-      MOVE(2, 2, __VA_ARGS__);                                \
-      break;                                                  \
-    case 4:                                                   \
-      MOVE(4, 4, __VA_ARGS__);                                \
-      break;                                                  \
-    case 8:                                                   \
-      MOVE(8, 8, __VA_ARGS__);                                \
-      break;                                                  \
-    default:                                                  \
-      MOVE((size_t)(ELEMENTS) * (UNIT), (UNIT), __VA_ARGS__); \
+  for (int64_t i = 0; i < count; i++) {
+    char *window = array + (size_t)at[i] * unit, *row = rows + (size_t)i * bytes;
+    if (is_back)
+      memcpy(window, row, bytes);
+    else
+      memcpy(row, window, bytes);
   }
+}
+
+static inline __attribute__((always_inline)) void move_windows(int64_t elements, size_t unit,
+                                                               bool is_back, int64_t count,
+                                                               char *array, const int64_t *at,
+                                                               char *rows) {
+  switch (elements == 1 ? unit : 0) {
+    case 1:
+      move_rows(1, 1, is_back, count, array, at, rows);
+      break;
+    case 2:
+      move_rows(2, 2, is_back, count, array, at, rows);
+      break;
+    case 4:
+      move_rows(4, 4, is_back, count, array, at, rows);
+      break;
+    case 8:
+      move_rows(8, 8, is_back, count, array, at, rows);
+      break;
+    default:
+      move_rows((size_t)elements * unit, unit, is_back, count, array, at, rows);
+  }
+}
 
 void scatter_group_flush(scatter_group_t *group) {
   const accumulate_plan_t *body = &group->plan->body;
@@ -95,10 +96,10 @@ void scatter_group_flush(scatter_group_t *group) {
     int64_t row_bytes = group->most * elements * (int64_t)body->bytes[k];
     char *accumulators = next, *updates = next + row_bytes;
     next += 2 * row_bytes;
-    MOVE_WINDOWS(load_rows, elements, body->bytes[k], group->count, group->to[k], group->to_at,
-                 accumulators)
-    MOVE_WINDOWS(load_rows, elements, body->bytes[k], group->count, group->from[k], group->from_at,
-                 updates)
+    move_windows(elements, body->bytes[k], false, group->count, group->to[k], group->to_at,
+                 accumulators);
+    move_windows(elements, body->bytes[k], false, group->count, group->from[k], group->from_at,
+                 updates);
     outs[k] = accumulators;
     ins[k] = accumulators;
     ins[body->count + k] = updates;
@@ -107,8 +108,7 @@ void scatter_group_flush(scatter_group_t *group) {
   }
   scatter_combine(body, group->count * elements, ins, steps, outs);
   for (int k = 0; k < body->count; k++)
-    MOVE_WINDOWS(store_rows, elements, body->bytes[k], group->count, group->to[k], group->to_at,
-                 outs[k])
+    move_windows(elements, body->bytes[k], true, group->count, group->to[k], group->to_at, outs[k]);
   group->count = 0;
   if (++group->stamp == 0) scatter_group_init(group->plan, group->to, group->from, group);
 }

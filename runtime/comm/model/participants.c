@@ -329,12 +329,12 @@ typedef struct shared_lists {
 /* The site's groups by rank. Readers let instructions share equal long lists, which are found by
  * their address. */
 static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants_t *site) {
+  static const hlo_int_lists_t none = {0, NULL};
   const hlo_groups_t *attr = hlo_attr_groups(site->instr);
-  const hlo_int_lists_t *lists = attr ? &attr->groups : NULL;
+  const hlo_int_lists_t *lists = attr ? &attr->groups : &none;
   shared_lists_t *shared;
   HR_TRY(HR_NEW(sites->arena, &shared));
-  *shared = (shared_lists_t){lists ? lists->lists : NULL, lists ? lists->count : 0,
-                             op_replica_group_mode(site->instr)};
+  *shared = (shared_lists_t){lists->lists, lists->count, op_replica_group_mode(site->instr)};
   hr_str_t key = {(const char *)shared, sizeof *shared};
   rank_groups_t *expanded = hr_map_get(&sites->shared, key);
   if (!expanded) {

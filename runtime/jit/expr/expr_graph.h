@@ -132,7 +132,7 @@ typedef struct jit_graph {
   unsigned last_epoch; /* last epoch in use; each emission takes new epochs */
   jit_node_t *first_made, **last_made;
   jit_table_t nodes; /* jit_node_t */
-  jit_table_t memos; /* elements that were asked for */
+  jit_table_t memos; /* jit_memo_t: elements whose nodes were made */
 } jit_graph_t;
 
 /* Beyond `node_limit` nodes the graph fails with UNSUPPORTED. */
