@@ -39,6 +39,21 @@ static hr_status_t listed_shape(hr_arena_t *arena, const hlo_instr_t *instr,
 
 /* --- ops whose result the program declares --- */
 
+/* True if the collective leaves dimension d as it is: all but those that it gathers or scatters. */
+static bool keeps_dim(const hlo_instr_t *instr, int d) {
+  hr_ints_t changed = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  switch (instr->op) {
+    case HLO_ALL_TO_ALL:
+    case HLO_COLLECTIVE_BROADCAST:
+      return true;
+    case HLO_ALL_GATHER:
+    case HLO_REDUCE_SCATTER:
+      return changed.count == 1 && changed.data[0] != d;
+    default:
+      return false;
+  }
+}
+
 /* Operand dimension that becomes dimension d of the result; -1: none. */
 static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo_shape_t *declared,
                       int d) {
@@ -49,8 +64,9 @@ static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo
     return -1;
   }
   if (instr->op == HLO_BITCAST_CONVERT) return d < in->rank ? d : -1;
-  bool alike = in && in->rank == declared->rank &&
-               (hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_CUSTOM_CALL);
+  bool alike =
+      in && in->rank == declared->rank &&
+      (hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_CUSTOM_CALL || keeps_dim(instr, d));
   return alike ? d : -1;
 }
 

@@ -19,7 +19,8 @@
 
 typedef struct loaded { /* a program and its ranks */
   const char *path;
-  hlo_module_t *module;
+  hlo_module_t *module; /* NULL: a library of functions, or not read */
+  int function_count;   /* of a library */
   uint64_t first_rank, last_rank;
 } loaded_t;
 
@@ -84,14 +85,29 @@ static void warn_of_function(void *context, hr_str_t function, hr_status_t statu
   hr_status_print(stderr, status);
 }
 
+static const stablehlo_doubts_t doubts = {.report = warn_of_function};
+
+/* A program that is refused for `why` may be a library, whose functions are verified instead. */
+static hr_status_t verify_library(const char *path, hr_buffer_t *bytes, hr_status_t why,
+                                  int *out_functions) {
+  if (hr_status_code(why) != HR_INVALID) return why;
+  hr_status_t st = read_verify_library(path, bytes, &doubts, out_functions);
+  bool is_library = *out_functions >= 0;
+  hr_status_release(is_library ? why : st);
+  return is_library ? st : why;
+}
+
 /* The program, and functions of its file that nothing calls. */
-static hr_status_t read_and_verify_file(const char *path, hlo_module_t **out_module) {
+static hr_status_t read_and_verify_file(const char *path, loaded_t *program) {
   hr_buffer_t *bytes;
   HR_TRY(gzip_map_file(path, &bytes));
-  hr_status_t st = read_module(path, bytes, out_module);
-  if (!st) st = hlo_verify(*out_module);
-  const stablehlo_doubts_t doubts = {.report = warn_of_function};
-  if (!st) st = read_verify_functions(path, bytes, &doubts);
+  hr_status_t st = read_module(path, bytes, &program->module);
+  if (st) {
+    st = verify_library(path, bytes, st, &program->function_count);
+  } else {
+    st = hlo_verify(program->module);
+    if (!st) st = read_verify_functions(path, bytes, &doubts);
+  }
   hr_buffer_release(bytes);
   return st;
 }
@@ -102,9 +118,15 @@ static hr_status_t read_and_verify(loaded_t *program) {
   const char *inner;
   hr_arena_init(&arena);
   hr_status_t st = cli_bundle_program(&arena, program->path, &inner);
-  if (!st) st = read_and_verify_file(inner ? inner : program->path, &program->module);
+  if (!st) st = read_and_verify_file(inner ? inner : program->path, program);
   hr_arena_deinit(&arena);
   return st;
+}
+
+/* The line about a library, which has no schedule to prove. */
+static void describe_library(hr_strbuf_t *text, const loaded_t *library) {
+  hr_strbuf_printf(text, "%s: valid: a library of ", library->path);
+  add_count(text, (size_t)library->function_count, "function", " without an entry\n");
 }
 
 /* Reads, verifies and prints one line about the program. */
@@ -112,7 +134,8 @@ static hr_status_t load(const hr_options_t *options, loaded_t *program) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_status_t st = read_and_verify(program);
-  if (!st) describe(&text, program->path, options, program->module);
+  if (!st && program->module) describe(&text, program->path, options, program->module);
+  if (!st && !program->module) describe_library(&text, program);
   if (!st) st = cli_print(&text);
   hr_strbuf_deinit(&text);
   return st;
@@ -426,12 +449,26 @@ static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options,
   return first;
 }
 
+/* Libraries have no part in a proof: any among several programs is refused. */
+static hr_status_t check_libraries(const programs_t *programs, bool *out_library) {
+  *out_library = false;
+  for (size_t i = 0; i < programs->count; i++) {
+    if (programs->data[i].module) continue;
+    *out_library = true;
+    if (programs->count > 1)
+      return hr_error(HR_INVALID, "%s: a library of functions without an entry, want a program",
+                      programs->data[i].path);
+  }
+  return NULL;
+}
+
 /* The name of the drawing is checked before programs are read, since a proof may take long.
  * Modules shared by path are destroyed once. */
 hr_status_t cli_check(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   programs_t programs = {0};
   check_graph_form_t form;
+  bool is_library;
   hr_arena_t arena;
   hr_arena_init(&arena);
   hr_mem_any_machine(true); /* nothing runs here */
@@ -441,9 +478,10 @@ hr_status_t cli_check(const cli_arguments_t *arguments) {
     st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
   if (!st) st = load_all(options, &programs);
   if (!st) st = cli_uses_check_read(options, programs.data[0].path);
-  if (!st && are_separate(options, &programs))
+  if (!st) st = check_libraries(&programs, &is_library);
+  if (!st && !is_library && are_separate(options, &programs))
     st = prove_each(&arena, options, &programs);
-  else if (!st)
+  else if (!st && !is_library)
     st = prove(&arena, options, &programs);
   for (size_t i = 0; i < programs.count; i++)
     if (!find_loaded(&programs, i, programs.data[i].path))

@@ -39,10 +39,11 @@ static hr_str_t first_words(hr_str_t text) {
 }
 
 /* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never
- * does. */
+ * does. The first bytes of an HLO proto may look alike: a name of 34 bytes begins with a quote. */
 static bool is_mlir_text(hr_str_t text) {
   static const char *const starts[] = {"module", "func.func", "func @",         "func public", "#",
                                        "!",      "\"",        "builtin.module", "sdy.mesh"};
+  if (hlo_proto_is(text)) return false;
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     size_t size = strlen(starts[i]);
@@ -155,7 +156,7 @@ static hr_status_t read_source(hlo_module_t *module, bool structure) {
     return tf_read_module(module, &own, read_inner_program);
   }
   HR_TRY(read_foreign(module->source.path, text));
-  if (!hlo_proto_is(text) && is_mlir_text(text)) return read_mlir(module, -1, mlir_parse_module);
+  if (is_mlir_text(text)) return read_mlir(module, -1, mlir_parse_module);
   return read_hlo(module, text);
 }
 
@@ -231,6 +232,18 @@ hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
   mlir_module_t *tree;
   HR_TRY(read_tree(path, bytes, &tree));
   hr_status_t st = tree ? stablehlo_verify(tree, &read_stablehlo_pieces, doubts) : NULL;
+  mlir_module_destroy(tree);
+  return st;
+}
+
+hr_status_t read_verify_library(const char *path, hr_buffer_t *bytes,
+                                const stablehlo_doubts_t *doubts, int *out_functions) {
+  mlir_module_t *tree;
+  *out_functions = -1;
+  HR_TRY(read_tree(path, bytes, &tree));
+  if (tree) *out_functions = stablehlo_library_size(tree);
+  hr_status_t st =
+      *out_functions >= 0 ? stablehlo_verify(tree, &read_stablehlo_pieces, doubts) : NULL;
   mlir_module_destroy(tree);
   return st;
 }

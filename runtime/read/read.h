@@ -27,6 +27,12 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
 hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes,
                                   const stablehlo_doubts_t *doubts);
 
+/* Verifies the functions of a library, which is a module in one of MLIR's formats without an entry.
+ * *out_functions is their number; -1: the program is no library, and NULL is returned. Errors: as
+ * above. */
+hr_status_t read_verify_library(const char *path, hr_buffer_t *bytes,
+                                const stablehlo_doubts_t *doubts, int *out_functions);
+
 /* HLO text. module->source is already set by the caller to the text to be read. */
 hr_status_t read_hlo_text(hlo_module_t *module);
 /* "f32[2]{1,2}", "3.5" (type of `want`), "s32[2,2]{{1,2},{3,4}}": a literal from a command line.

@@ -48,6 +48,10 @@ typedef struct stablehlo_doubts {
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              const stablehlo_doubts_t *doubts);
 
+/* Number of functions, declarations included, of a module without an entry, which is a library; -1:
+ * it has an entry. */
+int stablehlo_library_size(const mlir_module_t *from);
+
 /* The inverse: fills the empty tree `to` with the program as StableHLO, CHLO and func. Tuples are
  * dissolved into several values. The module must be verified. Errors: UNSUPPORTED with the
  * instruction that StableHLO cannot express. */

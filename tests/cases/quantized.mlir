@@ -38,6 +38,20 @@ func.func @main() {
   %h = stablehlo.dot_general %lf, %r, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2x!quant.uniform<i8:f32:1, {1.0, 2.0}>>) -> tensor<2x2xf32>
   check.expect_eq_const %h, dense<[[6.0, 16.0], [22.0, 64.0]]> : tensor<2x2xf32>
 
+  // stablehlo.dot: zero points on the right, scales along the contracted dimension, floats beside
+  // quantised values.
+  %z = stablehlo.constant() <{value = dense<[[2, 4], [6, 8]]> : tensor<2x2xi8>}> : () -> tensor<2x2x!quant.uniform<i8:f32, 1.0:2>>
+  %dz = "stablehlo.dot"(%l, %z) : (tensor<2x2x!quant.uniform<i8:f32, 0.5:1>>, tensor<2x2x!quant.uniform<i8:f32, 1.0:2>>) -> tensor<2x2x!quant.uniform<i32:f32, 0.5:3>>
+  %di = stablehlo.bitcast_convert %dz : (tensor<2x2x!quant.uniform<i32:f32, 0.5:3>>) -> tensor<2x2xi32>
+  check.expect_eq_const %di, dense<[[7, 9], [15, 25]]> : tensor<2x2xi32>
+  %c = stablehlo.constant() <{value = dense<[[2, 4], [6, 8]]> : tensor<2x2xi8>}> : () -> tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
+  %dc = "stablehlo.dot"(%l, %c) : (tensor<2x2x!quant.uniform<i8:f32, 0.5:1>>, tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<2x2x!quant.uniform<i32:f32, 1.0>>
+  %dci = stablehlo.bitcast_convert %dc : (tensor<2x2x!quant.uniform<i32:f32, 1.0>>) -> tensor<2x2xi32>
+  check.expect_eq_const %dci, dense<[[6, 8], [20, 28]]> : tensor<2x2xi32>
+  %dh = "stablehlo.dot"(%lf, %z) : (tensor<2x2xf32>, tensor<2x2x!quant.uniform<i8:f32, 1.0:2>>) -> tensor<2x2x!quant.uniform<i8:f32, 1.0:3>>
+  %dhi = stablehlo.bitcast_convert %dh : (tensor<2x2x!quant.uniform<i8:f32, 1.0:3>>) -> tensor<2x2xi8>
+  check.expect_eq_const %dhi, dense<[[7, 9], [15, 25]]> : tensor<2x2xi8>
+
   // Padding of a convolution is the number 0, not the storage value 0.
   %img = stablehlo.constant() <{value = dense<[[[3], [5], [7]]]> : tensor<1x3x1xi8>}> : () -> tensor<1x3x1x!quant.uniform<i8:f32, 1.0:3>>
   %ker = stablehlo.constant() <{value = dense<[[[1]], [[1]], [[1]]]> : tensor<3x1x1xi8>}> : () -> tensor<3x1x1x!quant.uniform<i8:f32, 1.0>>

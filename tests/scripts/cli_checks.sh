@@ -72,3 +72,27 @@ expect_exit "a check that fails" 1 "$hlorun" one.mlir && expect_text "a check th
 expect_exit "a check that fails in the second module" 1 "$hlorun" test checks.mlir
 expect_text "a check that fails in the second module" "checks.mlir:9:3"
 finish
+
+# --- libraries: functions without an entry ---
+cat >library.mlir <<'EOT'
+func.func private @elsewhere() -> !stablehlo.future<tensor<f32>>
+func.func private @one(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = stablehlo.add %x, %x : tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func private @two(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = func.call @one(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+EOT
+expect_exit "a library" 0 "$hlorun" check library.mlir && expect_text "a library" "library of 3 functions"
+expect_exit "a library as bytecode" 0 "$hlorun" convert --to mlirbc -o library.mlirbc library.mlir
+expect_exit "a library as bytecode" 0 "$hlorun" check library.mlirbc
+expect_exit "a library as HLO" 3 "$hlorun" convert --to hlo library.mlir && expect_text "a library as HLO" "library.mlir:1:1"
+expect_exit "a library that is run" 3 "$hlorun" library.mlir && expect_text "a library that is run" "want @main"
+expect_exit "a library beside a program" 3 "$hlorun" check library.mlir twice.hlo
+expect_text "a library beside a program" "want a program"
+sed 's/stablehlo.add %x, %x : tensor<2xf32>/stablehlo.add %x, %x : tensor<3xf32>/' library.mlir >faulty.mlir
+expect_exit "a faulty library" 3 "$hlorun" check faulty.mlir && expect_text "a faulty library" "faulty.mlir:3:8"
+echo 'module attributes {a = 1 : i64} {}' >empty.mlir
+expect_exit "an empty library" 0 "$hlorun" check empty.mlir

@@ -134,6 +134,20 @@ END
 expect_exit "a reshape with two bounds to mlir" 3 "$hlorun" convert --to mlir -o "$work/bounds.mlir" "$work/bounds.hlo"
 expect_text "a reshape with two bounds to mlir" "bounds.hlo:4:"
 
+# --- recognition ---
+
+# The length of a proto's name is a byte of text, too: 34 is a quote, 33 and 35 begin aliases of MLIR.
+for size in 9 10 32 33 34 35 40 47 109 123; do
+  name=$(printf '%*s' $size '' | tr ' ' m)
+  printf 'HloModule %s\n\nENTRY main {\n  ROOT x = f32[3] parameter(0)\n}\n' "$name" >"$work/name.hlo"
+  for target in proto wrapped; do
+    there_and_back "$work/name.hlo" $target
+    expect_exit "check of a proto with a name of $size bytes" 0 "$hlorun" check "$work/$target.$(ending $target)"
+    expect_exit "a proto with a name of $size bytes to mlir" 0 \
+      "$hlorun" convert --to mlir -o "$work/name.mlir" "$work/$target.$(ending $target)"
+  done
+done
+
 # --- defaults of VHLO ---
 
 # select_and_scatter of StableHLO must name its window, whatever its size; VHLO has ones as a default.

@@ -204,6 +204,20 @@ hr_status_t import_list_rows(importer_t *importer);
 hr_status_t import_by_row(import_scope_t *scope, mlir_op_t *op, const import_row_t *row);
 
 /* --- functions and regions (import_module.c) --- */
+/* A function with a body; declarations without one are never imported. */
+bool import_is_function(const mlir_op_t *op);
+/* @main; else the only function; else the first public one. NULL: none. */
+const mlir_op_t *import_find_entry(const mlir_module_t *from);
+/* Ops of the module's block by position. */
+typedef struct import_range {
+  size_t first, end;
+} import_range_t;
+/* Imports `entry` and its callees, then all other functions of the range. out_reached may be NULL;
+ * else out_reached[i] is set for each of these functions, i being its position in the module's
+ * block. */
+hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
+                        const stablehlo_readers_t *readers, hlo_module_t *module,
+                        import_range_t range, bool *out_reached);
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation);
 /* A region whose arguments are the parameters, one each (bodies of reduce, sort, ...). Values from
@@ -274,6 +288,10 @@ hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *functio
 hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank,
                              const int64_t *places);
 hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b);
+
+/* Replaces operands that are futures of an async-start by what it gives, except for async_done
+ * (import_legacy.c). */
+hr_status_t import_await_operands(import_scope_t *scope, const mlir_op_t *op);
 
 /* Function of a row by op name; declared for the table. */
 #define IMPORT(name, op, operands, function) \

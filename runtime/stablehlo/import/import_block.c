@@ -70,14 +70,15 @@ static const char *result_label(const mlir_op_t *op) {
   return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
 }
 
-/* Compares a declared type with the shape of the instruction. Opaque types and futures have no
- * counterpart in HLO and are not compared. */
+/* Compares a declared type with the shape of the instruction. Opaque types have no counterpart in
+ * HLO and are not compared; a future that was started here is compared by import_async_start. */
 static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what,
                               int index, const mlir_type_t *declared, const hlo_instr_t *given) {
   const hlo_shape_t *shape;
   char text[2][HLO_SHAPE_TEXT];
-  /* shapes, witnesses and futures have no type in HLO */
-  if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
+  /* shapes and witnesses have no type in HLO */
+  if (declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  if (declared->kind == MLIR_TYPE_FUTURE && given && given->op == HLO_ASYNC_START) return NULL;
   HR_TRY(import_shape(scope->importer, declared, &shape));
   if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
   return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index,
@@ -124,8 +125,9 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   scope->builder.column = op->column;
   scope->importer->at = op;
   import_frontend_attrs_t note;
-  size_t first = scope->builder.computation->instrs.count;
   HR_TRY(check_op(scope, op, row));
+  HR_TRY(import_await_operands(scope, op));
+  size_t first = scope->builder.computation->instrs.count;
   HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* restored after ops of its regions */
@@ -151,7 +153,7 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
       scope->importer->depth--;
       *out_terminator = op;
       if (op->result_count) return import_error(scope, op, "it has results, want none");
-      if (i + 1 == block->ops.count) return NULL;
+      if (i + 1 == block->ops.count) return import_await_operands(scope, op);
       return import_error(scope, op, "more operations follow the one that returns");
     }
     HR_TRY(import_op(scope, op));

@@ -211,6 +211,79 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
   return NULL;
 }
 
+/* A vector of `rank` s32: `value` at `place`, 1 elsewhere. */
+static hlo_instr_t *factors_at(import_scope_t *scope, int rank, int64_t place, int64_t value) {
+  hlo_builder_t *b = &scope->builder;
+  hlo_value_t *factors;
+  int64_t count = rank;
+  if (!b->status) b->status = hlo_value_array(HR_S32, 1, &count, &factors);
+  if (b->status) return NULL;
+  for (int d = 0; d < rank; d++) ((int32_t *)factors->data)[d] = d == place ? (int32_t)value : 1;
+  return hlo_build_constant(b, factors);
+}
+
+/* The sizes of x at `places`, where `split` has its part of `count` and `times` that many more. */
+static hlo_instr_t *chunk_sizes(import_scope_t *scope, hlo_instr_t *x, int rank,
+                                const int64_t *places, int64_t split, int64_t times,
+                                int64_t count) {
+  hlo_builder_t *b = &scope->builder;
+  hlo_instr_t *sizes = import_sizes_at(scope, x, rank, places);
+  hlo_instr_t *parts =
+      hlo_build_binary(b, HLO_DIVIDE, sizes, factors_at(scope, rank, split, count));
+  return hlo_build_binary(b, HLO_MULTIPLY, parts, factors_at(scope, rank, times, count));
+}
+
+/* A dynamic-reshape of x to a vector of sizes; `dims` are those that are known. */
+static hlo_instr_t *reshape_to(import_scope_t *scope, hlo_instr_t *x, hlo_instr_t *sizes, int rank,
+                               const int64_t *dims) {
+  hlo_builder_t *b = &scope->builder;
+  const hlo_shape_t *shape;
+  bool dynamic[HLO_MAX_RANK];
+  for (int d = 0; d < rank; d++) dynamic[d] = dims[d] == HLO_UNBOUNDED;
+  if (!b->status && x)
+    b->status = hlo_shape_array_dynamic(scope->importer->arena, x->shape->dtype, rank, dims,
+                                        dynamic, &shape);
+  if (b->status || !x) return NULL;
+  return hlo_build(b, HLO_DYNAMIC_RESHAPE, shape, 2, (hlo_instr_t *[]){x, sizes}, 0, NULL, 0, NULL);
+}
+
+/* move_chunks for sizes that are known at run time alone: dimension `split` becomes (count, part),
+ * and `count` is transposed to stand before `concat`, with which it is joined. */
+static hr_status_t move_dynamic_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t split,
+                                       int64_t concat, int64_t count, hlo_instr_t **out_moved) {
+  hlo_builder_t *b = &scope->builder;
+  int rank = x->shape->rank;
+  int64_t apart[HLO_MAX_RANK], joined[HLO_MAX_RANK], order[HLO_MAX_RANK], places[HLO_MAX_RANK];
+  if (rank == HLO_MAX_RANK)
+    return hr_error(HR_UNSUPPORTED, "all_to_all of unknown sizes in %d dimensions", rank);
+  int to = 0;
+  for (int d = 0; d < rank; d++) {
+    int64_t size = x->shape->dims[d];
+    bool is_known = size != HLO_UNBOUNDED;
+    places[d] = d < split ? d : d + 1;
+    apart[places[d]] = is_known && d == split ? size / count : size;
+    joined[d] = apart[places[d]];
+    if (is_known && d == concat) joined[d] *= count;
+    if (d == concat) order[to++] = split;
+    order[to++] = places[d];
+  }
+  apart[split] = count;
+  hlo_instr_t *sizes = chunk_sizes(scope, x, rank + 1, places, split + 1, split, count);
+  hlo_instr_t *chunks = reshape_to(scope, x, sizes, rank + 1, apart);
+  hlo_attr_t dimensions = hlo_attr_of_ints(b, HLO_ATTR_DIMENSIONS, rank + 1, order);
+  chunks = hlo_build(b, HLO_TRANSPOSE, NULL, 1, &chunks, 1, &dimensions, 0, NULL);
+  for (int d = 0; d < rank; d++) places[d] = d;
+  sizes = chunk_sizes(scope, x, rank, places, split, concat, count);
+  *out_moved = reshape_to(scope, chunks, sizes, rank, joined);
+  return NULL;
+}
+
+static bool has_unknown_size(const hlo_shape_t *shape) {
+  for (int d = 0; d < shape->rank; d++)
+    if (shape->dims[d] == HLO_UNBOUNDED) return true;
+  return false;
+}
+
 #define MAX_SPLIT 65536 /* more than the ranks of any job; each costs an instruction */
 
 /* StableHLO: all_to_all C1-C8 on split and concat dimensions. */
@@ -224,10 +297,7 @@ static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op,
   if (count < 1 || count > MAX_SPLIT)
     return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)",
                         (long)count, MAX_SPLIT);
-  if (shape->dims[split] == HLO_UNBOUNDED)
-    return import_error(scope, op, "dimension %ld is split and has no size that is known",
-                        (long)split);
-  if (shape->dims[split] % count)
+  if (shape->dims[split] != HLO_UNBOUNDED && shape->dims[split] % count)
     return import_error(
         scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",
         (long)shape->dims[split], (long)split, (long)count);
@@ -273,7 +343,10 @@ hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import
     HR_TRY(check_all_to_all(scope, op, x->shape, split, concat, count));
     hlo_instr_t *moved =
         hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 0, NULL);
-    if (split != concat) HR_TRY(move_chunks(scope, moved, split, concat, count, &moved));
+    if (split != concat && moved)
+      HR_TRY(has_unknown_size(x->shape)
+                 ? move_dynamic_chunks(scope, moved, split, concat, count, &moved)
+                 : move_chunks(scope, moved, split, concat, count, &moved));
     op->results[k].mapped = moved;
   }
   HR_TRY(check_split_count(scope, op, &attrs, count));

@@ -153,6 +153,31 @@ static hr_status_t make_window(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* StableHLO's verifier takes an empty list of a window as absent: `count` copies of the fallback
+ * replace it. */
+static hr_status_t fill_empty(import_scope_t *scope, int64_t count, int64_t fallback,
+                              hr_ints_t *ints) {
+  int64_t *values;
+  if (ints->count) return NULL;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
+  for (int64_t i = 0; i < count; i++) values[i] = fallback;
+  *ints = (hr_ints_t){values, count};
+  return NULL;
+}
+
+static hr_status_t window_list(import_scope_t *scope, const mlir_op_t *op, const char *name,
+                               int64_t count, int64_t fallback, hr_ints_t *out_ints) {
+  HR_TRY(import_list(scope, op, name, count, fallback, out_ints));
+  return fill_empty(scope, count, fallback, out_ints);
+}
+
+/* A low and a high padding for each dimension. */
+static hr_status_t window_padding(import_scope_t *scope, const mlir_op_t *op, int64_t rank,
+                                  hr_ints_t *out_ints) {
+  HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, out_ints));
+  return fill_empty(scope, 2 * rank, 0, out_ints);
+}
+
 /* Positions of batch, features and spatial dimensions from #stablehlo.conv<...>. */
 static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op,
                               hlo_dim_labels_t **out_labels) {
@@ -198,14 +223,14 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op,
     sizes[d] = kernel->dims[at] == HLO_UNBOUNDED ? 1 : kernel->dims[at];
   }
   fields.size = (hr_ints_t){sizes, rank};
-  HR_TRY(import_list(scope, op, "window_strides", rank, 1, &fields.stride));
+  HR_TRY(window_list(scope, op, "window_strides", rank, 1, &fields.stride));
   if (padding)
     fields.padding = *padding;
   else
-    HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
-  HR_TRY(import_list(scope, op, "lhs_dilation", rank, 1, &fields.base_dilation));
-  HR_TRY(import_list(scope, op, "rhs_dilation", rank, 1, &fields.window_dilation));
-  HR_TRY(import_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
+    HR_TRY(window_padding(scope, op, rank, &fields.padding));
+  HR_TRY(window_list(scope, op, "lhs_dilation", rank, 1, &fields.base_dilation));
+  HR_TRY(window_list(scope, op, "rhs_dilation", rank, 1, &fields.window_dilation));
+  HR_TRY(window_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
   return make_window(scope, op, &fields, out_attr);
 }
 
@@ -238,11 +263,11 @@ static hr_status_t named_window(import_scope_t *scope, const mlir_op_t *op, hlo_
   int64_t rank = import_operand(op, 0)->shape->rank;
   window_fields_t fields;
   HR_TRY(import_list(scope, op, "window_dimensions", rank, 1, &fields.size));
-  HR_TRY(import_list(scope, op, "window_strides", rank, 1, &fields.stride));
-  HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
-  HR_TRY(import_list(scope, op, "base_dilations", rank, 1, &fields.base_dilation));
-  HR_TRY(import_list(scope, op, "window_dilations", rank, 1, &fields.window_dilation));
-  HR_TRY(import_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
+  HR_TRY(window_list(scope, op, "window_strides", rank, 1, &fields.stride));
+  HR_TRY(window_padding(scope, op, rank, &fields.padding));
+  HR_TRY(window_list(scope, op, "base_dilations", rank, 1, &fields.base_dilation));
+  HR_TRY(window_list(scope, op, "window_dilations", rank, 1, &fields.window_dilation));
+  HR_TRY(window_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
   return make_window(scope, op, &fields, out_attr);
 }
 

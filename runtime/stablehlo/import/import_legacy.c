@@ -261,6 +261,27 @@ static hr_status_t check_future(import_scope_t *scope, const mlir_op_t *op,
   return NULL;
 }
 
+/* What an async-start gives: the second element of its shape. */
+static hlo_instr_t *build_done(import_scope_t *scope, hlo_instr_t *start) {
+  return hlo_build(&scope->builder, HLO_ASYNC_DONE, start->shape->elements[1], 1, &start, 0, NULL,
+                   0, NULL);
+}
+
+/* Futures that leave their function, as arguments of calls and results do, are awaited there: a
+ * future from elsewhere is the value that it gives. */
+hr_status_t import_await_operands(import_scope_t *scope, const mlir_op_t *op) {
+  if (hr_str_is(op->name, "stablehlo.async_done")) return NULL;
+  for (int k = 0; k < op->operand_count; k++) {
+    mlir_value_t *value = op->operands[k];
+    hlo_instr_t *start = value->mapped;
+    if (value->type->kind != MLIR_TYPE_FUTURE || !start || start->op != HLO_ASYNC_START) continue;
+    scope->builder.extra = NULL; /* belongs to the last op */
+    value->mapped = build_done(scope, start);
+    HR_TRY(hlo_builder_finish(&scope->builder));
+  }
+  return NULL;
+}
+
 /* The state of async-start is ((operands), result). */
 hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_computation_t *body;
@@ -283,12 +304,13 @@ hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const impor
   return hlo_builder_finish(&scope->builder);
 }
 
-/* The result is the second element of the start's shape. */
+/* A future from another function, or one that was awaited before, is complete. */
 hr_status_t import_async_done(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
   hlo_instr_t *start = import_operand(op, 0);
-  if (start->op != HLO_ASYNC_START)
+  if (op->operands[0]->type->kind != MLIR_TYPE_FUTURE)
     return import_error(scope, op, "its operand is not what an async_start gave");
-  return import_set_results(
-      scope, op,
-      hlo_build(&scope->builder, row->op, start->shape->elements[1], 1, &start, 0, NULL, 0, NULL));
+  hlo_instr_t *done = start->op == HLO_ASYNC_START ? build_done(scope, start) : start;
+  op->operands[0]->mapped = done;
+  return import_set_results(scope, op, done);
 }

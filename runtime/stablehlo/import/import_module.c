@@ -1,9 +1,6 @@
 /* Functions and the module. The entry function is imported first, callees at their first call, so
  * that HLO lists callees before callers; recursion is refused, as HLO has none. Blocks and ops are
- * in import_block.c.
- *
- * Verification imports every function, uncalled ones included, into temporary modules:
- * O(functions) if all are valid, times the logarithm of their number for each one at fault. */
+ * in import_block.c, verification of functions that nothing calls in verify_functions.c. */
 #include <ctype.h>
 #include <string.h>
 
@@ -20,8 +17,10 @@ static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, c
                                    const mlir_type_t *given) {
   const hlo_shape_t *shapes[2];
   char text[2][HLO_SHAPE_TEXT];
-  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE)
-    return NULL;
+  if (declared == given || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  if ((declared->kind == MLIR_TYPE_FUTURE) != (given->kind == MLIR_TYPE_FUTURE))
+    return import_error(scope, op, "%s %d is %s future, and the function's type says otherwise",
+                        what, index, given->kind == MLIR_TYPE_FUTURE ? "a" : "no");
   HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
   HR_TRY(import_shape(scope->importer, given, &shapes[1]));
   if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
@@ -219,13 +218,15 @@ hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr
 
 /* --- the module --- */
 
-static bool is_function(const mlir_op_t *op) { return hr_str_is(op->name, "func.func"); }
+bool import_is_function(const mlir_op_t *op) {
+  return hr_str_is(op->name, "func.func") && import_block_of(op, 0);
+}
 
 /* Symbols of the module; duplicates are errors. */
 static hr_status_t list_functions(importer_t *importer, const mlir_block_t *block) {
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (!is_function(op)) continue;
+    if (!hr_str_is(op->name, "func.func")) continue;
     import_function_t *function;
     void *taken;
     HR_TRY(HR_NEW(importer->arena, &function));
@@ -238,22 +239,14 @@ static hr_status_t list_functions(importer_t *importer, const mlir_block_t *bloc
   return NULL;
 }
 
-/* Files of declarations only have nothing to verify. */
-static bool has_bodies(const mlir_block_t *block) {
-  for (size_t i = 0; block && i < block->ops.count; i++)
-    if (is_function(block->ops.data[i]) && import_block_of(block->ops.data[i], 0)) return true;
-  return false;
-}
-
-/* @main; else the only function; else the first public one. Functions without bodies are
- * considered only if no function has one. */
-static const mlir_op_t *find_entry(const mlir_block_t *block) {
+/* The first of equals. */
+const mlir_op_t *import_find_entry(const mlir_module_t *from) {
+  const mlir_block_t *block = import_block_of(from->op, 0);
   const mlir_op_t *only = NULL, *first_public = NULL;
-  bool bodies = has_bodies(block);
   int count = 0;
-  for (size_t i = 0; i < block->ops.count; i++) {
+  for (size_t i = 0; block && i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (!is_function(op) || (bodies && !import_block_of(op, 0))) continue;
+    if (!import_is_function(op)) continue;
     if (hr_str_is(import_str(op, "sym_name"), "main")) return op;
     if (!first_public && !hr_str_is(import_str(op, "sym_visibility"), "private")) first_public = op;
     only = op;
@@ -323,7 +316,10 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   mlir_block_t *block = import_block_of(op, 0);
   hlo_module_t *module = importer->module;
   if (block) HR_TRY(sdy_verifier_create(importer->from, block, importer->arena, &importer->sdy));
-  if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
+  if (!entry)
+    return mlir_error(importer->from, op,
+                      "no function to run: want @main, one public function, or only one; a library "
+                      "of functions can be checked, and converted to MLIR");
   importer->entry = entry;
   importer->is_interpreted = import_has_checks(block);
   HR_TRY(import_list_rows(importer));
@@ -343,29 +339,21 @@ static bool is_imported(const importer_t *importer, const mlir_op_t *function) {
   return known && known->computation;
 }
 
-/* Ops of the module's block by position. */
-typedef struct op_range {
-  size_t first, end;
-} op_range_t;
-
 /* Imports the functions of the range with bodies that nothing imported so far calls. */
 static hr_status_t import_uncalled(importer_t *importer, const mlir_block_t *block,
-                                   op_range_t range) {
+                                   import_range_t range) {
   for (size_t i = range.first; i < range.end; i++) {
     const mlir_op_t *op = block->ops.data[i];
     hlo_computation_t *computation;
-    if (is_function(op) && import_block_of(op, 0) && !is_imported(importer, op))
+    if (import_is_function(op) && !is_imported(importer, op))
       HR_TRY(import_named(importer, op, &computation));
   }
   return NULL;
 }
 
-/* Imports `entry` and its callees, then all other functions of the range. out_reached may be NULL;
- * else out_reached[i] is set for each of these functions, i being its position in the module's
- * block. */
-static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
-                               const stablehlo_readers_t *readers, hlo_module_t *module,
-                               op_range_t range, bool *out_reached) {
+hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
+                        const stablehlo_readers_t *readers, hlo_module_t *module,
+                        import_range_t range, bool *out_reached) {
   const mlir_block_t *block = import_block_of(from->op, 0);
   importer_t importer = {
       .from = from, .readers = readers, .module = module, .arena = &module->arena};
@@ -380,115 +368,7 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   return st;
 }
 
-/* The entry function; NULL: the module has no body or no entry. */
-static const mlir_op_t *entry_of(const mlir_module_t *from) {
-  const mlir_block_t *block = import_block_of(from->op, 0);
-  return block ? find_entry(block) : NULL;
-}
-
 hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers,
                              hlo_module_t *module) {
-  return import_from(from, entry_of(from), readers, module, (op_range_t){0, 0}, NULL);
-}
-
-/* --- verification --- */
-
-/* Imports an entry and the functions of a range into a temporary module and verifies it. */
-static hr_status_t verify_from(const mlir_module_t *from, const mlir_op_t *entry,
-                               const stablehlo_readers_t *readers, op_range_t range,
-                               bool *out_reached) {
-  hlo_module_t *module;
-  HR_TRY(hlo_module_create(HR_STR("module"), &module));
-  module->source = from->source;
-  hr_status_t st = import_from(from, entry, readers, module, range, out_reached);
-  if (!st) st = hlo_verify(module);
-  hlo_module_destroy(module);
-  return st;
-}
-
-/* True for failures that StableHLO's own verifier does not report, so that artifacts may have them
- * in functions that are never run: three rules by label, and meshes of another module. */
-static bool is_left_open(hr_status_t status) {
-  static const char *const rules[] = {"(all_gather C6)", "(compare C3)", "(rng_bit_generator I2)",
-                                      "there is no mesh @"};
-  hr_code_t code = hr_status_code(status);
-  if (code != HR_INVALID && code != HR_UNSUPPORTED) return false;
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-    if (strstr(hr_status_message(status), rules[i])) return true;
-  return false;
-}
-
-/* Each of few functions that the entry does not reach is verified as an entry of a module of its
- * own. Of more, which would take the square of their number, many share a module. */
-#define MOST_MODULES 64
-
-/* More functions than this with failures of is_left_open are refused. */
-#define MOST_DOUBTS 64
-
-typedef struct unreached {
-  const mlir_module_t *from;
-  const mlir_block_t *block;
-  const stablehlo_readers_t *readers;
-  const stablehlo_doubts_t *doubts;
-  bool *reached;
-  int doubt_count;
-} unreached_t;
-
-static bool is_unreached(const unreached_t *all, size_t i) {
-  const mlir_op_t *op = all->block->ops.data[i];
-  return !all->reached[i] && is_function(op) && import_block_of(op, 0);
-}
-
-/* Verifies function i as an entry; it may reach others. Failures of is_left_open go to `doubts`. */
-static hr_status_t verify_alone(unreached_t *all, size_t i) {
-  const mlir_op_t *op = all->block->ops.data[i];
-  all->reached[i] = true;
-  hr_status_t st = verify_from(all->from, op, all->readers, (op_range_t){0, 0}, all->reached);
-  if (!st || !all->doubts || !is_left_open(st) || all->doubt_count++ == MOST_DOUBTS) return st;
-  all->doubts->report(all->doubts->context, import_str(op, "sym_name"), st);
-  hr_status_release(st);
-  return NULL;
-}
-
-/* Verifies the functions of a range in one module. If that fails, those at fault are looked for in
- * its halves. */
-static hr_status_t verify_range(unreached_t *all, op_range_t range, bool together) {
-  size_t count = 0, first = range.end;
-  for (size_t i = range.first; i < range.end; i++) {
-    if (!is_unreached(all, i)) continue;
-    if (!count++) first = i;
-  }
-  if (count == 0) return NULL;
-  if (count == 1) return verify_alone(all, first);
-  if (together) {
-    hr_status_t st = verify_from(all->from, all->block->ops.data[first], all->readers, range, NULL);
-    if (!st) return NULL;
-    hr_status_release(st);
-  }
-  size_t middle = range.first + (range.end - range.first) / 2;
-  HR_TRY(verify_range(all, (op_range_t){range.first, middle}, together));
-  return verify_range(all, (op_range_t){middle, range.end}, together);
-}
-
-/* Verifies the functions that the entry does not reach; any failure that is not left open ends the
- * verification. */
-static hr_status_t verify_unreached(unreached_t *all) {
-  op_range_t whole = {0, all->block->ops.count};
-  int count = 0;
-  for (size_t i = 0; i < whole.end && count <= MOST_MODULES; i++) count += is_unreached(all, i);
-  return verify_range(all, whole, count > MOST_MODULES);
-}
-
-/* Uncalled functions may have failures that are only reported; see stablehlo_doubts_t. */
-hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
-                             const stablehlo_doubts_t *doubts) {
-  unreached_t all = {from, import_block_of(from->op, 0), readers, doubts, NULL, 0};
-  if (!has_bodies(all.block)) return NULL;
-  hr_arena_t arena;
-  hr_arena_init(&arena);
-  hr_status_t st = HR_NEW_ARRAY(&arena, all.block->ops.count, &all.reached);
-  if (!st) st = verify_from(from, entry_of(from), readers, (op_range_t){0, 0}, all.reached);
-  if (!st) st = verify_unreached(&all);
-  hr_arena_deinit(&arena);
-  return st;
+  return import_from(from, import_find_entry(from), readers, module, (import_range_t){0, 0}, NULL);
 }

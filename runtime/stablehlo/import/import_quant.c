@@ -283,6 +283,20 @@ hr_status_t import_uniform_dequantize(import_scope_t *scope, mlir_op_t *op,
   return import_set_results(scope, op, x);
 }
 
+/* True if sums of products of stored values can be scaled afterwards: all tensors are quantised,
+ * none by blocks, and a sum has one scale on each side. Verification has seen to the rest, except
+ * for stablehlo.dot, which contracts dimension 0 of its right side. */
+static bool is_integer_product(const mlir_op_t *op) {
+  const mlir_quant_t *all[] = {import_quant_of(op->operands[0]->type),
+                               import_quant_of(op->operands[1]->type),
+                               import_quant_of(op->results[0].type)};
+  for (int i = 0; i < 3; i++)
+    if (!all[i] || all[i]->block_count) return false;
+  bool is_dot = hr_str_is(op->name, "stablehlo.dot");
+  return !is_dot ||
+         (all[0]->axis < 0 && all[1]->axis != 0 && (all[1]->axis < 0) == (all[2]->axis < 0));
+}
+
 /* Imports by the rule of the op's name; an op without a rule refuses quantised values. A
  * contraction of floats and quantised weights is dequantised. */
 hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -293,8 +307,8 @@ hr_status_t import_quantised(import_scope_t *scope, mlir_op_t *op, const import_
     case QUANT_DEQUANTIZE:
       return import_dequantized(scope, op, row);
     case QUANT_CONTRACT:
-      return import_quant_of(op->operands[0]->type) ? import_contracted(scope, op, row)
-                                                    : import_dequantized(scope, op, row);
+      return is_integer_product(op) ? import_contracted(scope, op, row)
+                                    : import_dequantized(scope, op, row);
     default:
       return row->import(scope, op, row);
   }

@@ -306,6 +306,20 @@ static hr_status_t check_full(import_scope_t *scope, const mlir_op_t *op, bool i
   return NULL;
 }
 
+/* stablehlo.dot, which is older than quantised types, has no rules but one expressed type. */
+static hr_status_t check_old_dot(import_scope_t *scope, const mlir_op_t *op) {
+  if (op->result_count != 1) return import_error(scope, op, "%d results, want 1", op->result_count);
+  const mlir_type_t *types[] = {op->operands[0]->type, op->operands[1]->type, op->results[0].type};
+  for (int i = 0; i < 3; i++) {
+    const mlir_quant_t *q = import_quant_of(types[i]);
+    if (types[i]->kind != MLIR_TYPE_TENSOR) return import_error(scope, op, "want tensors");
+    types[i] = q ? q->expressed : types[i]->element;
+    if (!mlir_type_equal(types[0], types[i]))
+      return import_error(scope, op, "different expressed types");
+  }
+  return NULL;
+}
+
 /* Left operand and result are both quantised or both floats; the right operand is always
  * quantised. */
 static hr_status_t check_contract(import_scope_t *scope, const mlir_op_t *op) {
@@ -359,7 +373,8 @@ hr_status_t import_verify_quantised(import_scope_t *scope, const mlir_op_t *op,
     case QUANT_DEQUANTIZE:
       return check_dequantize(scope, op);
     case QUANT_CONTRACT:
-      return check_contract(scope, op);
+      return hr_str_is(op->name, "stablehlo.dot") ? check_old_dot(scope, op)
+                                                  : check_contract(scope, op);
     case QUANT_QUANTIZE:
       return check_quantize(scope, op);
     default:

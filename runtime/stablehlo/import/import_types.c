@@ -112,7 +112,7 @@ static hr_status_t tuple_shape(importer_t *importer, const mlir_type_t *type,
   return hlo_shape_tuple(importer->arena, type->result_count, elements, out_shape);
 }
 
-/* Tensors, buffers, tuples, tokens, futures. */
+/* Tensors, buffers, tuples, tokens. A future has the shape of what it gives. */
 hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
                          const hlo_shape_t **out_shape) {
   hr_dtype_t dtype;
@@ -126,6 +126,9 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type,
       return NULL;
     case MLIR_TYPE_TUPLE:
       return tuple_shape(importer, type, out_shape);
+    case MLIR_TYPE_FUTURE:
+      return type->result_count == 1 ? import_shape(importer, type->results[0], out_shape)
+                                     : tuple_shape(importer, type, out_shape);
     case MLIR_TYPE_OPAQUE:
       if (!hr_str_is(type->name, "shape.witness"))
         return type_error(importer, "a value of this type");
