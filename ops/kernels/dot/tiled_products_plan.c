@@ -6,7 +6,8 @@
  * (op_native_consumer_t): it must need no more than the same rows of its tiles. A body of any other
  * kind is declined; its instructions are steps of their own then.
  *
- * Tiles are as large as the second-level cache allows (TILE_BYTES), by sizes alone. Where products
+ * Tiles are as large as the second-level cache allows (TILE_BYTES), by sizes alone; they have more
+ * rows where the packed operands, which are read for each tile, are larger. Where products
  * sum over rows only whole matrices are tasks, and MATRICES_MIN of them are asked for. Not handled:
  * complex numbers, integers, and types that are widened before they are multiplied. */
 #include <string.h>
@@ -19,6 +20,7 @@
 #define TILE_BYTES (512 << 10) /* bytes of all tiles of a worker */
 #define MASKED_TILE_BYTES \
   (128 << 10) /* the same if rows see other columns: large tiles have few that no row sees */
+#define STREAM_ROWS 64 /* least rows of a tile if packed operands are larger than TILE_BYTES */
 #define TILE_SLACK 192 /* bytes for alignment, and for vectors that are read beyond the end */
 #define TILE_ROWS 8    /* rows of a tile are a multiple of this */
 #define TASKS 16       /* least number of tiles, if there are enough rows */
@@ -263,10 +265,22 @@ static int64_t tile_row_bytes(const tiled_planner_t *p) {
   return hr_max(bytes, p->plan->columns * 4);
 }
 
+/* Bytes of the largest packed operand that all tiles of a matrix are multiplied by. */
+static int64_t largest_operand_bytes(const tiled_plan_t *plan) {
+  int64_t largest = 0;
+  for (int i = 0; i < plan->step_count; i++) {
+    const tiled_step_t *step = &plan->steps[i];
+    if (step->kind == TILED_PRODUCT || step->kind == TILED_LEFT)
+      largest = hr_max(largest, (int64_t)gemm_packed_bytes(&step->job));
+  }
+  return largest;
+}
+
 static void choose_rows(tiled_planner_t *p) {
   tiled_plan_t *plan = p->plan;
   int64_t bytes = plan->masks_rows ? MASKED_TILE_BYTES : TILE_BYTES;
   int64_t most = hr_max(bytes / tile_row_bytes(p), TILE_ROWS);
+  if (largest_operand_bytes(plan) > TILE_BYTES) most = hr_max(most, STREAM_ROWS);
   int64_t blocks = hr_div_ceil(plan->rows, most);
   while (!plan->sums && plan->matrices * blocks < TASKS && plan->rows >= 2 * blocks * TASK_ROWS)
     blocks *= 2;

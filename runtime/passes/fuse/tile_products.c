@@ -253,15 +253,59 @@ static bool is_last_product(const tiling_t *t, const hlo_instr_t *instr) {
   return t->member[instr->id] && instr->op == HLO_DOT && !t->tiled[instr->id];
 }
 
-/* Lets what the cluster's fusions find of each row join again, such as sums: these are results if
- * anything else reads them, so that the fusion is not computed once more outside for them alone. */
-static void keep_row_results(tiling_t *t) {
+static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
+  bool outside = instr == t->rewrite->computation->root;
+  for (uint32_t u = t->users.first[instr->id]; u < t->users.first[instr->id + 1]; u++)
+    outside |= !t->member[t->users.users[u]->id];
+  return outside;
+}
+
+/* Does this result of a member depend on a tiled array that is in the cluster only? */
+static bool needs_tiles(const tiling_t *t, const hlo_instr_t *element, bool *depends) {
+  const hlo_instr_t *fusion = element->operands[0];
+  const hlo_computation_t *body = fusion->called[0];
+  for (size_t i = 0; i < body->instrs.count; i++) depends[i] = false;
+  for (int k = 0; k < fusion->operand_count; k++)
+    depends[body->params.data[k]->id] =
+        t->tiled[fusion->operands[k]->id] && !has_outside_user(t, fusion->operands[k]);
+  for (size_t i = 0; i < body->instrs.count; i++)
+    for (int k = 0; k < body->instrs.data[i]->operand_count; k++)
+      depends[i] |= depends[body->instrs.data[i]->operands[k]->id];
+  if (body->root->op != HLO_TUPLE) return depends[body->root->id];
+  return depends[body->root->operands[hlo_attr_int(element, HLO_ATTR_INDEX)]->id];
+}
+
+/* Is a tiled array read by something that no other cluster could compute by tiles? */
+static bool is_read_whole(tiling_t *t, const hlo_instr_t *instr) {
+  bool whole = instr == t->rewrite->computation->root;
+  for (uint32_t u = t->users.first[instr->id]; u < t->users.first[instr->id + 1] && !whole; u++) {
+    const hlo_instr_t *user = t->users.users[u];
+    join(t, instr->id);
+    if (user->op == HLO_RESHAPE)
+      whole = is_read_whole(t, user);
+    else if (user->op != HLO_DOT)
+      whole = user->op != HLO_FUSION || !may_join_fusion(t, user);
+    leave(t, instr->id);
+  }
+  return whole;
+}
+
+/* Lets results of the cluster's fusions join again that are read outside only, so that fusions and
+ * products are not computed once more for them: what is found of each row, such as sums, and tiled
+ * arrays that are needed as a whole. Other tiled arrays are rather computed once more than kept, by
+ * the tiles of another cluster. */
+static hr_status_t keep_results(tiling_t *t) {
   for (uint32_t i = 0; i < t->count; i++) {
     const hlo_instr_t *instr = instr_at(t, i);
-    if (instr->op != HLO_GET_TUPLE_ELEMENT || t->taken[i] || is_tiled_shape(t, instr->shape))
-      continue;
-    t->member[i] |= t->member[instr->operands[0]->id];
+    bool *depends;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || t->member[i] || t->taken[i]) continue;
+    const hlo_instr_t *fusion = instr->operands[0];
+    if (!t->member[fusion->id] || fusion->op != HLO_FUSION) continue;
+    HR_TRY(HR_NEW_ARRAY(&t->rewrite->scratch, fusion->called[0]->instrs.count, &depends));
+    t->member[i] = !is_tiled_shape(t, instr->shape) ||
+                   (needs_tiles(t, instr, depends) && is_read_whole(t, instr));
   }
+  return NULL;
 }
 
 /* Drops members that no last product needs, and products without a tile. */
@@ -278,14 +322,6 @@ static void drop_useless(tiling_t *t) {
     if (!t->member[i]) t->marked[i] = false;
     if (t->member[i] && !t->marked[i]) leave(t, i);
   }
-  keep_row_results(t);
-}
-
-static bool has_outside_user(const tiling_t *t, const hlo_instr_t *instr) {
-  bool outside = instr == t->rewrite->computation->root;
-  for (uint32_t u = t->users.first[instr->id]; u < t->users.first[instr->id + 1]; u++)
-    outside |= !t->member[t->users.users[u]->id];
-  return outside;
 }
 
 /* Does a fusion between the products contain an instruction of this op? */
@@ -317,9 +353,10 @@ static bool is_worth_it(const tiling_t *t) {
   return fusions && spared && (t->matrices > 1 || has_softmax(t));
 }
 
-static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
+static hr_status_t find_cluster(tiling_t *t, const hlo_instr_t *dot, bool *out_found) {
   int64_t sizes[4];
-  if (t->taken[dot->id] || !is_first_product(dot, sizes)) return false;
+  *out_found = false;
+  if (t->taken[dot->id] || !is_first_product(dot, sizes)) return NULL;
   for (uint32_t i = 0; i < t->count; i++) leave(t, i);
   t->rows = sizes[0] * sizes[1];
   t->elements = t->rows * sizes[2];
@@ -330,7 +367,9 @@ static bool find_cluster(tiling_t *t, const hlo_instr_t *dot) {
   while (grow(t) || add_products(t, sizes)) continue;
   drop_dependent(t);
   drop_useless(t);
-  return t->member[dot->id] && is_worth_it(t);
+  HR_TRY(keep_results(t));
+  *out_found = t->member[dot->id] && is_worth_it(t);
+  return NULL;
 }
 
 /* --- the fusion ------------------------------------------------------------------------------- */
@@ -435,8 +474,11 @@ static hr_status_t tile_all(tiling_t *t) {
   HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->tiled));
   HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->marked));
   HR_TRY(HR_NEW_ARRAY(arena, t->count, &t->copies));
-  for (uint32_t i = 0; i < t->count; i++)
-    if (find_cluster(t, instr_at(t, i))) HR_TRY(emit(t));
+  for (uint32_t i = 0; i < t->count; i++) {
+    bool found;
+    HR_TRY(find_cluster(t, instr_at(t, i), &found));
+    if (found) HR_TRY(emit(t));
+  }
   return NULL;
 }
 
