@@ -11,12 +11,12 @@
 #define MAX_ROUNDS 4
 
 static const simplify_fn families[] = {
-    simplify_arithmetic, simplify_logic,       simplify_convert,  simplify_splats,
-    simplify_movement,   simplify_parts,       simplify_reduce,   simplify_reshape_sink,
-    simplify_int8_dot,   simplify_softmax_dot, simplify_dots,     simplify_grouped_dot,
-    simplify_gates,      simplify_conv,        simplify_gather,   simplify_known_gather,
-    simplify_window,     simplify_sparse,      simplify_softplus, simplify_transpose_sink,
-    simplify_slice_sink};
+    simplify_arithmetic,     simplify_logic,       simplify_convert, simplify_splats,
+    simplify_movement,       simplify_parts,       simplify_reduce,  simplify_reshape_sink,
+    simplify_int8_dot,       simplify_softmax_dot, simplify_dots,    simplify_dot_order,
+    simplify_grouped_dot,    simplify_gates,       simplify_conv,    simplify_gather,
+    simplify_known_gather,   simplify_window,      simplify_sparse,  simplify_softplus,
+    simplify_transpose_sink, simplify_slice_sink};
 
 /* Structural rules apply to all shapes, the families to static arrays only. */
 static hlo_instr_t *apply_rules(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

@@ -37,6 +37,8 @@ hlo_instr_t *simplify_conv_taps(pass_rewrite_t *rewrite,
                                 hlo_instr_t *conv); /* convolutions of one channel */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite,
                            hlo_instr_t *instr); /* dot, convolution as dot */
+hlo_instr_t *simplify_dot_order(pass_rewrite_t *rewrite,
+                                hlo_instr_t *instr); /* transposes within one operand of a dot */
 hlo_instr_t *simplify_grouped_dot(pass_rewrite_t *rewrite,
                                   hlo_instr_t *instr); /* dot with repeated matrices */
 hlo_instr_t *simplify_softmax_dot(pass_rewrite_t *rewrite,

@@ -75,13 +75,21 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
-/* Would the innermost dimension be a batch dimension? Each product then reads with a large
- * stride. */
-static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
+bool dot_makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation) {
   for (int64_t d = 0; d + 1 < permutation.count; d++)
     if (permutation.data[d] == permutation.count - 1)
       return dot_dim_role(side, d) == BATCH && side->x->shape->dims[d] > 1;
   return false;
+}
+
+void dot_side_map(dot_side_t *side, hr_ints_t permutation, int64_t *batch, int64_t *contracting) {
+  for (int64_t i = 0; i < side->batch.count; i++)
+    batch[i] = permutation.data[side->batch.data[i]];
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    contracting[i] = permutation.data[side->contracting.data[i]];
+  *side = (dot_side_t){side->x->operands[0],
+                       {batch, side->batch.count},
+                       {contracting, side->contracting.count}};
 }
 
 /* Replaces a transposed operand by the untransposed one, if its free dimensions keep their order.
@@ -89,19 +97,13 @@ static bool makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation)
 static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   hr_ints_t permutation = hlo_attr_ints(side->x, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
-  if (side->x->op != HLO_TRANSPOSE || makes_batch_innermost(side, permutation)) return false;
+  if (side->x->op != HLO_TRANSPOSE || dot_makes_batch_innermost(side, permutation)) return false;
   for (int64_t d = 0; d < permutation.count; d++) {
     if (dot_dim_role(side, d) != FREE) continue;
     if (permutation.data[d] < last) return false;
     last = permutation.data[d];
   }
-  for (int64_t i = 0; i < side->batch.count; i++)
-    mapped->batch[i] = permutation.data[side->batch.data[i]];
-  for (int64_t i = 0; i < side->contracting.count; i++)
-    mapped->contracting[i] = permutation.data[side->contracting.data[i]];
-  *side = (dot_side_t){side->x->operands[0],
-                       {mapped->batch, side->batch.count},
-                       {mapped->contracting, side->contracting.count}};
+  dot_side_map(side, permutation, mapped->batch, mapped->contracting);
   return true;
 }
 

@@ -15,6 +15,11 @@ typedef struct dot_side {
 void dot_sides_read(const hlo_instr_t *dot, dot_side_t sides[2]);
 dot_role_t dot_dim_role(const dot_side_t *side, int64_t d);
 int dot_free_count(const dot_side_t *side);
+/* Would the innermost dimension of the transposed operand's operand be a batch dimension? Each
+ * product then reads with a large stride. */
+bool dot_makes_batch_innermost(const dot_side_t *side, hr_ints_t permutation);
+/* Replaces the transpose `side->x` by its operand; the arrays hold the dimension numbers. */
+void dot_side_map(dot_side_t *side, hr_ints_t permutation, int64_t *batch, int64_t *contracting);
 /* May the operands be swapped, and with them the free dimensions of the result? */
 bool dot_may_swap(const hlo_instr_t *dot);
 /* Are the types summed by this rule: floats, or integers of one type? */

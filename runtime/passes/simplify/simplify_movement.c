@@ -2,6 +2,7 @@
  *
  *   reshape(reshape(x)), transpose(transpose(x)), broadcast(broadcast(x))   ->   one of them
  *   transpose that moves only dimensions of size 1                          ->   reshape
+ *   transpose(reshape(dot)), a reshape that adds dimensions of size 1       ->   reshape(transpose)
  *   reshape(broadcast(x))                                                   ->   broadcast(x)
  *
  * Reshapes cost nothing, as arrays are dense and row-major. Exact. */
@@ -140,6 +141,23 @@ static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_inst
                    1, &attr, 0, NULL);
 }
 
+/* Adds dimensions of size 1 to a product after the transpose, which the product then sees. */
+static hlo_instr_t *transpose_of_widened_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *reshape = instr->operands[0], *x = reshape->operands[0];
+  hr_ints_t permutation = dims_of(instr);
+  int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
+  int rank = 0;
+  if (x->op != HLO_DOT || pass_use_count(rewrite, reshape) > 1 ||
+      !pass_same_without_ones(reshape->shape, x->shape))
+    return NULL;
+  match_dims(reshape->shape, x->shape, to);
+  for (int64_t d = 0; d < permutation.count; d++)
+    if (to[permutation.data[d]] >= 0) order[rank++] = to[permutation.data[d]];
+  if (rank < x->shape->rank) return NULL;
+  hlo_instr_t *transposed = pass_build_transpose(rewrite, x, order);
+  return transposed ? hlo_build_reshape(&rewrite->builder, transposed, instr->shape) : NULL;
+}
+
 static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (pass_keeps_order(dims_of(instr), instr->shape))
@@ -151,6 +169,8 @@ static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
       return transpose_of_transpose(rewrite, instr);
     case HLO_CONCATENATE:
       return transpose_of_concatenation(rewrite, instr);
+    case HLO_RESHAPE:
+      return transpose_of_widened_dot(rewrite, instr);
     case HLO_BROADCAST:
     case HLO_IOTA:
       return pass_build_transposed(rewrite, x, dims_of(instr));
