@@ -275,6 +275,20 @@ static bool stores_rows(const jit_kernel_t *kernel) {
   return false;
 }
 
+/* Is more computed of the sums and beside them than of their terms? Rows would do so without
+ * lanes. */
+static bool computes_results(const jit_kernel_t *kernel) {
+  int64_t ops = 0, terms_ops = 0;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    ops += node->kind == JIT_OP;
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    bool is_of_term = kernel->form.roles[i] & FUSION_FULL && hlo_op_is(instr->op, OP_ELEMENTWISE);
+    terms_ops += is_of_term || (instr->op == HLO_REDUCE && kernel->form.roles[i]);
+  }
+  return ops > 2 * terms_ops * kernel->loops.narrow_row;
+}
+
 /* Are many results computed in partly idle lanes? Elements that lie apart are then loaded one by
  * one, or transposed, as those that are stored are. Rows that leave most lanes idle, if the terms
  * of a result are the lanes, are still worse. */
@@ -283,6 +297,7 @@ static bool has_idle_lanes(const jit_kernel_t *kernel) {
   int lanes = kernel->loops.lanes;
   int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
   if (size % lanes == 0 || size >= SHORT_LINE * lanes || jit_inner_fits(kernel)) return false;
+  if (!stores_rows(kernel) && computes_results(kernel)) return false;
   if (jit_inner_is_small(kernel) && !jit_inner_reads_disjoint(kernel) && !stores_rows(kernel))
     return false;
   return lane_use(size, lanes) < IDLE_GAIN * lane_use(kernel->loops.narrow_row, lanes);
