@@ -357,6 +357,13 @@ static bool is_cheaper_apart(const fuse_producer_t *producer, const fuse_candida
   return false;
 }
 
+/* Would a transposed array be read across its rows again and again, as a broadcast does? */
+static bool repeats_transposed(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+  double reads = candidate->evals / (double)fusion_count(producer->instr->shape);
+  return candidate->need & FUSION_SOURCE && reads >= FUSE_TRANSPOSE_READS &&
+         fuse_moves_last(producer->instr);
+}
+
 /* Decides whether the candidate may take the producer: candidate->good. */
 static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
@@ -364,7 +371,7 @@ static hr_status_t decide_candidate(fuse_producer_t *producer, fuse_candidate_t 
       op_codegens[instr->op] != CODEGEN_UPDATE && has_capacity(producer, candidate) &&
       has_few_places(producer, candidate) && !scatters_lanes(producer, candidate) &&
       !is_computed_by_parts(producer, candidate) && !needs_array_whole(producer, candidate) &&
-      !is_cheaper_apart(producer, candidate) &&
+      !is_cheaper_apart(producer, candidate) && !repeats_transposed(producer, candidate) &&
       !fuse_overwrites_input(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);

@@ -122,10 +122,13 @@ static int last_wide_dim(const hlo_shape_t *shape) {
   return last;
 }
 
-bool fuse_is_transposed(const hlo_instr_t *instr) {
+bool fuse_moves_last(const hlo_instr_t *instr) {
   if (instr->op != HLO_TRANSPOSE || fusion_keeps_order(instr)) return false;
   int last = last_wide_dim(instr->shape);
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  return fuse_shape_bytes(instr->shape) > FUSE_TRANSPOSE_BYTES &&
-         dims.data[last] != last_wide_dim(instr->operands[0]->shape);
+  return dims.data[last] != last_wide_dim(instr->operands[0]->shape);
+}
+
+bool fuse_is_transposed(const hlo_instr_t *instr) {
+  return fuse_shape_bytes(instr->shape) > FUSE_TRANSPOSE_BYTES && fuse_moves_last(instr);
 }

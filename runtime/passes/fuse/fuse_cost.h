@@ -29,6 +29,9 @@
 #define FUSE_SHARED_BYTES (32 << 10)
 /* Transposed reads of smaller arrays hit the first-level cache and cost no more than others. */
 #define FUSE_TRANSPOSE_BYTES (16 << 10)
+/* Number of times that a transposed array of any size is read, from which on it pays to write it
+ * once. */
+#define FUSE_TRANSPOSE_READS 8
 
 /* A function of a single number takes as long as of so many in lanes. */
 #define FUSE_SCALAR_LANES 24
@@ -71,6 +74,8 @@ bool fuse_is_dilating(const hlo_instr_t *instr);
  * the user itself is below a dilating pad. */
 double fuse_operand_evals(const hlo_instr_t *user, int k, double evals, bool is_dilated);
 /* Is it a transpose that moves the innermost dimension, and thus reads across rows? */
+bool fuse_moves_last(const hlo_instr_t *instr);
+/* The same of an array so large that such reads cost more than others. */
 bool fuse_is_transposed(const hlo_instr_t *instr);
 
 #endif

@@ -10,6 +10,13 @@
 #include "base/log.h"
 #include "ops/query/codegen_support.h"
 
+/* A root of the cluster. */
+typedef struct emit_root {
+  hlo_instr_t *instr;
+  bool *used; /* by element of its tuple: is it a result? NULL: all are, or it is an array */
+  int first;  /* number of its first result */
+} emit_root_t;
+
 /* State of the emission of one cluster. */
 typedef struct emitter {
   fuse_graph_t *graph;
@@ -20,9 +27,8 @@ typedef struct emitter {
   uint32_t number;
   HR_VEC(hlo_instr_t *) members; /* operands before users */
   HR_VEC(hlo_instr_t *) inputs;
-  HR_VEC(hlo_instr_t *) roots;
-  HR_VEC(hlo_instr_t *) results; /* arrays in the body */
-  bool *used; /* elements of the only root that are results; NULL: all, or several roots */
+  HR_VEC(emit_root_t) roots;
+  HR_VEC(hlo_instr_t *) results; /* arrays in the body, or the tuple of the only root */
 } emitter_t;
 
 /* --- members --- */
@@ -151,25 +157,6 @@ static bool is_root(const emitter_t *emit, const hlo_instr_t *instr) {
   return emit->graph->nodes[instr->id].home == emit->cluster;
 }
 
-/* Lists the arrays that the fusion returns, in program order of the instructions that compute
- * them. */
-static hr_status_t list_results(emitter_t *emit) {
-  emit->roots.count = 0;
-  emit->results.count = 0;
-  for (size_t i = 0; i < emit->members.count; i++) {
-    hlo_instr_t *instr = emit->members.data[i];
-    if (!is_root(emit, instr)) continue;
-    HR_VEC_PUSH(&emit->roots, instr);
-    for (int e = 0; e < (hlo_shape_is_tuple(instr->shape) ? instr->shape->element_count : 1); e++) {
-      hlo_instr_t *copy = emit->copies[instr->id];
-      HR_VEC_PUSH(&emit->results, hlo_shape_is_tuple(instr->shape)
-                                      ? hlo_build_element(&emit->body, copy, e)
-                                      : copy);
-    }
-  }
-  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
-}
-
 /* Are only some elements of the root's tuple used, each by get-tuple-element? Lists them. */
 static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_used) {
   const hlo_computation_t *computation = emit->graph->rewrite->computation;
@@ -188,33 +175,43 @@ static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_
   return count > 0 && count < root->shape->element_count;
 }
 
-/* The fusion of one reduction of several arrays returns only the used results. */
-static hr_status_t list_elements(emitter_t *emit, const hlo_instr_t *root) {
-  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, root->shape->element_count, &emit->used));
-  if (!list_used(emit, root, emit->used)) emit->used = NULL;
-  hlo_instr_t *copy = emit->copies[root->id];
-  if (!emit->used) HR_VEC_PUSH(&emit->results, copy);
-  for (int e = 0; emit->used && e < root->shape->element_count; e++)
-    if (emit->used[e]) HR_VEC_PUSH(&emit->results, hlo_build_element(&emit->body, copy, e));
+/* Lists the results of one root. Of a tuple only those elements that are used, as unused ones may
+ * restrict the order in which a reduction combines its operands. */
+static hr_status_t list_elements(emitter_t *emit, emit_root_t *root) {
+  const hlo_instr_t *instr = root->instr;
+  hlo_instr_t *copy = emit->copies[instr->id];
+  root->first = (int)emit->results.count;
+  if (hlo_shape_is_tuple(instr->shape)) {
+    HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->shape->element_count, &root->used));
+    if (!list_used(emit, instr, root->used)) root->used = NULL;
+  }
+  if (!hlo_shape_is_tuple(instr->shape) || (!root->used && emit->cluster->root_count == 1)) {
+    HR_VEC_PUSH(&emit->results, copy);
+    return NULL;
+  }
+  for (int e = 0; e < instr->shape->element_count; e++)
+    if (!root->used || root->used[e])
+      HR_VEC_PUSH(&emit->results, hlo_build_element(&emit->body, copy, e));
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+}
+
+/* Lists the arrays that the fusion returns, in program order of the instructions that compute
+ * them. */
+static hr_status_t list_results(emitter_t *emit) {
+  emit->roots.count = 0;
+  emit->results.count = 0;
+  for (size_t i = 0; i < emit->members.count; i++) {
+    emit_root_t root = {.instr = emit->members.data[i]};
+    if (!is_root(emit, root.instr)) continue;
+    HR_TRY(list_elements(emit, &root));
+    HR_VEC_PUSH(&emit->roots, root);
+  }
+  return NULL;
 }
 
 static hr_status_t emit_body(emitter_t *emit) {
   for (size_t i = 0; i < emit->members.count; i++) HR_TRY(copy_member(emit, emit->members.data[i]));
-  emit->used = NULL;
-  bool whole = false;
-  for (size_t i = 0; i < emit->members.count; i++)
-    whole |=
-        is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
-  whole &= emit->cluster->root_count == 1;
-  if (whole) {
-    emit->roots.count = 0;
-    emit->results.count = 0;
-    HR_VEC_PUSH(&emit->roots, emit->members.data[emit->members.count - 1]);
-    HR_TRY(list_elements(emit, emit->roots.data[0]));
-  } else {
-    HR_TRY(list_results(emit));
-  }
+  HR_TRY(list_results(emit));
   hlo_instr_t *root = emit->results.data[0];
   if (emit->results.count > 1)
     root = hlo_build_tuple(&emit->body, (int)emit->results.count, emit->results.data);
@@ -241,18 +238,20 @@ static hlo_instr_t *build_fusion(emitter_t *emit) {
   return fusion;
 }
 
-/* Root r is result `first` of the fusion, or, for a tuple, the results from `first` on. */
-static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root,
-                             int first, hlo_instr_t **out_result) {
+/* What replaces a root: the fusion, its result number `first`, or a tuple of results from `first`
+ * on. */
+static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const emit_root_t *root,
+                             hlo_instr_t **out_result) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
   hlo_instr_t **elements;
-  int count = root->shape->element_count;
+  int count = root->instr->shape->element_count;
   *out_result = emit->results.count == 1 ? fusion : NULL;
-  if (*out_result) return NULL;
+  if (*out_result || !fusion) return NULL;
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, count, &elements));
-  for (int e = 0; e < count; e++) elements[e] = hlo_build_element(builder, fusion, first + e);
-  *out_result = hlo_shape_is_tuple(root->shape) ? hlo_build_tuple(builder, count, elements)
-                                                : hlo_build_element(builder, fusion, first);
+  for (int e = 0; e < count; e++) elements[e] = hlo_build_element(builder, fusion, root->first + e);
+  *out_result = hlo_shape_is_tuple(root->instr->shape)
+                    ? hlo_build_tuple(builder, count, elements)
+                    : hlo_build_element(builder, fusion, root->first);
   return NULL;
 }
 
@@ -266,16 +265,15 @@ static bool has_fusion_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   return false;
 }
 
-/* Replaces the elements of the only root, which are all its users. */
-static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
+/* Replaces the used elements of a root, which are all its users. */
+static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion, const emit_root_t *root) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
-  const hlo_instr_t *root = emit->roots.data[0];
   const hlo_computation_t *computation = emit->graph->rewrite->computation;
-  for (uint32_t i = root->id + 1; i < emit->graph->count; i++) {
+  for (uint32_t i = root->instr->id + 1; i < emit->graph->count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
-    int place = 0;
-    if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0] != root) continue;
-    for (int64_t e = 0; e < hlo_attr_int(instr, HLO_ATTR_INDEX); e++) place += emit->used[e];
+    int place = root->first;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0] != root->instr) continue;
+    for (int64_t e = 0; e < hlo_attr_int(instr, HLO_ATTR_INDEX); e++) place += root->used[e];
     bool is_alone = emit->results.count == 1;
     hlo_instr_t *result = is_alone || !fusion ? fusion : hlo_build_element(builder, fusion, place);
     HR_TRY(pass_replace(emit->graph->rewrite, instr, result));
@@ -284,15 +282,16 @@ static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
 }
 
 static hr_status_t replace_roots(emitter_t *emit) {
-  int first = 0;
-  hlo_instr_t *fusion = build_fusion(emit), *result = NULL;
+  hlo_instr_t *fusion = build_fusion(emit), *result;
   if (fusion && !has_fusion_form(emit, fusion)) return NULL;
-  if (emit->used) return replace_elements(emit, fusion);
   for (size_t r = 0; r < emit->roots.count; r++) {
-    hlo_instr_t *root = emit->roots.data[r];
-    if (fusion) HR_TRY(result_at(emit, fusion, root, first, &result));
-    HR_TRY(pass_replace(emit->graph->rewrite, root, result));
-    first += hlo_shape_is_tuple(root->shape) ? root->shape->element_count : 1;
+    const emit_root_t *root = &emit->roots.data[r];
+    if (root->used) {
+      HR_TRY(replace_elements(emit, fusion, root));
+      continue;
+    }
+    HR_TRY(result_at(emit, fusion, root, &result));
+    HR_TRY(pass_replace(emit->graph->rewrite, root->instr, result));
   }
   return NULL;
 }
