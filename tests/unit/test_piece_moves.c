@@ -23,26 +23,47 @@ static concatenation_t random_concatenation(void) {
   int64_t at = 0;
   for (int k = 0; k < c.count; k++) {
     int64_t source = 1 + draw(24), from = draw(source), size = 1 + draw(source - from);
-    int64_t chunk = (source + c.parts - 1) / c.parts;
-    c.pieces[k] = (spmd_piece_t){from, size, at, chunk, c.total};
-    c.total += chunk;
+    int step = (int)draw(3) - 1;
+    bool is_whole = draw(4) == 0;
+    if (step < 0) from += size - 1;
+    c.pieces[k] = (spmd_piece_t){.from = from,
+                                 .size = size,
+                                 .at = at,
+                                 .chunk = is_whole ? source : (source + c.parts - 1) / c.parts,
+                                 .step = step,
+                                 .is_whole = is_whole};
     at += size;
   }
   c.width = (at + c.parts - 1) / c.parts;
+  for (int k = 0; k < c.count; k++) {
+    spmd_piece_t *piece = &c.pieces[k];
+    if (piece->is_whole) continue;
+    piece->base = c.total;
+    c.total += piece->step ? piece->chunk : c.width;
+  }
   return c;
+}
+
+/* The piece and element of number `within` of a part's chunk, in the order of piece k. */
+static int64_t element_of(const concatenation_t *c, int k, int64_t part, int64_t within) {
+  const spmd_piece_t *piece = &c->pieces[k];
+  int64_t first = piece->is_whole ? 0 : part * piece->chunk;
+  if (!piece->step) return k * 1000 + piece->from;
+  return k * 1000 + first + (piece->step > 0 ? within : piece->chunk - 1 - within);
 }
 
 /* The piece and element of one place among the chunks of a part, as one number. */
 static int64_t element_at(const concatenation_t *c, int64_t part, int64_t place) {
-  int k = c->count - 1;
-  while (k > 0 && place < c->pieces[k].base) k--;
-  return k * 1000 + part * c->pieces[k].chunk + place - c->pieces[k].base;
+  int found = -1;
+  for (int k = 0; k < c->count; k++)
+    if (!c->pieces[k].is_whole && c->pieces[k].base <= place) found = k;
+  return element_of(c, found, part, place - c->pieces[found].base);
 }
 
 static int64_t wanted_at(const concatenation_t *c, int64_t place) {
   for (int k = 0; k < c->count; k++) {
     int64_t i = place - c->pieces[k].at;
-    if (i >= 0 && i < c->pieces[k].size) return k * 1000 + c->pieces[k].from + i;
+    if (i >= 0 && i < c->pieces[k].size) return k * 1000 + c->pieces[k].from + i * c->pieces[k].step;
   }
   return -1;
 }
@@ -63,8 +84,10 @@ static int64_t brought(const concatenation_t *c, const spmd_piece_moves_t *plan,
   if (place < plan->first[row][j] || place >= plan->past[row][j]) return -1;
   if (row >= rounds) {
     const spmd_piece_t *piece = &c->pieces[row - rounds];
-    int64_t own = j * c->width + place - piece->at + piece->from - j * piece->chunk;
-    return element_at(c, j, piece->base + own);
+    int64_t within = place - plan->held_at[row - rounds][j];
+    if (within < 0 || within >= (piece->step ? piece->chunk : c->width)) return -2;
+    bool holds = piece->step || piece->is_whole || piece->from / piece->chunk == j;
+    return holds ? element_of(c, row - rounds, j, within) : -2;
   }
   const spmd_round_t *round = &plan->moves.rounds[row];
   int sender_row;

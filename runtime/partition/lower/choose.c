@@ -121,7 +121,7 @@ static double fetch_cost(const spmd_chooser_t *chooser, const trial_t *trial, in
   double scan = spmd_scan_us(chooser->lower, instr, d, chunk, parts, row);
   if (scan >= 0) return scan;
   if (instr->op == HLO_CONCATENATE)
-    return spmd_concatenate_us(chooser->lower, instr, d, trial->tensors[r]->dims[d].axes, own, row);
+    return spmd_concatenate_us(chooser->lower, instr, trial->tensors[0]);
   if (!spmd_window_along(chooser->lower, instr, r, trial->tensors[r], d, own, &window)) return half;
   return spmd_window_us(chooser->lower, &window, spmd_local_size(trial->tensors[r], d, window.size),
                         row);
@@ -271,6 +271,7 @@ static double operands_cost(const spmd_chooser_t *chooser, const trial_t *trial)
     any = true;
   }
   if (chooser->instr->op != HLO_CONCATENATE) return sum;
+  sum -= spmd_runs_saving_us(chooser->lower, chooser->instr, trial->tensors[0]);
   return fmin(sum, spmd_whole_pieces_us(chooser->lower, chooser->instr, trial->tensors[0]));
 }
 

@@ -62,9 +62,13 @@ hlo_instr_t *spmd_send_round(spmd_lower_t *lower, spmd_axes_t axes, const spmd_r
  * whole. */
 double spmd_window_us(spmd_lower_t *lower, const spmd_window_t *window, int64_t chunk,
                       double row_bytes);
-/* The same for a concatenation along d whose result has parts of `chunk` elements. */
-double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr, int d, spmd_axes_t axes,
-                           int64_t chunk, double row_bytes);
+/* The same for a concatenation whose operands and result have this sharding. */
+double spmd_concatenate_us(spmd_lower_t *lower, const hlo_instr_t *instr,
+                           const spmd_sharding_t *sharding);
+/* What such a concatenation saves of the cost of its operands and of what it moves, if it takes
+ * elements from the arrays that operands are made of. */
+double spmd_runs_saving_us(spmd_lower_t *lower, const hlo_instr_t *instr,
+                           const spmd_sharding_t *sharding);
 /* The cost of a concatenation of slices of one array that moves the array to this sharding, which
  * has the concatenated dimension whole, and slices it then; infinite for others. */
 double spmd_whole_pieces_us(spmd_lower_t *lower, const hlo_instr_t *instr,

@@ -205,12 +205,14 @@ static bool is_taken_apart(const spmd_lower_t *lower, const hlo_instr_t *instr) 
 }
 
 /* True if the only user may read the operand instead: concatenations and pads of slices, and slices
- * of a pad (lower_moves.c, lower_concatenate.c). */
+ * of a pad (lower_moves.c); concatenations of reversed slices (lower_concatenate.c). */
 static bool may_be_looked_through(const spmd_lower_t *lower, const hlo_instr_t *instr) {
   const hlo_instr_t *user = lower->users[instr->id];
   if (lower->uses[instr->id] != 1 || !user) return false;
   if (instr->op == HLO_PAD) return user->op == HLO_SLICE;
-  return instr->op == HLO_SLICE && (user->op == HLO_CONCATENATE || user->op == HLO_PAD);
+  if (instr->op != HLO_SLICE) return instr->op == HLO_REVERSE && user->op == HLO_CONCATENATE;
+  if (user->op == HLO_REVERSE) return may_be_looked_through(lower, user);
+  return user->op == HLO_CONCATENATE || user->op == HLO_PAD;
 }
 
 /* True if the array is cut otherwise than propagation wants. */

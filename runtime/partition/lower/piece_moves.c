@@ -8,7 +8,7 @@
 #define MAX_COLOURS 63
 
 typedef struct overlap {
-  int64_t source, target, from, length, place;
+  int64_t source, target, from, length, place; /* from: in the concatenated chunks of a part */
   int row;  /* round, from 1; -1 - k: elements of piece k that the part holds itself */
   int slot; /* exchange: number among the transfers of the same two parts */
 } overlap_t;
@@ -22,17 +22,31 @@ typedef struct plan {
   int rounds; /* number 0 included */
 } plan_t;
 
+/* Elements of a piece from number `at` of the source on that lie in one chunk after each other. */
+static int64_t run_length(const spmd_piece_t *piece, int64_t at) {
+  if (piece->is_whole || !piece->step) return piece->size;
+  return piece->step > 0 ? piece->chunk - at % piece->chunk : at % piece->chunk + 1;
+}
+
+/* Offset of element `at` of the source in the concatenated chunks of the part that holds it. */
+static int64_t offset_of(const spmd_piece_t *piece, int64_t at) {
+  int64_t within = at % piece->chunk;
+  if (!piece->step) return piece->base;
+  return piece->base + (piece->step > 0 ? within : piece->chunk - 1 - within);
+}
+
 /* Adds the transfers of piece k to part j of the result. */
 static void add_overlaps(plan_t *plan, int k, int64_t j) {
   const spmd_piece_t *piece = &plan->pieces[k];
   int64_t begin = hr_max(j * plan->width, piece->at);
   int64_t end = hr_min((j + 1) * plan->width, piece->at + piece->size);
   while (begin < end) {
-    int64_t at = begin - piece->at + piece->from, source = at / piece->chunk;
-    int64_t length = hr_min(end - begin, (source + 1) * piece->chunk - at);
+    int64_t at = piece->from + (begin - piece->at) * piece->step;
+    int64_t source = piece->is_whole ? j : at / piece->chunk;
+    int64_t length = hr_min(end - begin, run_length(piece, at));
     plan->overlaps[plan->overlap_count++] = (overlap_t){.source = source,
                                                         .target = j,
-                                                        .from = piece->base + at % piece->chunk,
+                                                        .from = offset_of(piece, at),
                                                         .length = length,
                                                         .place = begin - j * plan->width,
                                                         .row = source == j ? -1 - k : 0};
@@ -84,6 +98,9 @@ static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_mo
   HR_TRY(HR_NEW_ARRAY(arena, rows, &out->first));
   HR_TRY(HR_NEW_ARRAY(arena, rows, &out->past));
   HR_TRY(HR_NEW_ARRAY(arena, plan->rounds, &out->moves.rounds));
+  HR_TRY(HR_NEW_ARRAY(arena, plan->count, &out->held_at));
+  for (int k = 0; k < plan->count; k++)
+    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->held_at[k]));
   for (int r = 0; r < rows; r++) {
     HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->first[r]));
     HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->past[r]));
@@ -101,10 +118,15 @@ static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_mo
 static void fill_places(const plan_t *plan, spmd_piece_moves_t *out) {
   for (int64_t i = 0; i < plan->overlap_count; i++) {
     const overlap_t *overlap = &plan->overlaps[i];
-    int row = overlap->row < 0 ? plan->rounds - 1 - overlap->row : overlap->row;
+    int piece = -1 - overlap->row;
+    int row = overlap->row < 0 ? plan->rounds + piece : overlap->row;
     out->first[row][overlap->target] = overlap->place;
     out->past[row][overlap->target] = overlap->place + overlap->length;
-    if (overlap->row < 0) continue;
+    if (overlap->row < 0) {
+      int64_t within = overlap->from - plan->pieces[piece].base;
+      out->held_at[piece][overlap->target] = overlap->place - within;
+      continue;
+    }
     spmd_round_t *round = &out->moves.rounds[row];
     round->block = hr_max(round->block, overlap->length);
   }

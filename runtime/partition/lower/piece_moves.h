@@ -9,10 +9,14 @@
 #include "partition/lower/range_moves.h"
 
 typedef struct spmd_piece {
-  int64_t from, size; /* range of elements of a source */
+  int64_t from, size; /* element i of the piece is number from + i * step of a source */
   int64_t at;         /* first element in the result */
   int64_t chunk;      /* elements of the source in one part */
-  int64_t base;       /* offset of that chunk in the concatenated chunks of a part */
+  /* Offset, in the concatenated chunks of a part, of that chunk in the order of the piece: reversed
+   * for step -1; for step 0 the one element, as often as a part of the result may have it. */
+  int64_t base;
+  int step;
+  bool is_whole; /* every part holds all of the source: nothing is sent, and base is 0 */
 } spmd_piece_t;
 
 /* The pieces of one result. */
@@ -29,6 +33,9 @@ typedef struct spmd_piece_moves {
   /* By round and target part: range of places of the result's part that the block fills. One row
    * for each piece follows, for elements that the part holds itself. */
   int64_t **first, **past;
+  /* By piece and part: the place at which the first element of the chunk lies that the part holds
+   * itself. */
+  int64_t **held_at;
   /* Blocks that each part sends to each other part in a single all-to-all. Round 1 + p * slots + k
    * describes the k-th blocks sent to part p (sent_from), and the places of those received from p.
    * 0: each round is a permute. */

@@ -10,21 +10,12 @@
  * each. */
 #include "partition/lower/slice_pieces.h"
 
-#include "base/arith.h"
 #include "ops/rules/builder.h"
-#include "partition/lower/fetch_window.h"
+#include "partition/lower/array_runs.h"
 #include "passes/lib/pass_rewrite.h"
 
-#define MAX_ROUNDS 8    /* most dimensions that are padded one after the other */
-#define PADDING_SHARE 4 /* the padded array is at least so many times larger than the padding */
-#define MAX_ELEMENTS 4  /* most elements of which each is a piece */
-#define MAX_DEPTH 16    /* most concatenations and slices inside of each other */
-
-typedef struct piece { /* elements [start, limit) of an array along a dimension */
-  hlo_instr_t *source;
-  int64_t start, limit;
-} piece_t;
-typedef HR_VEC(piece_t) pieces_t;
+#define MAX_ROUNDS 8   /* most dimensions that are padded one after the other */
+#define MAX_ELEMENTS 4 /* most elements of which each is a piece */
 
 typedef struct resolver { /* one computation */
   spmd_program_t *program;
@@ -43,16 +34,6 @@ static int concatenated_dim(const hlo_instr_t *concatenation) {
   return (int)hlo_attr_ints(concatenation, HLO_ATTR_DIMENSIONS).data[0];
 }
 
-/* True for an array with a little at its ends. */
-static bool is_padding(const hlo_instr_t *instr) {
-  int64_t largest = 0;
-  if (instr->op != HLO_CONCATENATE) return false;
-  int d = concatenated_dim(instr);
-  for (int k = 0; k < instr->operand_count; k++)
-    largest = hr_max(largest, instr->operands[k]->shape->dims[d]);
-  return largest / PADDING_SHARE >= instr->shape->dims[d] - largest;
-}
-
 static bool is_cut(const resolver_t *resolver, const hlo_instr_t *instr) {
   spmd_value_t **values = resolver->program->computations[resolver->computation->id].values;
   const spmd_sharding_t *sharding = values[instr->id] ? values[instr->id][0].sharding : NULL;
@@ -61,7 +42,7 @@ static bool is_cut(const resolver_t *resolver, const hlo_instr_t *instr) {
 
 static bool is_only_sliced(const resolver_t *resolver, const hlo_instr_t *instr) {
   return resolver->uses[instr->id] && resolver->slices[instr->id] == resolver->uses[instr->id] &&
-         is_padding(instr) && is_cut(resolver, instr);
+         spmd_is_padding(instr) && is_cut(resolver, instr);
 }
 
 /* True for a slice that leaves out elements at the ends of a concatenation. One that takes all
@@ -102,86 +83,18 @@ static hr_status_t begin_round(resolver_t *resolver) {
 
 /* --- pieces --- */
 
-/* The array of one element along d that is repeated along it; NULL: none. A broadcast puts a
- * dimension beside d, and a reshape makes one of both (jnp.repeat). */
-static hlo_instr_t *repeated(const hlo_instr_t *instr, int d) {
-  const hlo_instr_t *rows = instr->op == HLO_RESHAPE ? instr->operands[0] : NULL;
-  hlo_instr_t *x = rows && rows->op == HLO_BROADCAST ? rows->operands[0] : NULL;
-  if (!x || x->shape->rank != instr->shape->rank || rows->shape->rank != x->shape->rank + 1)
-    return NULL;
-  hr_ints_t dims = hlo_attr_ints(rows, HLO_ATTR_DIMENSIONS);
-  bool is_after = dims.data[d] == d; /* the new dimension comes after d */
-  for (int i = 0; i < x->shape->rank; i++) {
-    int64_t size = x->shape->dims[i], to = i < d + is_after ? i : i + 1;
-    if (dims.data[i] != to || rows->shape->dims[to] != size ||
-        (i == d ? size != 1 : size != instr->shape->dims[i]))
-      return NULL;
-  }
-  return x;
-}
-
-/* True for an array whose first elements along d are the last ones of another one. */
-static bool is_reversed(const hlo_instr_t *instr, int d) {
-  if (instr->op != HLO_REVERSE) return false;
-  hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  return dims.count == 1 && dims.data[0] == d;
-}
-
-static hr_status_t add_pieces(pieces_t *pieces, hlo_instr_t *x, int d, piece_t range, int depth);
-
-static hr_status_t add_operands(pieces_t *pieces, hlo_instr_t *x, int d, piece_t range, int depth) {
-  int64_t at = 0;
-  for (int k = 0; k < x->operand_count; k++) {
-    int64_t size = x->operands[k]->shape->dims[d];
-    piece_t part = {NULL, hr_max(range.start - at, 0), hr_min(range.limit - at, size)};
-    HR_TRY(add_pieces(pieces, x->operands[k], d, part, depth));
-    at += size;
-  }
-  return NULL;
-}
-
-/* The elements one by one: those of a reversal, in their order again, or the repeated one. */
-static hr_status_t add_elements(pieces_t *pieces, hlo_instr_t *x, int d, piece_t range, int depth) {
-  hlo_instr_t *one = repeated(x, d);
-  for (int64_t i = range.start; i < range.limit; i++) {
-    int64_t at = one ? 0 : x->shape->dims[d] - 1 - i;
-    HR_TRY(add_pieces(pieces, one ? one : x->operands[0], d, (piece_t){NULL, at, at + 1}, depth));
-  }
-  return NULL;
-}
-
-/* Appends a range of x, or of what x takes it from. */
-static hr_status_t add_pieces(pieces_t *pieces, hlo_instr_t *x, int d, piece_t range, int depth) {
-  piece_t *last = pieces->count ? &pieces->data[pieces->count - 1] : NULL;
-  if (range.start >= range.limit) return NULL;
-  if (depth && is_padding(x) && concatenated_dim(x) == d)
-    return add_operands(pieces, x, d, range, depth - 1);
-  if (depth && (is_reversed(x, d) || repeated(x, d)) && range.limit - range.start <= MAX_ELEMENTS)
-    return add_elements(pieces, x, d, range, depth - 1);
-  if (depth && x->op == HLO_SLICE && spmd_run_dim(x) == d) {
-    int64_t start = hlo_attr_slice(x)->dims[d].start;
-    piece_t part = {NULL, range.start + start, range.limit + start};
-    return add_pieces(pieces, x->operands[0], d, part, depth - 1);
-  }
-  if (last && last->source == x && last->limit == range.start)
-    last->limit = range.limit;
-  else
-    HR_VEC_PUSH(pieces, ((piece_t){x, range.start, range.limit}));
-  return NULL;
-}
-
-/* The piece along d, and along the other dimensions what the slice takes. */
+/* `count` elements of x along d, and along the other dimensions what the slice takes. */
 static hr_status_t slice_piece(resolver_t *resolver, hlo_builder_t *b, const hlo_instr_t *slice,
-                               int d, const piece_t *piece, hlo_instr_t **out_x) {
+                               int d, hlo_instr_t *x, int64_t from, int64_t count,
+                               hlo_instr_t **out_x) {
   const hlo_slice_t *like = hlo_attr_slice(slice);
-  hlo_instr_t *x = piece->source;
   hlo_slice_dim_t *dims;
   hlo_slice_t *taken;
   bool all = true;
   HR_TRY(HR_NEW_ARRAY(resolver->program->arena, like->rank, &dims));
   HR_TRY(HR_NEW(resolver->program->arena, &taken));
   for (int i = 0; i < like->rank; i++) {
-    dims[i] = i == d ? (hlo_slice_dim_t){piece->start, piece->limit, 1} : like->dims[i];
+    dims[i] = i == d ? (hlo_slice_dim_t){from, from + count, 1} : like->dims[i];
     all &= dims[i].start == 0 && dims[i].limit == x->shape->dims[i] && dims[i].stride == 1;
   }
   *taken = (hlo_slice_t){like->rank, dims};
@@ -190,19 +103,33 @@ static hr_status_t slice_piece(resolver_t *resolver, hlo_builder_t *b, const hlo
   return b->status ? hlo_builder_finish(b) : NULL;
 }
 
+/* Number of pieces of a run: a reversal and a repetition have their elements one by one. */
+static int64_t piece_count(const spmd_run_t *run) { return run->step == 1 ? 1 : run->count; }
+
+static hr_status_t slice_runs(resolver_t *resolver, hlo_builder_t *b, const hlo_instr_t *slice,
+                              int d, const spmd_runs_t *runs, hlo_instr_t **parts) {
+  for (size_t r = 0; r < runs->count; r++) {
+    const spmd_run_t *run = &runs->data[r];
+    int64_t pieces = piece_count(run), size = run->count / pieces;
+    for (int64_t i = 0; i < pieces; i++)
+      HR_TRY(slice_piece(resolver, b, slice, d, run->source, run->from + i * run->step, size,
+                         parts++));
+  }
+  return NULL;
+}
+
 static hr_status_t build_pieces(resolver_t *resolver, const hlo_instr_t *slice, int d,
-                                const pieces_t *pieces) {
+                                const spmd_runs_t *runs) {
   hlo_builder_t b = hlo_builder_at(resolver->computation, slice->line, slice->column);
-  int64_t dim = d;
-  int count = (int)pieces->count;
+  int64_t dim = d, count = 0;
   hlo_instr_t **parts;
+  for (size_t r = 0; r < runs->count; r++) count += piece_count(&runs->data[r]);
   resolver->new_begin[slice->id] = resolver->computation->instrs.count;
   HR_TRY(HR_NEW_ARRAY(&resolver->scratch, count, &parts));
-  for (int k = 0; k < count; k++)
-    HR_TRY(slice_piece(resolver, &b, slice, d, &pieces->data[k], &parts[k]));
+  HR_TRY(slice_runs(resolver, &b, slice, d, runs, parts));
   hlo_attr_t attr = hlo_attr_of_ints(&b, HLO_ATTR_DIMENSIONS, 1, &dim);
   hlo_instr_t *x = parts[0];
-  if (count > 1) x = hlo_build(&b, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
+  if (count > 1) x = hlo_build(&b, HLO_CONCATENATE, NULL, (int)count, parts, 1, &attr, 0, NULL);
   resolver->replacements[slice->id] = x;
   resolver->new_end[slice->id] = resolver->computation->instrs.count;
   return hlo_builder_finish(&b);
@@ -211,11 +138,13 @@ static hr_status_t build_pieces(resolver_t *resolver, const hlo_instr_t *slice, 
 static hr_status_t replace_slice(resolver_t *resolver, const hlo_instr_t *slice) {
   int d = concatenated_dim(slice->operands[0]);
   const hlo_slice_dim_t *dim = &hlo_attr_slice(slice)->dims[d];
-  pieces_t pieces = {0};
-  hr_status_t st = add_pieces(&pieces, slice->operands[0], d,
-                              (piece_t){NULL, dim->start, dim->limit}, MAX_DEPTH);
-  if (!st && pieces.count) st = build_pieces(resolver, slice, d, &pieces);
-  HR_VEC_FREE(&pieces);
+  spmd_run_rules_t rules = {.paddings_only = true, .longest = MAX_ELEMENTS};
+  spmd_runs_t runs = {0};
+  hr_status_t st = spmd_add_runs(&runs, slice->operands[0], d, dim->start,
+                                 dim->limit - dim->start, &rules);
+  spmd_join_runs(&runs);
+  if (!st && runs.count) st = build_pieces(resolver, slice, d, &runs);
+  HR_VEC_FREE(&runs);
   return st;
 }
 
