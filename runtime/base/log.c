@@ -107,7 +107,7 @@ hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *
   free(path);
   sink.stream = st ? NULL : fdopen(fd, "w");
   if (!st && !sink.stream) close(fd);
-  return hr_status_note(st, "while opening the log");
+  return hr_status_note(st, "while opening the log (HLORUN_LOG_FILE)");
 }
 
 void hr_log_close(void) {

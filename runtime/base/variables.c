@@ -8,6 +8,7 @@
 #include "base/decimal.h"
 #include "base/nearest_name.h"
 #include "base/options.h"
+#include "base/text.h"
 
 const hr_variable_t hr_variables[] = {
 #define OPTION(id, ...)
@@ -92,7 +93,17 @@ static void warn_of_name(FILE *stream, const char *name, size_t size) {
   const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
   const char *separator = nearest ? "; nearest: " : "";
   if (!nearest) nearest = "";
+  hr_text_hide_controls(word);
   fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, separator, nearest);
+}
+
+/* A value of any length is shown by its beginning, as it may come from others. */
+static void warn_of_value(FILE *stream, const char *entry, const char *wanted) {
+  char shown[128];
+  snprintf(shown, sizeof shown, "%s", entry);
+  hr_text_hide_controls(shown);
+  const char *dots = strlen(entry) < sizeof shown ? "" : "...";
+  fprintf(stream, "hlorun: warning: %s%s: want %s\n", shown, dots, wanted);
 }
 
 void hr_variables_check(FILE *stream) {
@@ -103,6 +114,6 @@ void hr_variables_check(FILE *stream) {
     if (!variable)
       warn_of_name(stream, *entry, size);
     else if (!is_fine(*entry + size + 1, variable->value))
-      fprintf(stream, "hlorun: warning: %s: want %s\n", *entry, variable->value);
+      warn_of_value(stream, *entry, variable->value);
   }
 }

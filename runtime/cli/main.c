@@ -257,6 +257,11 @@ static hr_status_t dispatch(int argc, char **argv) {
                                               .all_argv = argv + 1});
 }
 
+/* mpirun hands SIGUSR1 on to processes that are not in main() yet, and to which it has given the
+ * default action: it is ignored before the initialisers of libraries run. */
+static void ignore_early(void) { signal(SIGUSR1, SIG_IGN); }
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = ignore_early;
+
 /* If a signal interrupted the command, the process ends by this signal. */
 int main(int argc, char **argv) {
   fill_standard_streams();

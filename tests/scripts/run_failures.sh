@@ -84,6 +84,8 @@ all_ways() {
   if grep -q "error: rank 0 was interrupted by SIGTERM" out; then pass; else fail "a terminated rank 0 is named" out; fi
   disturbed "an unknown signal to a process" 5 USR2 one "$1"
   if grep -q "rank $(($1 - 1)) ended by SIGUSR2" out; then pass; else fail "any signal is named" out; fi
+  disturbed "a real-time signal to a process" 5 36 one "$1"
+  if grep -q "rank $(($1 - 1)) ended by SIGRTMIN+2" out; then pass; else fail "a real-time signal is named" out; fi
   disturbed "a bus error sent to a process" 5 BUS one "$1"
 }
 sizes="1 3"
@@ -104,6 +106,7 @@ if command -v "$mpirun" >/dev/null; then
   disturbed "Ctrl-C and mpirun" 130 INT group 2
   disturbed "an interrupted command and mpirun" 130 INT command 2
   disturbed "a command that an alarm ends and mpirun" 142 ALRM command 2
+  disturbed "a command that a real-time signal ends and mpirun" 162 34 command 2
   unset HLORUN_LAUNCHER
 fi
 
@@ -369,6 +372,18 @@ asked_all_along() { # RANKS
   wait "$pid" || got=$?
   if [ "$got" -eq 0 ]; then pass; else fail "SIGUSR1 to $1 processes: exit code $got" out; fi
 }
+# The command keeps it until mpirun and its processes take it.
+asked_through_mpirun() {
+  local pid got=0
+  trap '' USR1
+  HLORUN_LAUNCHER=mpirun "$hlorun" -n 2 --random-inputs small.hlo >out 2>&1 </dev/null &
+  pid=$!
+  while kill -USR1 "$pid" 2>/dev/null; do sleep 0.01; done
+  trap - USR1
+  wait "$pid" || got=$?
+  if [ "$got" -eq 0 ]; then pass; else fail "SIGUSR1 and mpirun: exit code $got" out; fi
+}
+if command -v "$mpirun" >/dev/null; then asked_through_mpirun; fi
 for _ in 1 2 3; do
   asked_all_along 1
   asked_all_along 3

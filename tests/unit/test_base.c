@@ -1,5 +1,6 @@
 /* Memory of the base layer: arenas, checked sizes, injected faults, buffers, errors and their
  * places. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/mem_object.h"
+#include "base/signal_name.h"
 #include "base/vec.h"
 #include "tests/lib/unit.h"
 
@@ -249,6 +251,14 @@ static int has_flag(const void *address, const char *flag) {
   return has;
 }
 
+static void test_signal_names(void) {
+  char name[HR_SIGNAL_NAME];
+  CU_ASSERT_STRING_EQUAL(hr_signal_name(SIGTERM, name), "SIGTERM");
+  CU_ASSERT_STRING_EQUAL(hr_signal_name(SIGRTMIN + 2, name), "SIGRTMIN+2");
+  CU_ASSERT_STRING_EQUAL(hr_signal_name(0, name), "signal 0");
+  CU_ASSERT_STRING_EQUAL(hr_signal_name(200, name), "signal 200");
+}
+
 /* Large blocks ask for large pages ("hg"), where the kernel was built with them. */
 static void test_large_pages(void) {
   void *large;
@@ -272,6 +282,7 @@ CU_TestInfo suite_base[] = {
     {"data of buffers is aligned", test_aligned_data},
     {"map finds what was put", test_map},
     {"kept map is filled once there is memory", test_kept_map},
+    {"signals have names", test_signal_names},
     {"vec grows", test_vec},
     {"a status quotes the line", test_status_report},
     {"a status names the innermost place", test_status_names_the_innermost_location},

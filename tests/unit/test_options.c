@@ -123,6 +123,7 @@ static void test_variables(void) {
   check_variable("HLORUN_CACHE", "anything", NULL);
   check_variable("HLORUN_CHECK", "memory", NULL);
   check_variable("HLORUN_CHECK", "memroy", "want 1|memory|memory:start");
+  check_variable("HLORUN_CHECK", "\x01\x1b[31m", "HLORUN_CHECK=??[31m: want");
   check_variable("HLORUN_LAUNCHER", "", NULL);
 }
 

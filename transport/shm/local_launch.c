@@ -40,11 +40,21 @@ bool tp_local_launch_is_set(void) {
   return own.looked ? own.processes > 0 : getenv(VARIABLE) != NULL;
 }
 
+/* A text that no parent wrote counts as none. */
+static void read_variable(const char *text) {
+  int processes, rank, fd;
+  bool is_whole = sscanf(text, "%d %d %d", &processes, &rank, &fd) == 3 && rank >= 0 &&
+                  rank < processes && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+  if (!is_whole) return;
+  own.processes = processes;
+  own.rank = rank;
+  own.fd = fd;
+}
+
 bool tp_local_launch(int *out_processes, int *out_rank) {
   const char *text = own.looked ? NULL : getenv(VARIABLE);
   own.looked = true;
-  if (text && sscanf(text, "%d %d %d", &own.processes, &own.rank, &own.fd) == 3)
-    fcntl(own.fd, F_SETFD, FD_CLOEXEC);
+  if (text) read_variable(text);
   if (text) unsetenv(VARIABLE);
   *out_processes = own.processes;
   *out_rank = own.rank;
@@ -95,7 +105,8 @@ hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint) {
   static char host[256];
   tp_shm_t *shm;
   if (gethostname(host, sizeof host - 1)) strcpy(host, "?");
-  HR_TRY(tp_shm_attach(own.fd, own.processes, own.rank, &shm));
+  hr_status_t attached = tp_shm_attach(own.fd, own.processes, own.rank, &shm);
+  if (attached) return hr_status_note(attached, "while joining the process that set " VARIABLE);
   tp_endpoint_t self = {.rank = own.rank,
                         .world_size = own.processes,
                         .tag_bits = 31,

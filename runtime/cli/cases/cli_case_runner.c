@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/signal_name.h"
 #include "cli/run/cli_progress.h"
 #include "cli/run/cli_signals.h"
 #include "cli/cli_sandbox.h"
@@ -152,10 +153,11 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
 
 /* Describes why a child gave no verdict. */
 static void describe_end(const job_t *job, int status, double timeout_s, char into[64]) {
+  char name[HR_SIGNAL_NAME];
   if (job->timed_out)
     snprintf(into, 64, "timed out after %.3g s", timeout_s);
   else if (WIFSIGNALED(status))
-    snprintf(into, 64, "crashed: SIG%s", sigabbrev_np(WTERMSIG(status)));
+    snprintf(into, 64, "crashed: %s", hr_signal_name(WTERMSIG(status), name));
   else
     snprintf(into, 64, "ended without a result, exit code %d", WEXITSTATUS(status));
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/executable.h"
 #include "base/processors.h"
+#include "base/signal_name.h"
 #include "cli/cli_agree.h"
 #include "cli/launch/cli_exit_code.h"
 #include "cli/program/cli_grid.h"
@@ -25,10 +26,11 @@
 #include "cli/run/cli_signals.h"
 #include "transport/core/transport.h"
 
-#define LOOK_MS 200   /* milliseconds between polls for a failed process */
-#define END_MS 2500   /* grace period for mpirun after a failure; it takes 1 s to end ranks */
-#define HOSTS_MS 1000 /* more of it if there are other hosts */
-#define LAST_MS 1000  /* grace period after SIGTERM */
+#define LOOK_MS 200    /* milliseconds between polls for a failed process */
+#define END_MS 2500    /* grace period for mpirun after a failure; it takes 1 s to end ranks */
+#define HOSTS_MS 1000  /* more of it if there are other hosts */
+#define LAST_MS 1000   /* grace period after SIGTERM */
+#define STATE_MS 10000 /* most time that SIGUSR1 waits for ranks that are starting */
 
 /* --- number of processes --- */
 
@@ -179,18 +181,17 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 
 /* --- waiting for mpirun --- */
 
-static volatile sig_atomic_t launched_pid, interrupted;
+static volatile sig_atomic_t launched_pid, interrupted, wants_state;
 
-/* Signals that would end this process before it has removed its files. */
+/* Signals that would end this process before it has removed its files; real-time signals, whose
+ * numbers are no constants, are others. */
 static const int ending[] = {SIGINT,    SIGTERM, SIGHUP,  SIGQUIT, SIGALRM, SIGUSR2,
                              SIGVTALRM, SIGPROF, SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
 #define ENDING_COUNT (sizeof ending / sizeof *ending)
 
-/* mpirun ends its processes on these signals, and has each print what it waits for on SIGUSR1; on
- * others it would leave files. */
+/* mpirun ends its processes on these signals; on others it would leave files. */
 static bool mpirun_handles(int signal_number) {
-  return signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
-         signal_number == SIGUSR1;
+  return signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP;
 }
 
 /* True under nohup, whose effect mpirun does not keep: it gets a process group of its own, which
@@ -201,17 +202,28 @@ static bool is_apart;
  * forwarded. */
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
   (void)context;
-  if (signal_number != SIGUSR1) interrupted = signal_number;
+  interrupted = signal_number;
   if ((info->si_code <= 0 || is_apart) && launched_pid > 0)
     kill(launched_pid, mpirun_handles(signal_number) ? signal_number : SIGTERM);
 }
 
-static void catch_signals(void) {
-  struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO};
-  is_apart = cli_signals_is_ignored(SIGHUP);
+static void note_state(int signal_number) {
+  (void)signal_number;
+  wants_state = 1;
+}
+
+/* The action of all signals that end this process and that its parent does not ignore. */
+static void set_ending(const struct sigaction *action) {
   for (size_t i = 0; i < ENDING_COUNT; i++)
-    if (!cli_signals_is_ignored(ending[i])) sigaction(ending[i], &action, NULL);
-  sigaction(SIGUSR1, &action, NULL);
+    if (!cli_signals_is_ignored(ending[i])) sigaction(ending[i], action, NULL);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+    if (!cli_signals_is_ignored(number)) sigaction(number, action, NULL);
+}
+
+static void catch_signals(void) {
+  is_apart = cli_signals_is_ignored(SIGHUP);
+  set_ending(&(struct sigaction){.sa_sigaction = hand_on, .sa_flags = SA_SIGINFO});
+  sigaction(SIGUSR1, &(struct sigaction){.sa_handler = note_state}, NULL);
 }
 
 /* Runs in the child. Resets signals to their defaults. A signal that arrived since the fork is
@@ -220,8 +232,7 @@ static _Noreturn void become(char *const *words, const sigset_t *mask) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (is_apart) setpgid(0, 0);
   cli_signals_restore();
-  for (size_t i = 0; i < ENDING_COUNT; i++)
-    if (!cli_signals_is_ignored(ending[i])) signal(ending[i], SIG_DFL);
+  set_ending(&(struct sigaction){.sa_handler = SIG_DFL});
   sigprocmask(SIG_SETMASK, mask, NULL);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start %s: %s\n", words[0], strerror(errno));
@@ -234,14 +245,15 @@ static hr_status_t status_without_word(int status, int lost) {
   bool by_signal = WIFSIGNALED(status);
   int signal_number = by_signal ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
   bool is_signal = signal_number > 0 && signal_number < NSIG;
-  const char *name = is_signal ? sigabbrev_np(signal_number) : NULL;
-  if (lost >= 0 && name && !by_signal)
-    return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", lost, name);
+  char name[HR_SIGNAL_NAME];
+  hr_signal_name(signal_number, name);
+  if (lost >= 0 && is_signal && !by_signal)
+    return hr_error(HR_UNAVAILABLE, "rank %d ended by %s", lost, name);
   if (lost >= 0)
     return hr_error(HR_UNAVAILABLE, "rank %d ended without a word, and mpirun %s", lost,
                     by_signal ? "had to be ended" : "failed");
-  if (by_signal) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", name ? name : "?");
-  if (name) return hr_error(HR_UNAVAILABLE, "a process ended by SIG%s", name);
+  if (by_signal) return hr_error(HR_UNAVAILABLE, "mpirun ended by %s", name);
+  if (is_signal) return hr_error(HR_UNAVAILABLE, "a process ended by %s", name);
   return hr_error(HR_UNAVAILABLE,
                   "mpirun could not start the processes, or lost a host: its exit code is %d",
                   WEXITSTATUS(status));
@@ -267,6 +279,18 @@ static bool wait_for(pid_t pid, cli_rank_watch_t *watch, int *out_status, int ms
   }
 }
 
+/* On SIGUSR1 mpirun has each rank print what it waits for. mpirun and ranks that are just starting
+ * would be ended by it, so they get some time. */
+static void hand_on_state(pid_t pid, const cli_rank_watch_t *watch) {
+  static int64_t since_ms;
+  if (!wants_state) return;
+  if (!since_ms) since_ms = hr_clock_ms();
+  if (!cli_rank_watch_takes(watch, SIGUSR1) && hr_clock_ms() - since_ms < STATE_MS) return;
+  wants_state = 0;
+  since_ms = 0;
+  kill(pid, SIGUSR1);
+}
+
 /* True as soon as the end of a rank is known, or mpirun is ending the ranks. */
 static bool is_ending(const cli_rank_watch_t *watch) {
   return interrupted || cli_exit_code_read() || cli_rank_watch_lost(watch) >= 0 ||
@@ -278,7 +302,10 @@ static bool is_ending(const cli_rank_watch_t *watch) {
 static int wait_for_mpirun(pid_t pid, cli_rank_watch_t *watch, int end_ms) {
   int status;
   bool ended = false;
-  while (!ended && !is_ending(watch)) ended = wait_for(pid, watch, &status, 0);
+  while (!ended && !is_ending(watch)) {
+    hand_on_state(pid, watch);
+    ended = wait_for(pid, watch, &status, 0);
+  }
   if (ended || wait_for(pid, watch, &status, end_ms)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);

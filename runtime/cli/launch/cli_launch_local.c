@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/signal_name.h"
 #include "cli/cli_agree.h"
 #include "cli/launch/cli_exit_code.h"
 #include "cli/launch/cli_launch.h"
@@ -186,11 +187,12 @@ static void wait_for_all(launch_t *launch, const sigset_t *mask) {
 /* The code that the first failing process left wins over that of the first that ended. */
 static hr_status_t outcome(const launch_t *launch) {
   int verdict = cli_exit_code_read();
+  char name[HR_SIGNAL_NAME];
   if (interrupted) return cli_reported(HR_CANCELLED);
   if (launch->failed_rank < 0) return NULL;
   if (WIFSIGNALED(launch->failed_status))
-    return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", launch->failed_rank,
-                    sigabbrev_np(WTERMSIG(launch->failed_status)));
+    return hr_error(HR_UNAVAILABLE, "rank %d ended by %s", launch->failed_rank,
+                    hr_signal_name(WTERMSIG(launch->failed_status), name));
   hr_status_t told = cli_exit_code_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
   if (told) return told;
   return hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,

@@ -52,6 +52,7 @@ struct cli_rank_watch {
   int lost;               /* rank that was killed; -1: none */
   unsigned long job;      /* Open MPI's job number; 0: unknown */
   int world;              /* number of ranks of the job */
+  int local;              /* number of them on this host */
   char session[PATH_MAX]; /* folder of the launcher's files; empty: unknown */
   watched_rank_t ranks[MOST_RANKS];
 };
@@ -161,6 +162,7 @@ static void note_job(cli_rank_watch_t *watch, pid_t pid) {
   long job = read_number(pid, "PMIX_NAMESPACE=");
   watch->job = job > 0 ? (unsigned long)job : 0;
   watch->world = (int)read_number(pid, "OMPI_COMM_WORLD_SIZE=");
+  watch->local = (int)read_number(pid, "OMPI_COMM_WORLD_LOCAL_SIZE=");
   note_session(watch, pid);
 }
 
@@ -208,6 +210,29 @@ static bool is_stopped(pid_t pid) {
   read_start(path, line, sizeof line);
   const char *name_end = strrchr(line, ')');
   return name_end && strlen(name_end) > 2 && name_end[2] == 'T';
+}
+
+/* The masks of a process are hexadecimal numbers, in which signal 1 is the lowest bit. */
+static bool has_in_mask(const char *status, const char *mask, int signal_number) {
+  const char *line = strstr(status, mask);
+  return line && strtoull(line + strlen(mask), NULL, 16) >> (signal_number - 1) & 1;
+}
+
+static bool takes(pid_t pid, int signal_number) {
+  char path[32], status[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+  if (!read_start(path, status, sizeof status)) return true;
+  return has_in_mask(status, "\nSigCgt:", signal_number) ||
+         has_in_mask(status, "\nSigIgn:", signal_number);
+}
+
+bool cli_rank_watch_takes(const cli_rank_watch_t *watch, int signal_number) {
+  if (!watch || watch->launcher_fd < 0) return true;
+  if (!takes(watch->launcher, signal_number) || !watch->count || watch->count < watch->local)
+    return false;
+  for (int i = 0; i < watch->count; i++)
+    if (watch->ranks[i].fd >= 0 && !takes(watch->ranks[i].pid, signal_number)) return false;
+  return true;
 }
 
 /* After a failure of a rank, mpirun continues stopped ranks before it ends them. */

@@ -21,6 +21,9 @@ void cli_rank_watch_wait(cli_rank_watch_t *watch, int ms);
 void cli_rank_watch_look(cli_rank_watch_t *watch);
 /* Number of ranks that have been seen. */
 int cli_rank_watch_count(const cli_rank_watch_t *watch);
+/* True if the launcher and all ranks of this host have an action for the signal, which does not end
+ * them; also if that cannot be known. */
+bool cli_rank_watch_takes(const cli_rank_watch_t *watch, int signal_number);
 /* Results of the last cli_rank_watch_look: the lowest rank that was not stopped, -1: none; a line
  * on standard error for each stopped one. */
 int cli_rank_watch_first_running(const cli_rank_watch_t *watch);
