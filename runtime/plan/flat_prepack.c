@@ -8,11 +8,11 @@
  * which lives as long as the loop. Cost: steps times loop depth, and packed copies by pairs.
  *
  * Kernels that a packed operand helps only while it is cached (pays_if_cached) read theirs in place
- * if those of the loop have more than CACHED_BYTES: a decoder with 70 MB of weights and 4 rows
+ * if those of the loop have more than CACHED_BYTES: a decoder with 16 MB of weights and 8 rows
  * takes as long, and the copies would double its memory. */
 #include "plan/flat_build.h"
 
-#define CACHED_BYTES (32 << 20) /* a last-level cache */
+#define CACHED_BYTES (8 << 20) /* a last-level cache, of which others use a part */
 
 static flat_step_t *get_step(const flat_builder_t *builder, int number) {
   return &builder->steps.data[number];
