@@ -63,7 +63,8 @@ static int64_t element_at(const concatenation_t *c, int64_t part, int64_t place)
 static int64_t wanted_at(const concatenation_t *c, int64_t place) {
   for (int k = 0; k < c->count; k++) {
     int64_t i = place - c->pieces[k].at;
-    if (i >= 0 && i < c->pieces[k].size) return k * 1000 + c->pieces[k].from + i * c->pieces[k].step;
+    if (i >= 0 && i < c->pieces[k].size)
+      return k * 1000 + c->pieces[k].from + i * c->pieces[k].step;
   }
   return -1;
 }

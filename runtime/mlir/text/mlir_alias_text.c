@@ -32,13 +32,22 @@ static size_t find_alias(const mlir_parser_t *parser, hr_str_t text, size_t *out
   return text.size;
 }
 
-/* "<@mesh, [...]>" of "#sdy.sharding<@mesh, [...]>", as lists of shardings are printed; other texts
- * as they are. */
-static hr_str_t without_name(hr_str_t text) {
-  static const char name[] = "#sdy.sharding<";
-  const size_t size = sizeof name - 2;
-  if (text.size <= size || memcmp(text.data, name, size + 1)) return text;
-  return (hr_str_t){text.data + size, text.size - size};
+/* "<...>" of "#name<...>"; nothing of another text. */
+static hr_str_t brackets_of(hr_str_t text, const char *name) {
+  size_t size = strlen(name) + 1;
+  bool is_named = text.size > size && text.data[0] == '#' && text.data[size] == '<' &&
+                  !memcmp(text.data + 1, name, size - 1);
+  return is_named ? (hr_str_t){text.data + size, text.size - size} : (hr_str_t){0};
+}
+
+/* The text of an attribute as it is printed inside of another one: "<@mesh, [...]>" of a sharding,
+ * "mesh<[...]>" of a mesh. */
+static hr_str_t inner_text(hr_str_t text) {
+  const size_t dialect = sizeof "#sdy." - 1;
+  hr_str_t sharding = brackets_of(text, "sdy.sharding");
+  if (sharding.size) return sharding;
+  bool is_mesh = brackets_of(text, "sdy.mesh").size > 0;
+  return is_mesh ? (hr_str_t){text.data + dialect, text.size - dialect} : text;
 }
 
 /* Appends `text` with its aliases replaced, whose texts have none. */
@@ -47,7 +56,7 @@ static hr_status_t append(mlir_parser_t *parser, hr_str_t text, hr_strbuf_t *out
     size_t name_size = 0, size = find_alias(parser, text, &name_size, &alias);
     hr_strbuf_add(out, text.data, size);
     if (!alias) return hr_strbuf_finish(out);
-    hr_str_t short_text = without_name(alias->text);
+    hr_str_t short_text = inner_text(alias->text);
     hr_strbuf_add(out, short_text.data, short_text.size);
     parser->alias_bytes += alias->text.size;
     if (parser->alias_bytes > MAX_ALIAS_BYTES + 16 * parser->module->source.size_bytes)
@@ -70,19 +79,30 @@ hr_status_t mlir_replace_aliases(mlir_parser_t *parser, hr_str_t *text) {
   return st;
 }
 
-hr_status_t mlir_take_sharding(mlir_parser_t *parser, hr_str_t *out_text) {
+/* `wanted` is said of another attribute. */
+static hr_status_t take_named(mlir_parser_t *parser, const char *name, const char *wanted,
+                              hr_str_t *out_text) {
   const mlir_attr_t *alias;
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind != MLIR_TOKEN_HASH) return mlir_take_balanced(parser, out_text);
-  if (hr_str_is(token->text, "sdy.sharding")) {
+  if (hr_str_is(token->text, name)) {
     HR_TRY(mlir_lexer_next(&parser->lexer));
     return mlir_take_balanced(parser, out_text);
   }
   HR_TRY(mlir_find_alias(parser, token->text, &alias));
-  hr_str_t text =
-      alias && alias->kind == MLIR_ATTR_OPAQUE ? without_name(alias->text) : (hr_str_t){0};
-  if (!text.size || text.data[0] != '<')
-    return mlir_expected(parser, "a sharding, or the alias of one that is defined before");
+  bool is_text = alias && alias->kind == MLIR_ATTR_OPAQUE;
+  hr_str_t text = is_text ? brackets_of(alias->text, name) : (hr_str_t){0};
+  if (!text.size) return mlir_expected(parser, wanted);
   *out_text = (hr_str_t){text.data + 1, text.size - 2};
   return mlir_lexer_next(&parser->lexer);
+}
+
+hr_status_t mlir_take_sharding(mlir_parser_t *parser, hr_str_t *out_text) {
+  return take_named(parser, "sdy.sharding",
+                    "a sharding, or the alias of one that is defined before", out_text);
+}
+
+hr_status_t mlir_take_mesh(mlir_parser_t *parser, hr_str_t *out_text) {
+  return take_named(parser, "sdy.mesh", "a mesh, or the alias of one that is defined before",
+                    out_text);
 }

@@ -3,7 +3,7 @@
  *                  region?
  *   parameters ::= ((%name ":")? type dict? location?),*
  *   module     ::= @name? ("attributes" dict)? region
- *   mesh       ::= @name "=" "<" text ">"
+ *   mesh       ::= @name "=" ("<" text ">" | "#" alias)
  *   manual     ::= "(" operands ")" shardings* "(" parameters ")" ...
  * A signature becomes the attributes function_type, arg_attrs and res_attrs. Shardings and axes
  * are kept as text, which the partitioner reads. */
@@ -200,10 +200,7 @@ hr_status_t mlir_form_parse_sdy_mesh(mlir_form_state_t *state) {
   const mlir_attr_t *attr;
   HR_TRY(take_name(state, true));
   HR_TRY(mlir_take(state->parser, '='));
-  if (mlir_peek(state->parser)->kind == MLIR_TOKEN_HASH &&
-      hr_str_is(mlir_peek(state->parser)->text, "sdy.mesh"))
-    HR_TRY(mlir_lexer_next(&state->parser->lexer));
-  HR_TRY(mlir_take_balanced(state->parser, &text));
+  HR_TRY(mlir_take_mesh(state->parser, &text));
   HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
   HR_TRY(mlir_form_add_attr(state, "mesh", attr));
   HR_TRY(mlir_form_take_dict(state));

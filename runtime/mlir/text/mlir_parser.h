@@ -67,6 +67,8 @@ hr_status_t mlir_replace_aliases(mlir_parser_t *parser, hr_str_t *text);
 /* The text of "<@mesh, [...]>" without the brackets: also of #sdy.sharding<...>, or of an alias of
  * one. */
 hr_status_t mlir_take_sharding(mlir_parser_t *parser, hr_str_t *out_text);
+/* The same of a mesh: <["x"=4]>, #sdy.mesh<["x"=4]> or an alias. */
+hr_status_t mlir_take_mesh(mlir_parser_t *parser, hr_str_t *out_text);
 
 /* --- types (mlir_types.c) --- */
 hr_status_t mlir_parse_type(mlir_parser_t *parser, const mlir_type_t **out_type);

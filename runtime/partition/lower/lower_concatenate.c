@@ -30,8 +30,8 @@ static spmd_concatenation_t cut_of(const hlo_instr_t *instr, const spmd_sharding
 }
 
 /* The piece of operand k; for a slice, a piece of the slice's operand. */
-static spmd_array_piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k, int d,
-                                   int64_t at) {
+static spmd_array_piece_t piece_of(spmd_lower_t *lower, const hlo_instr_t *concatenate, int k,
+                                   int d, int64_t at) {
   const hlo_instr_t *operand = concatenate->operands[k];
   spmd_array_piece_t piece = {.source = spmd_operand(lower, concatenate, k),
                               .size = operand->shape->dims[d],
@@ -84,8 +84,7 @@ static bool find_pieces(spmd_lower_t *lower, const hlo_instr_t *concatenate,
   spmd_array_piece_t *pieces;
   int64_t at = 0;
   cut->count = concatenate->operand_count;
-  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, cut->count, &pieces)))
-    return false;
+  if (spmd_emit_failed(&lower->emit, HR_NEW_ARRAY(lower->arena, cut->count, &pieces))) return false;
   for (int k = 0; k < cut->count; k++) {
     pieces[k] = piece_of(lower, concatenate, k, cut->d, at);
     at += pieces[k].size;
@@ -155,8 +154,8 @@ static bool find_runs(spmd_lower_t *lower, const hlo_instr_t *instr,
   spmd_runs_t runs = {0};
   int64_t at = 0;
   if (instr->operand_count > MAX_RUNS) return false;
-  hr_status_t st = spmd_add_runs(&runs, (hlo_instr_t *)instr, cut->d, 0,
-                                 instr->shape->dims[cut->d], &rules);
+  hr_status_t st =
+      spmd_add_runs(&runs, (hlo_instr_t *)instr, cut->d, 0, instr->shape->dims[cut->d], &rules);
   spmd_join_runs(&runs);
   cut->count = (int)runs.count;
   if (!st) st = HR_NEW_ARRAY(lower->arena, runs.count, &pieces);

@@ -140,9 +140,9 @@ static hlo_instr_t *own_chunk(spmd_lower_t *lower, const spmd_concatenation_t *c
     return NULL;
   hlo_instr_t *x = spmd_use(lower, piece->source, sharding);
   if (piece->step > 0) return x;
-  return piece->step < 0 ? reverse(lower, x, cut->d)
-                         : repeat(lower, x, cut->d, piece->from % spmd_piece_chunk(cut, k),
-                                  sent_size(cut, k));
+  return piece->step < 0
+             ? reverse(lower, x, cut->d)
+             : repeat(lower, x, cut->d, piece->from % spmd_piece_chunk(cut, k), sent_size(cut, k));
 }
 
 /* The received blocks, by round; `all`: the concatenated chunks of a part. NULL after a failure. */
@@ -181,8 +181,7 @@ hlo_instr_t *spmd_move_pieces(spmd_lower_t *lower, const spmd_concatenation_t *c
   if (rounds == 1) return x;
   blocks = send_blocks(lower, cut, plan, spmd_emit_concat(&lower->emit, sent, chunks, cut->d));
   for (int r = 1; r < rounds && blocks; r++)
-    x = fill_places(lower, cut, x,
-                    place(lower, cut, blocks[r], plan->moves.rounds[r].placed_at), plan->first[r],
-                    plan->past[r]);
+    x = fill_places(lower, cut, x, place(lower, cut, blocks[r], plan->moves.rounds[r].placed_at),
+                    plan->first[r], plan->past[r]);
   return x;
 }

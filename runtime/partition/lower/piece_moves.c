@@ -99,8 +99,7 @@ static hr_status_t new_rows(hr_arena_t *arena, const plan_t *plan, spmd_piece_mo
   HR_TRY(HR_NEW_ARRAY(arena, rows, &out->past));
   HR_TRY(HR_NEW_ARRAY(arena, plan->rounds, &out->moves.rounds));
   HR_TRY(HR_NEW_ARRAY(arena, plan->count, &out->held_at));
-  for (int k = 0; k < plan->count; k++)
-    HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->held_at[k]));
+  for (int k = 0; k < plan->count; k++) HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->held_at[k]));
   for (int r = 0; r < rows; r++) {
     HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->first[r]));
     HR_TRY(HR_NEW_ARRAY(arena, plan->parts, &out->past[r]));

@@ -140,8 +140,8 @@ static hr_status_t replace_slice(resolver_t *resolver, const hlo_instr_t *slice)
   const hlo_slice_dim_t *dim = &hlo_attr_slice(slice)->dims[d];
   spmd_run_rules_t rules = {.paddings_only = true, .longest = MAX_ELEMENTS};
   spmd_runs_t runs = {0};
-  hr_status_t st = spmd_add_runs(&runs, slice->operands[0], d, dim->start,
-                                 dim->limit - dim->start, &rules);
+  hr_status_t st =
+      spmd_add_runs(&runs, slice->operands[0], d, dim->start, dim->limit - dim->start, &rules);
   spmd_join_runs(&runs);
   if (!st && runs.count) st = build_pieces(resolver, slice, d, &runs);
   HR_VEC_FREE(&runs);
