@@ -5,7 +5,8 @@ and convolutions of computed operands. Sizes lie around the widths of vectors.
 Where a program is exact, floats that are summed are small whole numbers, so that all orders give the same bits. Where
 it is not, no step makes a jump or a large difference of a small one."""
 from computation import FLOATS, Program, braces, product, shape_text
-from pattern_steps import PatternSteps, is_float
+from pattern_pairs import PairSteps
+from pattern_steps import is_float
 
 SIZES = [3, 5, 7, 8, 9, 10, 12, 13, 15, 16, 17, 20, 21, 24, 31, 32, 33, 40, 47, 48, 49, 50, 63, 64, 65, 67, 80, 100,
          127,
@@ -13,7 +14,7 @@ SIZES = [3, 5, 7, 8, 9, 10, 12, 13, 15, 16, 17, 20, 21, 24, 31, 32, 33, 40, 47, 
 SMALL = list(range(2, 13))
 
 
-class PatternComputation(PatternSteps):
+class PatternComputation(PairSteps):
     # --- pieces ---
 
     def op_neighbours(self):

@@ -14,8 +14,12 @@
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
 
-#define MOST_TERMS 16 /* most terms of a sum over the short dimension */
-#define MOST_PARTS 8  /* most arrays in place of one whose other dimensions are reduced */
+/* Most terms of a sum over the short dimension; and, as their code takes longer to make, of one of
+ * many elements. */
+#define MOST_TERMS 16
+#define MOST_TERMS_OF_MANY 64
+#define MANY_ELEMENTS (1 << 18)
+#define MOST_PARTS 8 /* most arrays in place of one whose other dimensions are reduced */
 #define LEAST_ELEMENTS 4096
 #define LEAST_RATIO 8 /* elements of a broadcast per element of its operand */
 #define MOST_DEPTH 64 /* instructions on a path to the broadcasts */
@@ -108,19 +112,14 @@ static const hlo_shape_t *shape_without(splitter_t *s, const hlo_shape_t *shape,
   return pass_shape(s->rewrite, shape->dtype, rank, dims);
 }
 
-/* The array with the last dimension as the first, so that the elements of a part are neighbours. */
-static hlo_instr_t *turned_array(splitter_t *s, hlo_instr_t *x, int64_t dim) {
-  int64_t order[HLO_MAX_RANK] = {dim};
-  split_t *split = split_of(s, x, dim);
-  for (int d = 1; d < x->shape->rank; d++) order[d] = d - 1;
-  if (split && !split->turned) split->turned = pass_build_transpose(s->rewrite, x, order);
-  return split ? split->turned : NULL;
-}
-
+/* A part of an array in memory. Elements of a part are neighbours once the last dimension is the
+ * first. */
 static hlo_instr_t *slice_of(splitter_t *s, hlo_instr_t *x, int64_t dim, int64_t index) {
-  bool is_turned = dim > 0 && dim == x->shape->rank - 1;
-  if (is_turned) x = turned_array(s, x, dim);
-  return x ? pass_build_element_slice(s->rewrite, x, is_turned ? 0 : dim, index) : NULL;
+  split_t *split = split_of(s, x, dim);
+  if (!split || dim == 0 || dim < x->shape->rank - 1)
+    return split ? pass_build_element_slice(s->rewrite, x, dim, index) : NULL;
+  if (!split->turned) split->turned = pass_build_with_last_first(s->rewrite, x);
+  return split->turned ? pass_build_element_slice(s->rewrite, split->turned, 0, index) : NULL;
 }
 
 static hlo_instr_t *part_of(splitter_t *s, hlo_instr_t *x, int64_t dim, int64_t index);
@@ -223,13 +222,33 @@ static hlo_instr_t *sum_of_parts(splitter_t *s, hlo_instr_t *reduce, hlo_opcode_
              : hlo_build_convert(builder, sum, reduce->shape->dtype);
 }
 
+/* Does something else than the reduction, which reads x `uses` times, read what it sums? */
+static bool is_read_elsewhere(const splitter_t *s, const hlo_instr_t *x, uint32_t uses, int depth) {
+  if (!is_elementwise(x) || !depth) return false;
+  if (pass_use_count(s->rewrite, x) > uses) return true;
+  for (int k = 0; k < x->operand_count; k++) {
+    uint32_t within = 0;
+    for (int j = 0; j < x->operand_count; j++) within += x->operands[j] == x->operands[k];
+    bool is_again = k > 0 && x->operands[k - 1] == x->operands[k];
+    if (!is_again && is_read_elsewhere(s, x->operands[k], within, depth - 1)) return true;
+  }
+  return false;
+}
+
+/* Most terms that are written out. What is read elsewhere, too, is split only if that can be. */
+static int64_t most_terms(const splitter_t *s, const hlo_instr_t *reduce) {
+  enum { LEVELS = 8 };
+  if (is_read_elsewhere(s, reduce->operands[0], 1, LEVELS)) return MOST_PARTS;
+  return fusion_count(reduce->shape) >= MANY_ELEMENTS ? MOST_TERMS_OF_MANY : MOST_TERMS;
+}
+
 static hr_status_t visit_short_sum(splitter_t *s, hlo_instr_t *reduce, hlo_opcode_t op,
                                    bool *out_is_done) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   hlo_instr_t *x = reduce->operands[0];
-  *out_is_done = dims.count == 1 && x->shape->dims[dims.data[0]] > 1 &&
-                 x->shape->dims[dims.data[0]] <= MOST_TERMS && x->op != HLO_BROADCAST &&
-                 is_free(s, x, dims.data[0], 0);
+  int64_t terms = dims.count == 1 ? x->shape->dims[dims.data[0]] : 0;
+  *out_is_done = terms > 1 && terms <= MOST_TERMS_OF_MANY && x->op != HLO_BROADCAST &&
+                 is_free(s, x, dims.data[0], 0) && terms <= most_terms(s, reduce);
   return *out_is_done ? pass_replace(s->rewrite, reduce, sum_of_parts(s, reduce, op, dims.data[0]))
                       : NULL;
 }
@@ -260,21 +279,6 @@ static int64_t kept_dim(splitter_t *s, const hlo_instr_t *reduce) {
              : -1;
 }
 
-/* The arrays of all indices as one, whose last dimension has the index. */
-static hlo_instr_t *join_parts(splitter_t *s, const hlo_shape_t *shape, int count,
-                               hlo_instr_t **parts) {
-  hlo_builder_t *builder = &s->rewrite->builder;
-  int last = shape->rank - 1;
-  int64_t sizes[HLO_MAX_RANK] = {1}, order[HLO_MAX_RANK];
-  for (int d = 0; d < last; d++) sizes[d + 1] = shape->dims[d];
-  for (int d = 0; d <= last; d++) order[d] = d < last ? d + 1 : 0;
-  const hlo_shape_t *row = pass_shape(s->rewrite, shape->dtype, last + 1, sizes);
-  for (int i = 0; i < count && row; i++) parts[i] = hlo_build_reshape(builder, parts[i], row);
-  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, (int64_t[]){0});
-  hlo_instr_t *rows = hlo_build(builder, HLO_CONCATENATE, NULL, count, parts, 1, &attr, 0, NULL);
-  return pass_build_transpose(s->rewrite, rows, order);
-}
-
 /* One reduction for each index of the short dimension, which is the last one of the result. */
 static hlo_instr_t *joined_reductions(splitter_t *s, hlo_instr_t *reduce, int64_t dim) {
   hlo_instr_t *x = reduce->operands[0], *results[MOST_PARTS];
@@ -286,7 +290,7 @@ static hlo_instr_t *joined_reductions(splitter_t *s, hlo_instr_t *reduce, int64_
     results[i] =
         pass_build_like(s->rewrite, reduce, (hlo_instr_t *[]){part, reduce->operands[1]}, shape);
   }
-  return join_parts(s, reduce->shape, count, results);
+  return pass_build_joined(s->rewrite, reduce->shape, reduce->shape->rank - 1, results);
 }
 
 /* --- the pass --- */

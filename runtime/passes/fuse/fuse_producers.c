@@ -90,7 +90,7 @@ static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candi
 
 enum {
   MAX_EXAMINED = 16,
-  MAX_MERGED = 8
+  MAX_MERGED = 16
 }; /* users of an operand; clusters that are tried with each other */
 
 static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr,

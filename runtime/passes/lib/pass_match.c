@@ -256,6 +256,33 @@ hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
   return hlo_build(&rewrite->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+hlo_instr_t *pass_build_with_last_first(pass_rewrite_t *rewrite, hlo_instr_t *x) {
+  int64_t order[HLO_MAX_RANK] = {x->shape->rank - 1};
+  for (int d = 1; d < x->shape->rank; d++) order[d] = d - 1;
+  return pass_build_transpose(rewrite, x, order);
+}
+
+/* Joined along the first dimension, where parts need no more than to be beside each other. */
+hlo_instr_t *pass_build_joined(pass_rewrite_t *rewrite, const hlo_shape_t *shape, int64_t d,
+                               hlo_instr_t *const *parts) {
+  hlo_builder_t *builder = &rewrite->builder;
+  int64_t sizes[HLO_MAX_RANK] = {1}, order[HLO_MAX_RANK] = {0};
+  int count = (int)shape->dims[d];
+  hlo_instr_t **rows;
+  for (int i = 0, next = 1; i < shape->rank; i++) {
+    if (i != d) sizes[next] = shape->dims[i];
+    order[i] = i == d ? 0 : next++;
+  }
+  const hlo_shape_t *row = pass_shape(rewrite, shape->dtype, shape->rank, sizes);
+  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, count, &rows);
+  for (int i = 0; i < count && !builder->status; i++)
+    rows[i] = parts[i] ? hlo_build_reshape(builder, parts[i], row) : NULL;
+  if (builder->status) return NULL;
+  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, (int64_t[]){0});
+  hlo_instr_t *all = hlo_build(builder, HLO_CONCATENATE, NULL, count, rows, 1, &attr, 0, NULL);
+  return d ? pass_build_transpose(rewrite, all, order) : all;
+}
+
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar,
                              const hlo_shape_t *shape) {
   if (!shape->rank || !scalar) return scalar;

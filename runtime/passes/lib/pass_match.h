@@ -53,6 +53,11 @@ hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, i
                                       int64_t at);
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
                                   const int64_t *permutation);
+/* x with its last dimension as the first. */
+hlo_instr_t *pass_build_with_last_first(pass_rewrite_t *rewrite, hlo_instr_t *x);
+/* One array of this shape, of which parts[i] is index i of dimension `d`. */
+hlo_instr_t *pass_build_joined(pass_rewrite_t *rewrite, const hlo_shape_t *shape, int64_t d,
+                               hlo_instr_t *const *parts);
 /* Can x be computed with permuted dimensions at no cost (transpose_sink.c)? It must be elementwise
  * on broadcasts of smaller arrays, or of arrays that keep their order, iotas or transposes, and
  * intermediate values must have no other uses. */
