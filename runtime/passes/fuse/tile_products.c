@@ -399,13 +399,29 @@ static hr_status_t copy_member(tiling_t *t, hlo_instr_t *instr) {
   return NULL;
 }
 
-/* Tuples are no results, but their elements are. A view of a result is a view outside, too. */
+/* The member that a member is a view of, or itself. */
+static hlo_instr_t *viewed(const tiling_t *t, hlo_instr_t *instr) {
+  while (instr->op == HLO_RESHAPE && t->member[instr->operands[0]->id]) instr = instr->operands[0];
+  return instr;
+}
+
+static bool is_result(const tiling_t *t, const hlo_instr_t *instr) {
+  return t->member[instr->id] && !hlo_shape_is_tuple(instr->shape) && has_outside_user(t, instr);
+}
+
+/* Tuples are no results, but their elements are. Of an array and its views one is a result: the
+ * others are views outside, too. */
 static hr_status_t copy_members(tiling_t *t) {
+  for (uint32_t i = 0; i < t->count; i++) t->marked[i] = false;
+  for (uint32_t i = 0; i < t->count; i++) {
+    hlo_instr_t *instr = instr_at(t, i);
+    if (is_result(t, instr)) t->marked[viewed(t, instr)->id] = true;
+  }
   for (uint32_t i = 0; i < t->count; i++) {
     hlo_instr_t *instr = instr_at(t, i);
     if (!t->member[i]) continue;
     HR_TRY(copy_member(t, instr));
-    if (hlo_shape_is_tuple(instr->shape) || !has_outside_user(t, instr)) continue;
+    if (!t->marked[i]) continue;
     HR_VEC_PUSH(&t->results, instr);
     HR_VEC_PUSH(&t->outputs, t->copies[i]);
   }
@@ -428,6 +444,12 @@ static hr_status_t replace_results(tiling_t *t, hlo_instr_t *fusion) {
     bool is_tuple = fusion && hlo_shape_is_tuple(fusion->shape);
     hlo_instr_t *result = is_tuple ? hlo_build_element(builder, fusion, (int)r) : fusion;
     HR_TRY(pass_replace(t->rewrite, t->results.data[r], result));
+  }
+  for (uint32_t i = 0; i < t->count; i++) {
+    hlo_instr_t *instr = instr_at(t, i), *base;
+    if (!is_result(t, instr) || (base = viewed(t, instr)) == instr) continue;
+    base = pass_resolve(t->rewrite, base);
+    HR_TRY(pass_replace(t->rewrite, instr, hlo_build_reshape(builder, base, instr->shape)));
   }
   return NULL;
 }
