@@ -93,6 +93,37 @@ static const char forms_text[] =
     "  }\n"
     "}\n";
 
+/* What prints without some fields reads back and prints the same. */
+static void check_settles(const char *text, const char *wanted) {
+  mlir_module_t *tree = NULL;
+  CHECK_OK(parse(text, &tree));
+  if (!tree) return;
+  char *first = printed(tree);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+  CU_ASSERT_PTR_NOT_NULL(strstr(first, wanted));
+  check_same(first);
+  free(first);
+  mlir_module_destroy(tree);
+}
+
+static void test_fields_left_out(void) {
+  check_settles(
+      "func.func @main(%arg0: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = \"stablehlo.sine\"(%arg0) {result_accuracy = #stablehlo.result_accuracy<atol "
+      "= 0.0, rtol = 0.0, ulps = 0, mode = #stablehlo.result_accuracy_mode<DEFAULT>>} : "
+      "(tensor<f32>) -> tensor<f32>\n"
+      "  return %0 : tensor<f32>\n"
+      "}\n",
+      "stablehlo.sine %arg0 : tensor<f32>");
+  check_settles(
+      "module attributes {x.y = #stablehlo.conv<raw input_batch_dimension = 1, "
+      "input_feature_dimension = 1, input_spatial_dimensions = [2], "
+      "kernel_input_feature_dimension = 0, kernel_output_feature_dimension = 1, "
+      "kernel_spatial_dimensions = [2], output_batch_dimension = 0, "
+      "output_feature_dimension = 1, output_spatial_dimensions = [2]>} {}\n",
+      "conv<raw input_batch_dimension = 1");
+}
+
 static void test_forms(void) { check_same(forms_text); }
 
 /* Names of unknown operations may hold any bytes. */
@@ -416,6 +447,7 @@ static void test_leaks(void) {
 }
 
 CU_TestInfo suite_mlir_text[] = {{"forms print as MLIR's", test_forms},
+                                 {"fields left out", test_fields_left_out},
                                  {"names of unknown ops", test_any_names},
                                  {"syntax of particular ops", test_own_syntax},
                                  {"floats", test_floats},

@@ -9,7 +9,7 @@
 #include "mlir/text/mlir_parser.h"
 
 #define DRAIN_BYTES 4096 /* bytes of a blob between checks of the size of the text */
-#define LIST_LIMIT 100 /* elements; longer dense attributes print as a hexadecimal blob */
+#define LIST_LIMIT 100   /* elements; longer dense attributes print as a hexadecimal blob */
 
 /* --- elements --- */
 
@@ -164,20 +164,48 @@ static void print_conv_side(hr_strbuf_t *text, const mlir_attr_t *attr, const ch
   hr_strbuf_add_char(text, ']');
 }
 
-/* Input, kernel and output labels of a convolution. */
+/* Fields of input, kernel and output: two labels, and the spatial dimensions. */
+static const char *const conv_sides[3][3] = {
+    {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
+    {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
+     "kernel_spatial_dimensions"},
+    {"output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"}};
+
+/* Counts a position that is within the rank; the positions seen so far are bits. */
+static bool take_position(uint64_t *seen, int64_t rank, int64_t position) {
+  bool is_new = position >= 0 && position < rank && !(*seen >> position & 1);
+  if (is_new) *seen |= UINT64_C(1) << position;
+  return is_new;
+}
+
+/* True if the two labels and the spatial dimensions have a position each. */
+static bool conv_side_fits(const mlir_attr_t *attr, const char *const names[3]) {
+  const mlir_attr_t *spatial = mlir_attr_field(attr, names[2]);
+  int64_t rank = spatial ? spatial->element_count + 2 : 2;
+  uint64_t seen = 0;
+  if (rank > HR_MAX_RANK) return false;
+  for (int i = 0; i < 2; i++) {
+    const mlir_attr_t *label = mlir_attr_field(attr, names[i]);
+    if (!label || label->kind != MLIR_ATTR_INTEGER || !take_position(&seen, rank, label->integer))
+      return false;
+  }
+  for (int64_t i = 0; i < rank - 2; i++)
+    if (!take_position(&seen, rank, ((const int64_t *)spatial->data)[i])) return false;
+  return true;
+}
+
+bool mlir_print_conv_fits(const mlir_attr_t *attr) {
+  for (int side = 0; side < 3; side++)
+    if (!conv_side_fits(attr, conv_sides[side])) return false;
+  return true;
+}
+
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr) {
-  static const char *const input[] = {"input_batch_dimension", "input_feature_dimension",
-                                      "input_spatial_dimensions"};
-  static const char *const kernel[] = {"kernel_input_feature_dimension",
-                                       "kernel_output_feature_dimension",
-                                       "kernel_spatial_dimensions"};
-  static const char *const output[] = {"output_batch_dimension", "output_feature_dimension",
-                                       "output_spatial_dimensions"};
-  print_conv_side(text, attr, input, "bf");
+  print_conv_side(text, attr, conv_sides[0], "bf");
   hr_strbuf_add_char(text, 'x');
-  print_conv_side(text, attr, kernel, "io");
+  print_conv_side(text, attr, conv_sides[1], "io");
   hr_strbuf_add_str(text, "->");
-  print_conv_side(text, attr, output, "bf");
+  print_conv_side(text, attr, conv_sides[2], "bf");
 }
 
 /* Bounds of dynamic dimensions; "?" for the others. */
@@ -195,7 +223,7 @@ static void print_bounds(hr_strbuf_t *text, const mlir_attr_t *attr) {
 
 /* Five structures print only what differs from 0 and from an empty list, as their parsers assume
  * these. */
-static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
+bool mlir_print_leaves_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   static const char *const sparse[] = {"dot", "gather", "scatter", "ragged_dot", "result_accuracy"};
   bool lists = value->kind == MLIR_ATTR_DENSE_ARRAY && !value->element_count;
   bool zero = value->kind == MLIR_ATTR_INTEGER
@@ -251,9 +279,13 @@ static void print_mesh(hr_strbuf_t *text, const mlir_attr_t *attr) {
   }
 }
 
-/* Fields as "name = value"; conv, mesh and bounds have notations of their own. */
+/* Fields as "name = value"; conv, mesh and bounds have notations of their own. "raw" says that
+ * fields of conv follow. */
 static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
-  if (hr_str_is(attr->text, "conv")) {
+  bool is_conv = hr_str_is(attr->text, "conv");
+  bool is_raw = is_conv && !mlir_print_conv_fits(attr);
+  if (is_raw) hr_strbuf_add_str(text, "raw ");
+  if (is_conv && !is_raw) {
     mlir_print_conv_dims(text, attr);
   } else if (hr_str_is(attr->text, "mesh")) {
     print_mesh(text, attr);
@@ -262,7 +294,7 @@ static void print_struct_fields(hr_strbuf_t *text, const mlir_attr_t *attr) {
   } else {
     bool any = false;
     for (int i = 0; i < attr->count; i++) {
-      if (is_left_out(attr, attr->fields[i].value)) continue;
+      if (mlir_print_leaves_out(attr, attr->fields[i].value)) continue;
       hr_strbuf_printf(text, "%s%.*s = ", any ? ", " : "", HR_STR_ARGS(attr->fields[i].name));
       print_field_value(text, attr->fields[i].value);
       any = true;

@@ -20,6 +20,10 @@ void mlir_print_attr_to(hr_strbuf_t *text, const mlir_attr_t *attr, hr_text_sink
 /* "name = value", or the name of a unit. */
 void mlir_print_entry(hr_strbuf_t *text, const mlir_named_attr_t *entry);
 void mlir_print_ints(hr_strbuf_t *text, const mlir_attr_t *attr); /* array<i64: 1, 2> as "[1, 2]" */
+/* True if mlir_print_conv_dims can show the attribute: each dimension has one meaning. */
+bool mlir_print_conv_fits(const mlir_attr_t *attr);
+/* True for a field's value that the structure `attr` prints without. */
+bool mlir_print_leaves_out(const mlir_attr_t *attr, const mlir_attr_t *value);
 /* "[b, 0, f]x[0, i, o]->[b, 0, f]" of a #stablehlo.conv attribute. */
 void mlir_print_conv_dims(hr_strbuf_t *text, const mlir_attr_t *attr);
 /* Digits of a finite value rounded to at most `wanted` (up to 17), without trailing zeros, and the

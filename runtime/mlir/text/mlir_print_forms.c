@@ -245,7 +245,8 @@ static bool convolution_fits(const mlir_op_t *op) {
   const mlir_attr_t *numbers = mlir_op_attr(op, "dimension_numbers");
   for (size_t i = 0; i < WINDOW_PARTS; i++)
     if (!window_part_fits(op, window_parts[i][0])) return false;
-  return op->operand_count == 2 && numbers && numbers->kind == MLIR_ATTR_STRUCT;
+  return op->operand_count == 2 && numbers && numbers->kind == MLIR_ATTR_STRUCT &&
+         mlir_print_conv_fits(numbers);
 }
 
 /* A list of integers, of pairs, or of true and false. Splat pairs repeat their one number. */

@@ -46,13 +46,21 @@ static bool comes_first(hr_str_t a, hr_str_t b) {
   return order ? order < 0 : a.size < b.size;
 }
 
+/* The mode DEFAULT without tolerances: fields that are 0 are as absent ones. */
+static bool is_default_accuracy(const mlir_attr_t *value) {
+  const mlir_attr_t *mode = mlir_attr_field(value, "mode");
+  if (!mode || !hr_str_is(mode->text, "DEFAULT")) return false;
+  for (int i = 0; i < value->count; i++) {
+    const mlir_attr_t *field = value->fields[i].value;
+    if (field != mode && !mlir_print_leaves_out(value, field)) return false;
+  }
+  return true;
+}
+
 /* Attributes that pretty forms leave out since their parsers assume the value. */
 static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
   const mlir_attr_t *value = entry->value;
-  if (hr_str_is(entry->name, "result_accuracy")) {
-    const mlir_attr_t *mode = mlir_attr_field(value, "mode");
-    return value->count == 1 && mode && hr_str_is(mode->text, "DEFAULT");
-  }
+  if (hr_str_is(entry->name, "result_accuracy")) return is_default_accuracy(value);
   if (hr_str_is(op->name, "stablehlo.custom_call")) {
     if (hr_str_is(entry->name, "api_version")) return value->integer == 1;
     if (hr_str_is(entry->name, "has_side_effect"))
