@@ -235,6 +235,29 @@ for version in 1.15.0 1.16.0; do
   expect_exit "mesh in $version" 0 "$hlorun" convert --target-version=$version -o "$work/mesh.mlirbc" "$work/mesh.mlir"
   expect_exit "mesh from $version" 0 "$hlorun" convert --to mlir -o "$work/mesh.$version" "$work/mesh.mlirbc"
 done
+# Attributes that old versions lack may be written out, if they say nothing.
+cat >"$work/nothing.mlir" <<'END'
+func.func @main(%x: tensor<f32>, %t: !stablehlo.token) -> (tensor<f32>, !stablehlo.token) {
+  %0 = "stablehlo.cbrt"(%x) {result_accuracy = #stablehlo.result_accuracy<atol = 0.0, rtol = 0.0, ulps = 0, mode = #stablehlo.result_accuracy_mode<DEFAULT>>} : (tensor<f32>) -> tensor<f32>
+  %1 = "stablehlo.send"(%0, %t) {source_target_pairs = dense<[]> : tensor<0xi64>, channel_handle = #stablehlo.channel_handle<handle = 0, type = 2>, is_host_transfer = true} : (tensor<f32>, !stablehlo.token) -> !stablehlo.token
+  return %0, %1 : tensor<f32>, !stablehlo.token
+}
+END
+sed 's/ulps = 0/ulps = 3/' "$work/nothing.mlir" >"$work/something.mlir"
+for version in 1.0.0 1.8.0 1.11.0; do
+  expect_exit "nothing new in $version" 0 "$hlorun" convert --target-version=$version -o "$work/nothing.mlirbc" "$work/nothing.mlir"
+  expect_exit "nothing new from $version" 0 "$hlorun" check "$work/nothing.mlirbc"
+done
+expect_exit "an accuracy in 1.8.0" 3 "$hlorun" convert --target-version=1.8.0 -o "$work/some.mlirbc" "$work/something.mlir"
+expect_text "an accuracy in 1.8.0" "result_accuracy has no form"
+cat >"$work/future.mlir" <<'END'
+func.func @main(%f: !stablehlo.future<tensor<f32>>) -> !stablehlo.future<tensor<f32>> {
+  %0 = "stablehlo.custom_call"(%f) {call_target_name = "foo"} : (!stablehlo.future<tensor<f32>>) -> !stablehlo.future<tensor<f32>>
+  return %0 : !stablehlo.future<tensor<f32>>
+}
+END
+expect_exit "a call of futures in 1.17.0" 0 "$hlorun" convert --target-version=1.17.0 -o "$work/some.mlirbc" "$work/future.mlir"
+expect_exit "a call of futures in 1.16.0" 3 "$hlorun" convert --target-version=1.16.0 -o "$work/some.mlirbc" "$work/future.mlir"
 if grep -qF 'dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>' "$work/mesh.1.15.0"; then pass; else fail "mesh written out"; fi
 if grep -qF 'mesh = @mesh' "$work/mesh.1.16.0"; then pass; else fail "mesh kept"; fi
 

@@ -217,6 +217,37 @@ static const vhlo_row_t *newest_row(const vhlo_row_t *row) {
   return row;
 }
 
+static bool is_empty_list(const mlir_attr_t *attr) {
+  bool is_list = attr->kind == MLIR_ATTR_DENSE || attr->kind == MLIR_ATTR_DENSE_ARRAY;
+  return is_list && !attr->element_count;
+}
+
+/* A number that is 0, or an empty list: a structure may leave it out. */
+static bool is_nothing(const mlir_attr_t *attr) {
+  if (attr->kind == MLIR_ATTR_INTEGER) return attr->integer == 0;
+  if (attr->kind == MLIR_ATTR_FLOAT) return attr->number == 0;
+  return is_empty_list(attr);
+}
+
+/* True if each field of `a` has the value that `b` has for it, or that an absent field stands
+ * for. */
+static bool fields_are_of(const mlir_attr_t *a, const mlir_attr_t *b) {
+  for (int i = 0; i < a->count; i++) {
+    const mlir_attr_t *field = a->fields[i].value, *other = NULL;
+    for (int k = 0; k < b->count; k++)
+      if (hr_str_equal(a->fields[i].name, b->fields[k].name)) other = b->fields[k].value;
+    if (other ? !mlir_attr_equal(field, other) : !is_nothing(field)) return false;
+  }
+  return true;
+}
+
+/* True if both mean the same, however they are written. */
+static bool means_same(const mlir_attr_t *a, const mlir_attr_t *b) {
+  if (mlir_attr_equal(a, b) || (is_empty_list(a) && is_empty_list(b))) return true;
+  bool are_structs = a->kind == MLIR_ATTR_STRUCT && b->kind == MLIR_ATTR_STRUCT;
+  return are_structs && fields_are_of(a, b) && fields_are_of(b, a);
+}
+
 /* Attributes that only the newest form has must equal what the old form implies; see the file's
  * head. */
 static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
@@ -233,7 +264,7 @@ static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row,
     bare.extra_count = 0;
     downgrade_t without = {down->module, down->arena, &bare, down->version};
     HR_TRY(downgrade_one(&without, attr, &neutral));
-    if (mlir_attr_equal(value, neutral)) continue;
+    if (means_same(value, neutral)) continue;
     return hr_error(HR_UNSUPPORTED, "%.*s: %s has no form in this version of VHLO",
                     HR_STR_ARGS(down->op->name), attr->name);
   }
@@ -267,6 +298,22 @@ static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
                   HR_STR_ARGS(op->name), (long)steps->integer);
 }
 
+static bool has_future(const mlir_op_t *op) {
+  for (int k = 0; k < op->operand_count; k++)
+    if (op->operands[k]->type->kind == MLIR_TYPE_FUTURE) return true;
+  for (int i = 0; i < op->result_count; i++)
+    if (op->results[i].type->kind == MLIR_TYPE_FUTURE) return true;
+  return false;
+}
+
+static hr_status_t check_future_call(int version, const mlir_op_t *op) {
+  if (version >= VHLO_SINCE_FUTURE_CALLS || !hr_str_is(op->name, "stablehlo.custom_call") ||
+      !has_future(op))
+    return NULL;
+  return hr_error(HR_UNSUPPORTED, "%.*s: futures of custom calls in VHLO before version 1.17",
+                  HR_STR_ARGS(op->name));
+}
+
 /* `row` is the op's form in this version, maybe not the newest. */
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version,
                                  const vhlo_row_t *row, const mlir_op_t *op,
@@ -278,6 +325,7 @@ hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena,
                     "%.*s: this version of VHLO has no form with so many operands or regions",
                     HR_STR_ARGS(op->name));
   HR_TRY(check_algorithm(version, op));
+  HR_TRY(check_future_call(version, op));
   if (newest != row) HR_TRY(check_new_attrs(&down, row, newest));
   for (int i = 0; i < row->attr_count; i++)
     HR_TRY(downgrade_one(&down, &row->attrs[i], &out_given[i]));
