@@ -266,10 +266,12 @@ extern const scatter_loops_t scatter_loops_256[HR_DTYPE_COUNT][NUMBER_OPS];
   }
 #define NUMBERS_OF(LOOPS, NAME) \
   { LOOPS(NAME##_add), LOOPS(NAME##_multiply), LOOPS(NAME##_maximum), LOOPS(NAME##_minimum) }
-#define HALVES_OF(NAME)                                                          \
-  {                                                                              \
-    LOOPS_OF(NAME##_add), LIST_LOOP(NAME##_multiply), LIST_LOOP(NAME##_maximum), \
-        LIST_LOOP(NAME##_minimum)                                                \
+/* Sums have all loops, those of the type SUM; other ops have lists. */
+#define SUMS_AND_LISTS(SUM, NAME)                                               \
+  {                                                                             \
+    LOOPS_OF(SUM##_add), LIST_LOOP(NAME##_multiply), LIST_LOOP(NAME##_maximum), \
+        LIST_LOOP(NAME##_minimum)                                               \
   }
+#define HALVES_OF(NAME) SUMS_AND_LISTS(NAME, NAME)
 
 #endif
