@@ -3,6 +3,7 @@
  * reference engine with one worker and with three. Arguments are small integers, so that sums are
  * exact in any order. */
 #include "jit/jit.h"
+#include "ops/kernels/dot/tiled_zeros.h"
 #include "ops/rules/verify.h"
 #include "passes/passes.h"
 #include "tests/lib/flat_fixture.h"
@@ -125,6 +126,77 @@ static void test_views(void) {
       1);
 }
 
+/* Columns that a tile of zeros hides are left out of the products before and after it. */
+static void test_zeros(void) {
+  agree(
+      "HloModule m\n"
+      "g { s = f32[8,352,384] parameter(0) e = f32[8,352,384] parameter(1) p = f32[8,352,384] "
+      "multiply(s, e) ROOT r = f32[8,352,384] add(p, e) }\n"
+      "ENTRY e { q = f32[8,352,24] parameter(0) k = f32[384,8,24] parameter(1)\n"
+      "  y = f32[8,352,384] parameter(2) z = f32[] constant(0)\n"
+      "  zeros = f32[8,352,384] broadcast(z), dimensions={}\n"
+      "  i = s32[352,384] iota(), iota_dimension=0 j = s32[352,384] iota(), iota_dimension=1\n"
+      "  sees = pred[352,384] compare(i, j), direction=GE\n"
+      "  mask = pred[8,352,384] broadcast(sees), dimensions={1,2}\n"
+      "  e = f32[8,352,384] select(mask, y, zeros)\n"
+      "  s = f32[8,352,384] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"
+      "  p = f32[8,352,384] fusion(s, e), kind=kLoop, calls=g\n"
+      "  a = f32[8,352,24] dot(p, k), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={0}\n"
+      "  b = f32[8,384,24] " SUM_LEFT "  ROOT t = (f32[8,352,24], f32[8,384,24]) tuple(a, b) }",
+      1);
+}
+
+/* The operand of zeros that hides operand 0 of a fusion with this body; -1: none does. */
+static int hidden_by(const char *body, int factors) {
+  char text[1024];
+  hlo_module_t *module;
+  tiled_zeros_t zeros;
+  hr_arena_t arena;
+  snprintf(text, sizeof text,
+           "HloModule m\n"
+           "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+           "f { x = f32[8,16] parameter(0) y = f32[8,16] parameter(1) n = f32[8] parameter(2)\n"
+           "  z = f32[] constant(0) w = f32[8,16] broadcast(n), dimensions={0} %s }\n"
+           "ENTRY e { a = f32[8,16] parameter(0) b = f32[8,16] parameter(1)\n"
+           "  c = f32[8] parameter(2)\n"
+           "  ROOT r = f32[8,16] fusion(a, b, c), kind=kInput, calls=f }",
+           body);
+  CHECK_OK(read_text(text, &module));
+  hr_arena_init(&arena);
+  CHECK_OK(tiled_zeros_find(&arena, module->entry->root, 0, &zeros));
+  if (zeros.tile >= 0) CU_ASSERT_EQUAL(zeros.factor_count, factors);
+  hr_arena_deinit(&arena);
+  hlo_module_destroy(module);
+  return zeros.tile;
+}
+
+#define SUM_OF_PRODUCTS                                                                  \
+  "p = f32[8,16] multiply(x, y) s = f32[8] reduce(p, z), dimensions={1}, to_apply=sum\n" \
+  "t = f32[8,16] broadcast(s), dimensions={0}\n"
+
+static void test_hidden(void) {
+  CU_ASSERT_EQUAL(
+      hidden_by(SUM_OF_PRODUCTS "d = f32[8,16] subtract(x, t) ROOT r = f32[8,16] multiply(d, y)",
+                0),
+      1);
+  CU_ASSERT_EQUAL(hidden_by(SUM_OF_PRODUCTS "q = f32[8,16] divide(x, w) d = f32[8,16] add(q, t)\n"
+                                            "ROOT r = f32[8,16] multiply(y, d)",
+                            1),
+                  1);
+  /* without a multiplication by y; by its own size; and as a divisor */
+  CU_ASSERT_EQUAL(hidden_by(SUM_OF_PRODUCTS "ROOT r = f32[8,16] add(x, t)", 0), -1);
+  CU_ASSERT_EQUAL(hidden_by(SUM_OF_PRODUCTS "e = f32[8,16] exponential(x) d = f32[8,16] add(e, t)\n"
+                                            "ROOT r = f32[8,16] multiply(d, y)",
+                            0),
+                  -1);
+  CU_ASSERT_EQUAL(hidden_by(SUM_OF_PRODUCTS "d = f32[8,16] add(y, t)\n"
+                                            "ROOT r = f32[8,16] divide(d, x)",
+                            0),
+                  -1);
+}
+
 /* Too few matrices for a sum over rows; a product that needs the result of another; nothing is
  * spared; a fusion that reads across rows; layers with an exponential, but no softmax, between
  * them. */
@@ -152,4 +224,6 @@ CU_TestInfo suite_tiled_products[] = {{"products", test_products},
                                       {"results", test_results},
                                       {"views", test_views},
                                       {"refused", test_refused},
+                                      {"zeros", test_zeros},
+                                      {"hidden products", test_hidden},
                                       CU_TEST_INFO_NULL};

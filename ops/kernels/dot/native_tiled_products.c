@@ -17,6 +17,7 @@
 #include "base/fp_mode.h"
 #include "ops/kernels/dot/tiled_mask.h"
 #include "ops/kernels/dot/tiled_products.h"
+#include "ops/kernels/dot/tiled_zeros.h"
 
 typedef struct tiled_run {
   const tiled_plan_t *plan;
@@ -114,18 +115,20 @@ static void take_packed_b(const tiled_tile_t *tile, const tiled_step_t *step, ge
   char *packed = tile->memory + step->packed_at;
   if (tile->is_first) {
     gemm_pack(job, packed);
-    if (step->mask) *finiteness_of(tile, step) = UNKNOWN;
+    if (step->mask || step->zeros) *finiteness_of(tile, step) = UNKNOWN;
   }
   job->packed_b = packed;
 }
 
 /* Columns of the tile that some row of it sees, in whole panels of packed b. */
-static tiled_range_t seen_columns(const tiled_tile_t *tile, const tiled_mask_t *mask,
+static tiled_range_t seen_columns(const tiled_tile_t *tile, const tiled_step_t *step,
                                   const gemm_panels_t *panels) {
   int64_t columns = tile->run->plan->columns;
-  const uint8_t *elements = (const uint8_t *)array_of(tile, mask->value);
+  const tiled_mask_t *mask = step->mask;
   tiled_range_t range =
-      tiled_mask_range(mask, elements, columns, tile->matrix, tile->row, tile->rows);
+      mask ? tiled_mask_range(mask, (const uint8_t *)array_of(tile, mask->value), columns,
+                              tile->matrix, tile->row, tile->rows)
+           : tiled_nonzero_range(step->job.dtype, tile_of(tile, step->zeros), tile->rows, columns);
   range.first = range.first / panels->width * panels->width;
   range.end = hr_min(hr_round_up(range.end, panels->width), columns);
   return range;
@@ -135,7 +138,7 @@ static tiled_range_t seen_columns(const tiled_tile_t *tile, const tiled_mask_t *
 static void leave_out_columns(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
   int64_t bytes = step->problem->types.element_bytes;
   gemm_panels_t panels = gemm_panels_of(job);
-  tiled_range_t seen = seen_columns(tile, step->mask, &panels);
+  tiled_range_t seen = seen_columns(tile, step, &panels);
   if (panels.depth < job->k) seen.first = 0; /* panels of a column do not follow each other */
   job->packed_n = job->n;
   job->packed_b = (const char *)job->packed_b + gemm_packed_at(&panels, 0, seen.first) * bytes;
@@ -143,10 +146,52 @@ static void leave_out_columns(const tiled_tile_t *tile, const tiled_step_t *step
   job->n = hr_max(seen.end - seen.first, 0);
 }
 
+/* Are the product's elements finite, and stay so with the factors of their rows? */
+static bool stays_finite(const tiled_tile_t *tile, const tiled_step_t *step,
+                         const gemm_job_t *job) {
+  finiteness_t *finiteness = finiteness_of(tile, step);
+  if (*finiteness == UNKNOWN)
+    *finiteness = tiled_b_is_small(job, job->packed_b) ? FINITE : NOT_FINITE;
+  bool finite = *finiteness == FINITE && tiled_a_is_small(job);
+  for (int i = 0; i < TILED_FACTORS_MAX && finite; i++)
+    finite = !step->factors[i] ||
+             tiled_is_moderate(job->dtype, tile_of(tile, step->factors[i]), tile->rows);
+  return finite;
+}
+
+/* Sets columns of the result that are not heeded to zero, and leaves them out. Their values would
+ * have been finite. */
+static void leave_out_zeros(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  int64_t bytes = step->problem->types.element_bytes;
+  gemm_panels_t panels = gemm_panels_of(job);
+  tiled_range_t seen = seen_columns(tile, step, &panels);
+  if (seen.end == job->n || !stays_finite(tile, step, job)) return;
+  for (int64_t r = 0; r < job->m; r++)
+    memset((char *)job->c + (r * job->c_row + seen.end) * bytes, 0,
+           (size_t)((job->n - seen.end) * bytes));
+  job->packed_n = job->n;
+  job->n = seen.end;
+}
+
+/* Leaves out rows of a sum whose terms are all zero. */
+static void leave_out_rows(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  int64_t bytes = step->problem->types.element_bytes;
+  int64_t columns = tile->run->plan->columns;
+  gemm_panels_t panels = {.width = 1};
+  tiled_range_t seen = seen_columns(tile, step, &panels);
+  if (seen.end == columns || !tiled_b_is_finite(job) ||
+      !tiled_is_zero_from(job->dtype, job->a, tile->rows, columns, seen.end))
+    return;
+  if (job->mode == GEMM_SET)
+    for (int64_t r = seen.end; r < job->m; r++)
+      memset((char *)job->c + r * job->c_row * bytes, 0, (size_t)(job->n * bytes));
+  job->m = seen.end;
+}
+
 /* Leaves out terms that no row sees, if they are zero for all rows and meet finite numbers. */
 static void leave_out_terms(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
   gemm_panels_t panels = gemm_panels_of(job);
-  tiled_range_t seen = seen_columns(tile, step->mask, &panels);
+  tiled_range_t seen = seen_columns(tile, step, &panels);
   finiteness_t *finiteness = finiteness_of(tile, step);
   if (!seen.end || seen.end == job->k) return;
   if (*finiteness == UNKNOWN)
@@ -156,6 +201,19 @@ static void leave_out_terms(const tiled_tile_t *tile, const tiled_step_t *step, 
     return;
   job->packed_k = job->k;
   job->k = seen.end;
+}
+
+/* Leaves out what the step's mask, or the zeros of its tile, make superfluous. */
+static void leave_out(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
+  if (!step->mask && !step->zeros) return;
+  if (step->kind == TILED_LEFT_SUM) leave_out_rows(tile, step, job);
+  if (!step->packs_once) return;
+  if (step->kind == TILED_LEFT)
+    leave_out_terms(tile, step, job);
+  else if (step->mask)
+    leave_out_columns(tile, step, job);
+  else
+    leave_out_zeros(tile, step, job);
 }
 
 static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
@@ -199,13 +257,8 @@ static void run_product(const tiled_tile_t *tile, const tiled_step_t *step) {
   job.c = array_of(tile, step->out[0]) + before * bytes;
   hr_fp_mode_t mode = hr_fp_mode_flush();
   if (step->packs_once) take_packed_b(tile, step, &job);
-  if (step->packs_once && step->mask) {
-    if (left)
-      leave_out_terms(tile, step, &job);
-    else
-      leave_out_columns(tile, step, &job);
-  }
-  if (job.n) gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
+  leave_out(tile, step, &job);
+  if (job.m && job.n) gemm_run_serial(&job, tile->worker, tile->memory + plan->space_at);
   hr_fp_mode_set(mode);
 }
 

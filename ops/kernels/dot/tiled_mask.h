@@ -14,10 +14,6 @@ struct tiled_mask {
   int64_t sizes[HLO_MAX_RANK], steps[HLO_MAX_RANK];
 };
 
-typedef struct tiled_range {
-  int64_t first, end;
-} tiled_range_t;
-
 /* The mask of operand `operand` of a fusion, a tile; NULL: there is none that is known. */
 hr_status_t tiled_mask_find(hr_arena_t *arena, const tiled_plan_t *plan, const hlo_instr_t *fusion,
                             const tiled_step_t *step, int operand, const tiled_mask_t **out_mask);

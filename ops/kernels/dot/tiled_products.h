@@ -31,6 +31,11 @@ typedef struct tiled_value {
 
 typedef struct tiled_mask tiled_mask_t; /* tiled_mask.h */
 
+/* Columns [first, end) of a tile. */
+typedef struct tiled_range {
+  int64_t first, end;
+} tiled_range_t;
+
 typedef struct tiled_step {
   tiled_kind_t kind;
   int in_count, out_count;
@@ -42,7 +47,11 @@ typedef struct tiled_step {
   /* Products: columns of the tile that the mask leaves out are not computed (PRODUCT), or are no
    * terms if they are zero (LEFT); NULL: all are. */
   const tiled_mask_t *mask;
-  size_t finiteness_at;  /* LEFT with a mask: offset of whether packed b is finite */
+  /* Without a mask: the tile in whose columns of zeros generated code does not heed the product
+   * (PRODUCT), or gives a tile of zeros (LEFT, LEFT_SUM); see tiled_zeros.h. */
+  const tiled_value_t *zeros;
+  const tiled_value_t *factors[2]; /* PRODUCT: rows' factors, NULL: none; see tiled_zeros.h */
+  size_t finiteness_at;  /* offset of whether packed b is finite (LEFT) or small (PRODUCT) */
   const void *rows_plan; /* ROWS */
   const op_native_consumer_t *rows;
   size_t scratch_at, pointers_at; /* ROWS: offsets in a worker's memory */
@@ -52,7 +61,7 @@ typedef struct tiled_plan {
   int64_t matrices, rows, columns; /* sizes of the tiled arrays; rows of one matrix */
   int64_t block_rows;              /* rows of a tile, except for the last one of a matrix */
   bool sums;                       /* some product sums over rows: a task is a whole matrix */
-  bool masks_rows;                 /* the mask of some product differs from row to row */
+  bool masks_rows;                 /* the columns of some product differ from row to row */
   int workers, step_count;
   tiled_step_t *steps;
   size_t space_at, worker_bytes; /* offset of packed operands; memory of each worker in total */

@@ -15,6 +15,7 @@
 #include "base/arith.h"
 #include "ops/kernels/dot/tiled_mask.h"
 #include "ops/kernels/dot/tiled_products.h"
+#include "ops/kernels/dot/tiled_zeros.h"
 #include "ops/query/codegen_support.h"
 
 #define TILE_BYTES (512 << 10) /* bytes of all tiles of a worker */
@@ -235,7 +236,38 @@ static tiled_step_t *masked_product(tiled_plan_t *plan, const tiled_step_t *rows
   return product;
 }
 
-/* Gives the mask of generated code to the products before and after it. */
+/* Is the operand of generated code known before the product: an operand of the step, or made by a
+ * step before? */
+static bool is_known_before(const tiled_plan_t *plan, const tiled_step_t *product,
+                            const tiled_value_t *value) {
+  bool is_known = value->place == TILED_OPERAND;
+  for (const tiled_step_t *step = plan->steps; step < product; step++)
+    for (int k = 0; k < step->out_count; k++) is_known |= step->out[k] == value;
+  return is_known;
+}
+
+/* The tile whose zeros hide this operand of generated code, a product. */
+static hr_status_t find_zeros(tiled_planner_t *p, const hlo_instr_t *fusion,
+                              const tiled_step_t *rows, int operand, tiled_step_t *product) {
+  tiled_zeros_t zeros;
+  HR_TRY(tiled_zeros_find(p->target->arena, fusion, operand, &zeros));
+  bool is_known = zeros.tile >= 0 && is_known_before(p->plan, product, rows->in[zeros.tile]);
+  for (int i = 0; i < zeros.factor_count && is_known; i++) {
+    product->factors[i] = rows->in[zeros.factors[i]];
+    is_known = is_known_before(p->plan, product, product->factors[i]);
+  }
+  if (is_known) product->zeros = rows->in[zeros.tile];
+  return NULL;
+}
+
+/* Does generated code select? Zeros are then likely to be those of a mask. */
+static bool chooses(const hlo_computation_t *body) {
+  for (size_t i = 0; i < body->instrs.count; i++)
+    if (body->instrs.data[i]->op == HLO_SELECT) return true;
+  return false;
+}
+
+/* Gives the mask or the zeros of generated code to the products before and after it. */
 static hr_status_t plan_masks(tiled_planner_t *p, const hlo_instr_t *fusion,
                               const tiled_step_t *rows) {
   tiled_plan_t *plan = p->plan;
@@ -243,11 +275,16 @@ static hr_status_t plan_masks(tiled_planner_t *p, const hlo_instr_t *fusion,
     tiled_step_t *product = masked_product(plan, rows, k);
     if (!product) continue;
     HR_TRY(tiled_mask_find(p->target->arena, plan, fusion, rows, k, &product->mask));
-    plan->masks_rows |= product->mask && product->mask->row_step;
+    if (!product->mask) HR_TRY(find_zeros(p, fusion, rows, k, product));
+    plan->masks_rows |=
+        product->zeros ? chooses(fusion->called[0]) : product->mask && product->mask->row_step;
     for (int i = 0; i < plan->step_count; i++) {
       tiled_step_t *step = &plan->steps[i];
-      if (step->kind == TILED_LEFT && contains(rows->out, rows->out_count, step->in[0]))
-        step->mask = product->mask;
+      if ((step->kind != TILED_LEFT && step->kind != TILED_LEFT_SUM) || step->mask || step->zeros ||
+          !contains(rows->out, rows->out_count, step->in[0]))
+        continue;
+      step->mask = product->mask;
+      step->zeros = product->zeros;
     }
   }
   return NULL;
@@ -312,7 +349,8 @@ static void plan_packed(tiled_plan_t *plan) {
     step->packs_once = step->kind == TILED_PRODUCT || step->kind == TILED_LEFT;
     if (step->packs_once)
       step->packed_at = scratch_reserve(&plan->worker_bytes, gemm_packed_bytes(&step->job));
-    step->finiteness_at = scratch_reserve(&plan->worker_bytes, step->mask ? sizeof(int) : 0);
+    step->finiteness_at =
+        scratch_reserve(&plan->worker_bytes, step->mask || step->zeros ? sizeof(int) : 0);
   }
 }
 
