@@ -41,8 +41,9 @@ static hr_str_t first_words(hr_str_t text) {
 /* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never
  * does. The first bytes of an HLO proto may look alike: a name of 34 bytes begins with a quote. */
 static bool is_mlir_text(hr_str_t text) {
-  static const char *const starts[] = {"module", "func.func", "func @",         "func public", "#",
-                                       "!",      "\"",        "builtin.module", "sdy.mesh"};
+  static const char *const starts[] = {"module",         "func.func", "func @", "func public",
+                                       "func private",   "#",         "!",      "\"",
+                                       "builtin.module", "sdy.mesh",  "vhlo.",  "stablehlo."};
   if (hlo_proto_is(text)) return false;
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {

@@ -4,6 +4,10 @@ func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = true} : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
+// ----- vhlo_as_text
+// EXPECT: 2:1 vhlo.func_v1: no operation of this name has a form without quotes
+vhlo.func_v1 @main() -> () {
+}
 // ----- opcode_misspelt
 // EXPECT: 3:8 form without quotes; nearest: stablehlo.negate
 func.func @main(%a: tensor<2xf32>) {
