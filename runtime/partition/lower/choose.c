@@ -275,6 +275,18 @@ static double operands_cost(const spmd_chooser_t *chooser, const trial_t *trial)
   return fmin(sum, spmd_whole_pieces_us(chooser->lower, chooser->instr, trial->tensors[0]));
 }
 
+/* True if an axis of a factor that must be whole cuts one with too few elements for it: some parts
+ * would have none. */
+static bool leaves_parts_empty(const spmd_chooser_t *chooser, const trial_t *trial) {
+  for (int a = 0; a < chooser->atom_count; a++) {
+    int f = chooser->assigned[a];
+    bool is_own = f < 0;
+    for (int i = 0; i < chooser->own_count[a]; i++) is_own |= chooser->candidates[a][i] == f;
+    if (!is_own && spmd_axes_parts(trial->axes[f]) > chooser->rule->factors[f].size) return true;
+  }
+  return false;
+}
+
 /* Computes the shardings and cost of the current assignment; false: dimensions cannot be cut so. */
 static bool try_assignment(spmd_chooser_t *chooser, trial_t *trial) {
   const spmd_rule_t *rule = chooser->rule;
@@ -287,7 +299,7 @@ static bool try_assignment(spmd_chooser_t *chooser, trial_t *trial) {
                          spmd_axes_concat(arena, trial->reduced, trial->axes[f], &trial->reduced)))
       return false;
   }
-  if (!find_tensors(chooser, trial)) return false;
+  if (leaves_parts_empty(chooser, trial) || !find_tensors(chooser, trial)) return false;
   trial->moved = merge_cost(chooser, trial) + operands_cost(chooser, trial);
   for (int r = 0; r < rule->result_count; r++) trial->moved += result_cost(chooser, trial, r);
   trial->cost = trial->moved + spmd_work_us(local_work(chooser, trial));

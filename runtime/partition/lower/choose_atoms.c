@@ -1,6 +1,7 @@
 /* The shardings of an operation's arrays, and the mesh axes in them. An axis may be assigned to a
  * factor that it cuts in some operand or wanted result, or, if that one must be whole, to another
  * factor that all arrays have. */
+#include "base/arith.h"
 #include "partition/lower/choose.h"
 
 static bool can_cut(const spmd_chooser_t *chooser, int f) {
@@ -130,10 +131,44 @@ static void find_candidates(spmd_chooser_t *chooser, int a) {
       add_candidate(chooser, a, f);
 }
 
+/* The most parts into which an array's sharding cuts a factor. */
+static int64_t parts_of(const spmd_chooser_t *chooser, int f) {
+  int64_t most = 1;
+  for (int s = 0; s < chooser->source_count; s++)
+    most = hr_max(most, spmd_axes_parts(chooser->sources[s].axes[f]));
+  return most;
+}
+
+/* True if the atom cuts a factor that must be whole in some array. */
+static bool cuts_whole(const spmd_chooser_t *chooser, int a) {
+  for (int s = 0; s < chooser->source_count; s++)
+    for (int f = 0; f < chooser->rule->factor_count; f++)
+      if (!can_cut(chooser, f) && holds(chooser->sources[s].axes[f], chooser->atoms[a]))
+        return true;
+  return false;
+}
+
+/* Splits atoms of factors that must be whole into what another factor has elements for, and the
+ * rest: 4 columns that are cut into 2 parts have elements for 2 parts of an axis of 4. */
+static void split_for_others(spmd_chooser_t *chooser) {
+  int count = chooser->atom_count;
+  for (int a = 0; a < count; a++) {
+    if (!cuts_whole(chooser, a)) continue;
+    for (int f = 0; f < chooser->rule->factor_count; f++) {
+      if (chooser->rule->factors[f].kind != SPMD_PASS_THROUGH || !spmd_cuts_all(chooser->rule, f))
+        continue;
+      const spmd_axis_t *atom = &chooser->atoms[a];
+      int64_t room = chooser->rule->factors[f].size / parts_of(chooser, f);
+      split_atom(chooser, a, atom->pre * hr_gcd(hr_max(room, 1), atom->size));
+    }
+  }
+}
+
 void spmd_find_atoms(spmd_chooser_t *chooser) {
   for (int s = 0; s < chooser->source_count; s++)
     for (int f = 0; f < chooser->rule->factor_count; f++)
       for (int i = 0; i < chooser->sources[s].axes[f].count; i++)
         add_axis(chooser, chooser->sources[s].axes[f].items[i]);
+  split_for_others(chooser);
   for (int a = 0; a < chooser->atom_count; a++) find_candidates(chooser, a);
 }
