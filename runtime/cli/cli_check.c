@@ -20,7 +20,7 @@
 typedef struct loaded { /* a program and its ranks */
   const char *path;
   hlo_module_t *module; /* NULL: a library of functions, or not read */
-  int function_count;   /* of a library */
+  int function_count;   /* functions of a library */
   uint64_t first_rank, last_rank;
 } loaded_t;
 

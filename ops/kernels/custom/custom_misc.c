@@ -68,27 +68,23 @@ static hr_status_t run_inspect(op_env_t *env, const op_step_t *step, hlo_value_t
 
 const op_kernel_t custom_inspect = {NULL, run_inspect};
 
-/* shard: between the whole program's arrays and one device's. Nothing to do if both are the same.
- * The marker's error would name shapes only; the user has to know about partitions. */
+/* shard: between the whole program's arrays and one device's. The partitioner leaves those alone
+ * that do nothing: both shapes are the same. The marker's error would name shapes only. */
 static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   hr_str_t target = op_custom_call_target(step->instr);
   (void)arena, (void)out_plan;
   hr_status_t st = op_custom_call_check_marker(step->instr);
   if (!st) return NULL;
   hr_status_release(st);
-  return hlo_unsupported(
-      step->instr,
-      "'%.*s' divides arrays among devices: this program is not yet partitioned. Run the text of "
-      "one "
-      "partition instead: compiled.as_text() in JAX, with large constants printed",
-      HR_STR_ARGS(target));
+  return hlo_unsupported(step->instr,
+                         "'%.*s' divides arrays among devices, want a program that is partitioned",
+                         HR_STR_ARGS(target));
 }
 
 const op_kernel_t custom_shard = {prepare_shard, run_identity};
 
 /* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) ->
- * the first
- * elements. */
+ * the first elements. */
 static bool sizes_all_dims(const op_step_t *step) {
   return step->instr->operand_count - 1 == step->in_shapes[0]->rank;
 }

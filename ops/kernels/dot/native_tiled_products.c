@@ -159,7 +159,7 @@ static bool stays_finite(const tiled_tile_t *tile, const tiled_step_t *step,
   return finite;
 }
 
-/* Sets columns of the result that are not heeded to zero, and leaves them out. Their values would
+/* Sets columns of the result that do not matter to zero, and leaves them out. Their values would
  * have been finite. */
 static void leave_out_zeros(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
   int64_t bytes = step->problem->types.element_bytes;
@@ -203,7 +203,7 @@ static void leave_out_terms(const tiled_tile_t *tile, const tiled_step_t *step, 
   job->k = seen.end;
 }
 
-/* Leaves out what the step's mask, or the zeros of its tile, make superfluous. */
+/* Leaves out what the step's mask, or the zeros of its tile, make unnecessary. */
 static void leave_out(const tiled_tile_t *tile, const tiled_step_t *step, gemm_job_t *job) {
   if (!step->mask && !step->zeros) return;
   if (step->kind == TILED_LEFT_SUM) leave_out_rows(tile, step, job);

@@ -47,7 +47,7 @@ typedef struct tiled_step {
   /* Products: columns of the tile that the mask leaves out are not computed (PRODUCT), or are no
    * terms if they are zero (LEFT); NULL: all are. */
   const tiled_mask_t *mask;
-  /* Without a mask: the tile in whose columns of zeros generated code does not heed the product
+  /* Without a mask: the tile in whose columns of zeros generated code does not use the product
    * (PRODUCT), or gives a tile of zeros (LEFT, LEFT_SUM); see tiled_zeros.h. */
   const tiled_value_t *zeros;
   const tiled_value_t *factors[2]; /* PRODUCT: rows' factors, NULL: none; see tiled_zeros.h */

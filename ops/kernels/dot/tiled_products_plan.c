@@ -7,8 +7,8 @@
  * kind is declined; its instructions are steps of their own then.
  *
  * Tiles are as large as the second-level cache allows (TILE_BYTES), by sizes alone; they have more
- * rows where the packed operands, which are read for each tile, are larger. Where products
- * sum over rows only whole matrices are tasks, and MATRICES_MIN of them are asked for. Not handled:
+ * rows where the packed operands, which are read for each tile, are larger. Where products sum over
+ * rows only whole matrices are tasks, and MATRICES_MIN of them are asked for. Not handled:
  * complex numbers, integers, and types that are widened before they are multiplied. */
 #include <string.h>
 
@@ -260,8 +260,8 @@ static hr_status_t find_zeros(tiled_planner_t *p, const hlo_instr_t *fusion,
   return NULL;
 }
 
-/* Does generated code select? Zeros are then likely to be those of a mask. */
-static bool chooses(const hlo_computation_t *body) {
+/* Does generated code contain a select? Zeros are then likely to be those of a mask. */
+static bool has_select(const hlo_computation_t *body) {
   for (size_t i = 0; i < body->instrs.count; i++)
     if (body->instrs.data[i]->op == HLO_SELECT) return true;
   return false;
@@ -277,7 +277,7 @@ static hr_status_t plan_masks(tiled_planner_t *p, const hlo_instr_t *fusion,
     HR_TRY(tiled_mask_find(p->target->arena, plan, fusion, rows, k, &product->mask));
     if (!product->mask) HR_TRY(find_zeros(p, fusion, rows, k, product));
     plan->masks_rows |=
-        product->zeros ? chooses(fusion->called[0]) : product->mask && product->mask->row_step;
+        product->zeros ? has_select(fusion->called[0]) : product->mask && product->mask->row_step;
     for (int i = 0; i < plan->step_count; i++) {
       tiled_step_t *step = &plan->steps[i];
       if ((step->kind != TILED_LEFT && step->kind != TILED_LEFT_SUM) || step->mask || step->zeros ||

@@ -46,7 +46,8 @@ static bool is_reversed(const hlo_instr_t *instr, int d) {
   return dims.count == 1 && dims.data[0] == d;
 }
 
-typedef struct range { /* of elements of an array */
+/* Elements of an array. */
+typedef struct range {
   int64_t from, count;
 } range_t;
 
