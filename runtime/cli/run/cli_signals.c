@@ -3,6 +3,8 @@
  * Processes that only start others have handlers in cli_launch.c and cli_launch_local.c. */
 #include "cli/run/cli_signals.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -35,7 +37,9 @@ static struct {
 
 static struct {
   tp_loop_t *loop;
-  tp_source_t *sources[WATCHED_COUNT], *grace, *state_printer;
+  tp_source_t *sources[WATCHED_COUNT], *grace;
+  _Atomic(tp_source_t *) state_printer;
+  atomic_int waking; /* handlers that may still use state_printer */
   hlorun_client_t *client;
   atomic_int caught;
   int64_t caught_ms; /* used by the loop thread only */
@@ -50,6 +54,34 @@ void cli_signals_restore(void) { set_ignored(SIG_DFL); }
 
 /* Runs on the loop thread, at any point of the program. */
 static void print_state(void *context) { hlorun_client_print_state(context); }
+
+/* Handler of SIGUSR1. When one of libuv is removed, the default action, which ends the process, is
+ * in place until the signal is ignored. */
+static void wake_state_printer(int signal_number) {
+  int error = errno;
+  (void)signal_number;
+  atomic_fetch_add(&watcher.waking, 1);
+  tp_source_t *printer = atomic_load(&watcher.state_printer);
+  if (printer) tp_source_wake(printer);
+  atomic_fetch_sub(&watcher.waking, 1);
+  errno = error;
+}
+
+static hr_status_t watch_state(hlorun_client_t *client) {
+  struct sigaction action = {.sa_handler = wake_state_printer, .sa_flags = SA_RESTART};
+  tp_source_t *printer;
+  HR_TRY(tp_loop_waker(watcher.loop, print_state, client, &printer));
+  atomic_store(&watcher.state_printer, printer);
+  sigaction(SIGUSR1, &action, NULL);
+  return NULL;
+}
+
+static void unwatch_state(void) {
+  signal(SIGUSR1, SIG_IGN);
+  tp_source_t *printer = atomic_exchange(&watcher.state_printer, NULL);
+  while (atomic_load(&watcher.waking)) sched_yield();
+  tp_source_stop(printer);
+}
 
 /* Uses write(), since the main thread may hold the locks of streams. */
 static void end_now(void *context) {
@@ -134,7 +166,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
                           &watcher.sources[i]));
     watch_sender(watched[i]);
   }
-  return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.state_printer);
+  return watch_state(client);
 }
 
 /* Sources that were not created are NULL. */
@@ -143,9 +175,7 @@ void cli_signals_unwatch(void) {
     tp_source_stop(watcher.sources[i]);
     watcher.sources[i] = NULL;
   }
-  tp_source_stop(watcher.state_printer);
-  watcher.state_printer = NULL;
-  signal(SIGUSR1, SIG_IGN);
+  unwatch_state();
   tp_source_stop(watcher.grace);
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);
