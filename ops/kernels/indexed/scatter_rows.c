@@ -34,20 +34,21 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
   DEFINE_ROW(NAME, T, VECTOR)                 \
   DEFINE_FORMS(NAME, T, ANY_TARGET)
 
-/* SUMS, LOOPS: DEFINE_LOOPS, or DEFINE_LIST for rarely scattered types and ops. Sums of integers
- * depend on the size only: DEFINE_NO_LOOPS where another type has them. */
+/* Sums have direct loops, other ops lists: those of common types have direct loops for wide vectors
+ * only, as loops are large. SUMS: DEFINE_LOOPS, or DEFINE_NO_LOOPS where another type has them, as
+ * sums of integers depend on the size only. */
 #define DEFINE_NO_LOOPS(NAME, T, SCALAR, VECTOR)
-#define DEFINE_NUMBERS(SUMS, LOOPS, NAME, T, PRODUCT, MOST, LEAST, MOST_IN_ROWS, LEAST_IN_ROWS) \
-  SUMS(NAME##_add, T, a + b, a + b)                                                             \
-  LOOPS(NAME##_multiply, T, PRODUCT, PRODUCT)                                                   \
-  LOOPS(NAME##_maximum, T, MOST, MOST_IN_ROWS)                                                  \
-  LOOPS(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
+#define DEFINE_NUMBERS(SUMS, NAME, T, PRODUCT, MOST, LEAST, MOST_IN_ROWS, LEAST_IN_ROWS) \
+  SUMS(NAME##_add, T, a + b, a + b)                                                      \
+  DEFINE_LIST(NAME##_multiply, T, PRODUCT, PRODUCT)                                      \
+  DEFINE_LIST(NAME##_maximum, T, MOST, MOST_IN_ROWS)                                     \
+  DEFINE_LIST(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
 /* S: the type in which values are compared. Products of narrow types are unsigned: an int could
  * overflow. a and b compared as S. */
 #define LARGER_AS(S) ((S)a > (S)b ? a : b)
 #define SMALLER_AS(S) ((S)a < (S)b ? a : b)
-#define DEFINE_INTEGERS(SUMS, LOOPS, NAME, T, S)                                              \
-  DEFINE_NUMBERS(SUMS, LOOPS, NAME, T, 1u * a * b, LARGER_AS(S), SMALLER_AS(S), LARGER_AS(S), \
+#define DEFINE_INTEGERS(SUMS, NAME, T, S)                                              \
+  DEFINE_NUMBERS(SUMS, NAME, T, 1u * a * b, LARGER_AS(S), SMALLER_AS(S), LARGER_AS(S), \
                  SMALLER_AS(S))
 
 /* p##_maximum and p##_minimum of scalar.h as branch-free bit masks, for vectorisation. */
@@ -66,9 +67,9 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
 
 DEFINE_EXTREMES(f32, float, uint32_t)
 DEFINE_EXTREMES(f64, double, uint64_t)
-#define DEFINE_FLOATS(p, T)                                                             \
-  DEFINE_NUMBERS(DEFINE_LOOPS, DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), \
-                 p##_most(a, b), p##_least(a, b))
+#define DEFINE_FLOATS(p, T)                                                               \
+  DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), p##_most(a, b), \
+                 p##_least(a, b))
 
 #define DEFINE_HALVES(p)                                                          \
   DEFINE_LIST(p##_add, uint16_t, AS_F32(p, SUM), AS_F32(p, SUM))                  \
@@ -84,14 +85,14 @@ DEFINE_FLOATS(f32, float)
 DEFINE_FLOATS(f64, double)
 DEFINE_HALVES(f16)
 DEFINE_HALVES(bf16)
-DEFINE_INTEGERS(DEFINE_LOOPS, DEFINE_LOOPS, s32, uint32_t, int32_t)
-DEFINE_INTEGERS(DEFINE_LOOPS, DEFINE_LOOPS, s64, uint64_t, int64_t)
-DEFINE_INTEGERS(DEFINE_NO_LOOPS, DEFINE_LIST, s8, uint8_t, int8_t)
-DEFINE_INTEGERS(DEFINE_NO_LOOPS, DEFINE_LIST, s16, uint16_t, int16_t)
-DEFINE_INTEGERS(DEFINE_LOOPS, DEFINE_LIST, u8, uint8_t, uint8_t)
-DEFINE_INTEGERS(DEFINE_LOOPS, DEFINE_LIST, u16, uint16_t, uint16_t)
-DEFINE_INTEGERS(DEFINE_NO_LOOPS, DEFINE_LIST, u32, uint32_t, uint32_t)
-DEFINE_INTEGERS(DEFINE_NO_LOOPS, DEFINE_LIST, u64, uint64_t, uint64_t)
+DEFINE_INTEGERS(DEFINE_LOOPS, s32, uint32_t, int32_t)
+DEFINE_INTEGERS(DEFINE_LOOPS, s64, uint64_t, int64_t)
+DEFINE_INTEGERS(DEFINE_NO_LOOPS, s8, uint8_t, int8_t)
+DEFINE_INTEGERS(DEFINE_NO_LOOPS, s16, uint16_t, int16_t)
+DEFINE_INTEGERS(DEFINE_LOOPS, u8, uint8_t, uint8_t)
+DEFINE_INTEGERS(DEFINE_LOOPS, u16, uint16_t, uint16_t)
+DEFINE_INTEGERS(DEFINE_NO_LOOPS, u32, uint32_t, uint32_t)
+DEFINE_INTEGERS(DEFINE_NO_LOOPS, u64, uint64_t, uint64_t)
 /* Bitwise ops depend on the size only. */
 #define DEFINE_BITS(NAME, T)              \
   DEFINE_LIST(and_##NAME, T, a &b, a &b)  \
@@ -274,8 +275,8 @@ static const scatter_loops_t set_loops[] = {LOOPS_OF(set_8), LOOPS_OF(set_16), L
 static const scatter_loops_t bit_loops[][BIT_OPS] = {BITS_OF(8), BITS_OF(16), BITS_OF(32),
                                                      BITS_OF(64)};
 static const scatter_loops_t number_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
-    [HR_F32] = NUMBERS_OF(LOOPS_OF, f32),  [HR_F64] = NUMBERS_OF(LOOPS_OF, f64),
-    [HR_S32] = NUMBERS_OF(LOOPS_OF, s32),  [HR_S64] = NUMBERS_OF(LOOPS_OF, s64),
+    [HR_F32] = SUMS_AND_LISTS(f32, f32),   [HR_F64] = SUMS_AND_LISTS(f64, f64),
+    [HR_S32] = SUMS_AND_LISTS(s32, s32),   [HR_S64] = SUMS_AND_LISTS(s64, s64),
     [HR_F16] = NUMBERS_OF(LIST_LOOP, f16), [HR_BF16] = NUMBERS_OF(LIST_LOOP, bf16),
     [HR_S8] = SUMS_AND_LISTS(u8, s8),      [HR_S16] = SUMS_AND_LISTS(u16, s16),
     [HR_U8] = SUMS_AND_LISTS(u8, u8),      [HR_U16] = SUMS_AND_LISTS(u16, u16),
