@@ -138,45 +138,20 @@ tiled_range_t tiled_mask_range(const tiled_mask_t *mask, const uint8_t *elements
   return range;
 }
 
-#define DEFINE_CHECKS(NAME, BITS, EXPONENT)                                             \
-  NATIVE_CLONES static bool is_zero_##NAME(const BITS *x, int64_t rows, int64_t step,   \
-                                           int64_t columns) {                           \
-    BITS bits = 0;                                                                      \
-    for (int64_t r = 0; r < rows; r++)                                                  \
-      for (int64_t i = 0; i < columns; i++) bits |= x[r * step + i];                    \
-    return !bits;                                                                       \
-  }                                                                                     \
-  NATIVE_CLONES static bool is_finite_##NAME(const BITS *x, int64_t rows, int64_t step, \
-                                             int64_t columns) {                         \
-    BITS most = 0;                                                                      \
-    for (int64_t r = 0; r < rows; r++)                                                  \
-      for (int64_t i = 0; i < columns; i++) {                                           \
-        BITS exponent = x[r * step + i] & (EXPONENT);                                   \
-        most = exponent > most ? exponent : most;                                       \
-      }                                                                                 \
-    return most < (EXPONENT);                                                           \
+#define DEFINE_IS_ZERO(NAME, BITS)                                                    \
+  NATIVE_CLONES static bool is_zero_##NAME(const BITS *x, int64_t rows, int64_t step, \
+                                           int64_t columns) {                         \
+    BITS bits = 0;                                                                    \
+    for (int64_t r = 0; r < rows; r++)                                                \
+      for (int64_t i = 0; i < columns; i++) bits |= x[r * step + i];                  \
+    return !bits;                                                                     \
   }
-DEFINE_CHECKS(f32, uint32_t, 0x7f800000u)
-DEFINE_CHECKS(f64, uint64_t, 0x7ff0000000000000u)
+DEFINE_IS_ZERO(f32, uint32_t)
+DEFINE_IS_ZERO(f64, uint64_t)
 
 bool tiled_is_zero_from(hr_dtype_t dtype, const void *tile, int64_t rows, int64_t columns,
                         int64_t first) {
   const char *x = (const char *)tile + first * (int64_t)hr_dtype_bytes(dtype);
   return dtype == HR_F64 ? is_zero_f64((const uint64_t *)x, rows, columns, columns - first)
                          : is_zero_f32((const uint32_t *)x, rows, columns, columns - first);
-}
-
-bool tiled_is_finite(const gemm_job_t *job, const void *packed) {
-  gemm_panels_t panels = gemm_panels_of(job);
-  int64_t bytes = (int64_t)hr_dtype_bytes(job->dtype);
-  bool finite = true;
-  for (int64_t k = 0; k < job->k && finite; k += panels.depth)
-    for (int64_t n = 0; n < job->n && finite; n += panels.width) {
-      const char *panel = (const char *)packed + gemm_packed_at(&panels, k, n) * bytes;
-      int64_t rows = hr_min(panels.depth, job->k - k), columns = hr_min(panels.width, job->n - n);
-      finite = job->dtype == HR_F64
-                   ? is_finite_f64((const uint64_t *)panel, rows, panels.width, columns)
-                   : is_finite_f32((const uint32_t *)panel, rows, panels.width, columns);
-    }
-  return finite;
 }

@@ -23,7 +23,5 @@ tiled_range_t tiled_mask_range(const tiled_mask_t *mask, const uint8_t *elements
 /* Are all elements of columns [first, columns) zero? `tile` is of f32 or f64, row-major. */
 bool tiled_is_zero_from(hr_dtype_t dtype, const void *tile, int64_t rows, int64_t columns,
                         int64_t first);
-/* Are all elements finite? `packed`: by gemm_pack of the job. */
-bool tiled_is_finite(const gemm_job_t *job, const void *packed);
 
 #endif

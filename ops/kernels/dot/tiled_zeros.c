@@ -167,34 +167,28 @@ static bool is_hidden(zeros_finder_t *f, const hlo_instr_t *varies, const hlo_in
   f->bits = 0;
   for (size_t i = 0; i < body->instrs.count; i++) {
     const hlo_instr_t *instr = body->instrs.data[i];
-    f->classes[i] = (uint8_t)(instr == varies ? VARIES : instr == zero ? ZERO : 0);
-    if (instr != varies && instr != zero) f->classes[i] = (uint8_t)class_of(f, instr);
+    if (instr == varies)
+      f->classes[i] = VARIES;
+    else
+      f->classes[i] = instr == zero ? ZERO : (uint8_t)class_of(f, instr);
   }
   return !(f->classes[body->root->id] & (VARIES | UNKNOWN));
-}
-
-static const hlo_instr_t *parameter_of(const hlo_computation_t *body, int number) {
-  for (size_t i = 0; i < body->instrs.count; i++)
-    if (body->instrs.data[i]->op == HLO_PARAMETER &&
-        hlo_parameter_number(body->instrs.data[i]) == number)
-      return body->instrs.data[i];
-  return NULL;
 }
 
 hr_status_t tiled_zeros_find(hr_arena_t *arena, const hlo_instr_t *fusion, int operand,
                              tiled_zeros_t *out_zeros) {
   zeros_finder_t f = {.body = fusion->called[0], .zeros = out_zeros};
-  const hlo_instr_t *varies = parameter_of(f.body, operand);
+  const hlo_instr_t *varies = f.body->params.data[operand];
   const uint8_t *roles;
   *out_zeros = (tiled_zeros_t){.tile = -1};
   HR_TRY(fusion_form_find(arena, f.body, &f.form));
   HR_TRY(HR_NEW_ARRAY(arena, f.body->instrs.count, &f.classes));
   roles = f.form.roles;
-  if (f.form.space.kind == FUSION_NONE || !varies || roles[varies->id] != FUSION_FULL) return NULL;
+  if (f.form.space.kind == FUSION_NONE || roles[varies->id] != FUSION_FULL) return NULL;
   out_zeros->dtype = varies->shape->dtype;
   for (int k = 0; k < fusion->operand_count && out_zeros->tile < 0; k++) {
-    const hlo_instr_t *zero = parameter_of(f.body, k);
-    if (k != operand && zero && roles[zero->id] == FUSION_FULL &&
+    const hlo_instr_t *zero = f.body->params.data[k];
+    if (k != operand && roles[zero->id] == FUSION_FULL &&
         zero->shape->dtype == varies->shape->dtype &&
         fusion_count(zero->shape) == fusion_count(varies->shape) && is_hidden(&f, varies, zero))
       out_zeros->tile = k;
@@ -208,8 +202,7 @@ NATIVE_OPTIMIZE
 
 #define BLOCK 16 /* columns that are asked about together */
 
-/* `most`: is the exponent of every element below LIMIT? Magnitudes as integers are in the order of
- * the numbers. */
+/* is_below: are all magnitudes below `limit`? As integers they are in the order of the numbers. */
 #define DEFINE_CHECKS(NAME, BITS, MAGNITUDE)                                           \
   NATIVE_CLONES static int64_t count_to_nonzero_##NAME(const BITS *x, int64_t from,    \
                                                        int64_t count) {                \
@@ -241,6 +234,7 @@ DEFINE_CHECKS(f64, uint64_t, 0x7fffffffffffffffu)
 #define SMALL_F32 ((uint32_t)(127 + 18) << 23)
 #define SMALL_F64 ((uint64_t)(1023 + 18) << 52)
 
+/* Are all elements below 2^18 (small), or finite? */
 static bool is_below(hr_dtype_t dtype, const void *x, int64_t rows, int64_t step, int64_t columns,
                      bool small) {
   return dtype == HR_F64 ? is_below_f64(x, rows, step, columns, small ? SMALL_F64 : INFINITY_F64)
@@ -258,17 +252,26 @@ tiled_range_t tiled_nonzero_range(hr_dtype_t dtype, const void *tile, int64_t ro
   return range;
 }
 
-bool tiled_b_is_small(const gemm_job_t *job, const void *packed) {
+/* is_below for b that gemm_pack has packed. */
+static bool is_packed_below(const gemm_job_t *job, const void *packed, bool small) {
   gemm_panels_t panels = gemm_panels_of(job);
   int64_t bytes = (int64_t)hr_dtype_bytes(job->dtype);
-  bool small = true;
-  for (int64_t k = 0; k < job->k && small; k += panels.depth)
-    for (int64_t n = 0; n < job->n && small; n += panels.width) {
+  bool below = true;
+  for (int64_t k = 0; k < job->k && below; k += panels.depth)
+    for (int64_t n = 0; n < job->n && below; n += panels.width) {
       const char *panel = (const char *)packed + gemm_packed_at(&panels, k, n) * bytes;
       int64_t rows = hr_min(panels.depth, job->k - k), columns = hr_min(panels.width, job->n - n);
-      small = is_below(job->dtype, panel, rows, panels.width, columns, true);
+      below = is_below(job->dtype, panel, rows, panels.width, columns, small);
     }
-  return small;
+  return below;
+}
+
+bool tiled_is_finite(const gemm_job_t *job, const void *packed) {
+  return is_packed_below(job, packed, false);
+}
+
+bool tiled_b_is_small(const gemm_job_t *job, const void *packed) {
+  return is_packed_below(job, packed, true);
 }
 
 bool tiled_a_is_small(const gemm_job_t *job) {

@@ -21,6 +21,8 @@ hr_status_t tiled_zeros_find(hr_arena_t *arena, const hlo_instr_t *fusion, int o
 /* The columns between which all elements of these rows are that are not zero. */
 tiled_range_t tiled_nonzero_range(hr_dtype_t dtype, const void *tile, int64_t rows,
                                   int64_t columns);
+/* Are all elements finite? `packed`: b, by gemm_pack of the job. */
+bool tiled_is_finite(const gemm_job_t *job, const void *packed);
 /* Are all elements so small that sums of their products are below 2^52? `packed`: b, by
  * gemm_pack of the job. */
 bool tiled_b_is_small(const gemm_job_t *job, const void *packed);

@@ -55,8 +55,8 @@ void cli_signals_restore(void) { set_ignored(SIG_DFL); }
 /* Runs on the loop thread, at any point of the program. */
 static void print_state(void *context) { hlorun_client_print_state(context); }
 
-/* Handler of SIGUSR1. When one of libuv is removed, the default action, which ends the process, is
- * in place until the signal is ignored. */
+/* Handler of SIGUSR1. It is not libuv's: removing a handler of libuv restores the default action,
+ * which ends the process, before the signal can be ignored. */
 static void wake_state_printer(int signal_number) {
   int error = errno;
   (void)signal_number;

@@ -9,7 +9,6 @@
  * distances of all pairs of points are never in memory. Terms are added in order. Cost: linear for
  * each index. */
 #include "ops/query/gather_dims.h"
-#include "ops/query/reduce_order.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
@@ -192,11 +191,9 @@ static hlo_instr_t *part_of(splitter_t *s, hlo_instr_t *x, int64_t dim, int64_t 
 /* --- reductions of the short dimension --- */
 
 /* Does it reduce large arrays, by one op with an identity? */
-static bool is_plain_reduce(const hlo_instr_t *reduce, hlo_opcode_t *out_op) {
-  return reduce->op == HLO_REDUCE && reduce->operand_count == 2 && pass_has_static_arrays(reduce) &&
-         fusion_count(reduce->operands[0]->shape) >= LEAST_ELEMENTS &&
-         reduce->operands[0]->shape->dtype == reduce->shape->dtype &&
-         op_reduce_order(reduce) == OP_REDUCE_ANY && pass_body_is_binary(reduce->called[0], out_op);
+static bool reduces_large_array(const hlo_instr_t *reduce, hlo_opcode_t *out_op) {
+  return pass_is_plain_reduce(reduce, out_op) &&
+         fusion_count(reduce->operands[0]->shape) >= LEAST_ELEMENTS;
 }
 
 /* Narrow numbers are added in a wider type, and rounded once. */
@@ -300,7 +297,7 @@ static hr_status_t visit(pass_rewrite_t *rewrite, hlo_instr_t *instr, void *cont
   hlo_opcode_t op;
   bool is_done;
   s->rewrite = rewrite;
-  if (!is_plain_reduce(instr, &op)) return NULL;
+  if (!reduces_large_array(instr, &op)) return NULL;
   HR_TRY(visit_short_sum(s, instr, op, &is_done));
   if (is_done) return NULL;
   int64_t dim = kept_dim(s, instr);

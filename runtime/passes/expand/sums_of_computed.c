@@ -7,7 +7,6 @@
  * Example: a kernel matrix times a vector, and forces with their energy. Sums are in another order
  * than those of the kernel for products. After split_short_dims. Cost: linear. */
 #include "ops/query/gather_dims.h"
-#include "ops/query/reduce_order.h"
 #include "passes/fuse/fuse_cost.h"
 #include "passes/lib/pass_match.h"
 #include "passes/passes.h"
@@ -65,14 +64,6 @@ typedef struct thin_dot {
   int64_t columns;  /* its size */
 } thin_dot_t;
 
-static bool is_plain_dot(const hlo_instr_t *dot) {
-  hr_dtype_t dtype = dot->shape->dtype;
-  return dot->op == HLO_DOT && (dtype == HR_F32 || dtype == HR_F64) &&
-         pass_has_static_arrays(dot) && dot->operands[0]->shape->dtype == dtype &&
-         dot->operands[1]->shape->dtype == dtype && !hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) &&
-         !(dot->extra && dot->extra->control_count);
-}
-
 /* Reads the product, with operand `side` as the computed one. False: it has another form. */
 static bool read_thin_dot(const hlo_instr_t *dot, int side, thin_dot_t *out) {
   dot_side_t sides[2];
@@ -100,7 +91,7 @@ static bool shares_rows(const hlo_instr_t *user, const hlo_instr_t *wide, hr_int
   int side = user->operands[0] != wide;
   if (user->op == HLO_REDUCE) return contains_all(hlo_attr_ints(user, HLO_ATTR_DIMENSIONS), over);
   if (user->op != HLO_DOT) return hlo_op_is(user->op, OP_ELEMENTWISE);
-  return is_plain_dot(user) && user->operands[0] != user->operands[1] &&
+  return pass_is_plain_dot(user) && user->operands[0] != user->operands[1] &&
          read_thin_dot(user, side, &other) && contains_all(other.wide.contracting, over) &&
          other.wide.contracting.count == over.count;
 }
@@ -114,7 +105,7 @@ static bool is_spared(const finder_t *f, const hlo_instr_t *wide, hr_ints_t over
 }
 
 static bool find_thin_dot(const finder_t *f, const hlo_instr_t *dot, thin_dot_t *out) {
-  if (!is_plain_dot(dot) || dot->operands[0] == dot->operands[1]) return false;
+  if (!pass_is_plain_dot(dot) || dot->operands[0] == dot->operands[1]) return false;
   for (int side = 0; side < 2; side++)
     if (is_computed(f, dot->operands[side]) && read_thin_dot(dot, side, out) &&
         is_spared(f, out->wide.x, out->wide.contracting))
@@ -165,11 +156,10 @@ static hlo_instr_t *expand_dot(pass_rewrite_t *rewrite, const hlo_instr_t *instr
 
 /* --- reductions to fewer dimensions --- */
 
-static bool is_plain_reduce(const hlo_instr_t *reduce, hlo_opcode_t *out_op) {
-  return reduce->op == HLO_REDUCE && reduce->operand_count == 2 && pass_has_static_arrays(reduce) &&
-         reduce->operands[0]->shape->dtype == reduce->shape->dtype &&
-         hr_dtype_table[reduce->shape->dtype].compute == reduce->shape->dtype &&
-         op_reduce_order(reduce) == OP_REDUCE_ANY && pass_body_is_binary(reduce->called[0], out_op);
+/* Does it add, or compare, in its own type? */
+static bool is_exact_reduce(const hlo_instr_t *reduce, hlo_opcode_t *out_op) {
+  return pass_is_plain_reduce(reduce, out_op) &&
+         hr_dtype_table[reduce->shape->dtype].compute == reduce->shape->dtype;
 }
 
 /* Dimensions that another sum of an array of these sizes is over, and `reduce` with others; count
@@ -232,7 +222,7 @@ static hr_status_t visit(pass_rewrite_t *rewrite, const finder_t *f, hlo_instr_t
   hlo_opcode_t op;
   if (find_thin_dot(f, instr, &dot))
     return pass_replace(rewrite, instr, expand_dot(rewrite, instr, &dot));
-  bool is_reduced = is_plain_reduce(instr, &op) && is_computed(f, instr->operands[0]) &&
+  bool is_reduced = is_exact_reduce(instr, &op) && is_computed(f, instr->operands[0]) &&
                     pass_is_neutral(op, instr->operands[1]);
   hr_ints_t fewer = is_reduced ? find_fewer(f, instr) : (hr_ints_t){NULL, 0};
   return fewer.count ? pass_replace(rewrite, instr, reduce_twice(rewrite, instr, fewer)) : NULL;

@@ -73,17 +73,9 @@ static void sizes_of(const hlo_instr_t *dot, int64_t sizes[4]) {
   sizes[2] = rest ? fusion_count(dot->shape) / rest : 0;
 }
 
-static bool is_plain_dot(const hlo_instr_t *dot) {
-  hr_dtype_t dtype = dot->shape->dtype;
-  return dot->op == HLO_DOT && (dtype == HR_F32 || dtype == HR_F64) &&
-         pass_has_static_arrays(dot) && dot->operands[0]->shape->dtype == dtype &&
-         dot->operands[1]->shape->dtype == dtype && !hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) &&
-         !(dot->extra && dot->extra->control_count);
-}
-
 /* Is the product's result a tiled array? */
 static bool is_first_product(const hlo_instr_t *dot, int64_t sizes[4]) {
-  if (!is_plain_dot(dot)) return false;
+  if (!pass_is_plain_dot(dot)) return false;
   sizes_of(dot, sizes);
   return sizes[1] >= ROWS_MIN && sizes[2] >= COLUMNS_MIN && sizes[3] >= TERMS_MIN &&
          sizes[3] <= WIDTH_MAX && sizes[0] * sizes[1] * sizes[2] >= ELEMENTS_MIN;
@@ -146,7 +138,7 @@ static bool may_sum(const tiling_t *t) {
 /* Is it a product with one tiled operand? The kernel checks which dimensions it contracts. */
 static bool may_join_dot(const tiling_t *t, const hlo_instr_t *dot) {
   int count = t->tiled[dot->operands[0]->id] + t->tiled[dot->operands[1]->id];
-  return is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
+  return pass_is_plain_dot(dot) && count == 1 && dot->shape->dtype == t->dtype &&
          (may_sum(t) || !sums_over_rows(t, dot)) &&
          fusion_count(dot->shape) <= t->elements / t->least * WIDTH_MAX;
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/query/reduce_order.h"
+
 static bool is_static_array(const hlo_shape_t *shape) {
   return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape);
 }
@@ -351,4 +353,18 @@ bool pass_is_small_part(const hlo_instr_t *instr) {
     return false;
   return hlo_shape_elements(instr->shape) * SMALL_PART <=
          hlo_shape_elements(instr->operands[0]->shape);
+}
+
+bool pass_is_plain_dot(const hlo_instr_t *dot) {
+  hr_dtype_t dtype = dot->shape->dtype;
+  return dot->op == HLO_DOT && (dtype == HR_F32 || dtype == HR_F64) &&
+         pass_has_static_arrays(dot) && dot->operands[0]->shape->dtype == dtype &&
+         dot->operands[1]->shape->dtype == dtype && !hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) &&
+         !(dot->extra && dot->extra->control_count);
+}
+
+bool pass_is_plain_reduce(const hlo_instr_t *reduce, hlo_opcode_t *out_op) {
+  return reduce->op == HLO_REDUCE && reduce->operand_count == 2 && pass_has_static_arrays(reduce) &&
+         reduce->operands[0]->shape->dtype == reduce->shape->dtype &&
+         op_reduce_order(reduce) == OP_REDUCE_ANY && pass_body_is_binary(reduce->called[0], out_op);
 }

@@ -53,6 +53,10 @@ hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, i
                                       int64_t at);
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x,
                                   const int64_t *permutation);
+/* Is it a product of static arrays of one type, f32 or f64, without an algorithm of its own? */
+bool pass_is_plain_dot(const hlo_instr_t *dot);
+/* Does it reduce one static array to its own type, by one op whose order is free? */
+bool pass_is_plain_reduce(const hlo_instr_t *reduce, hlo_opcode_t *out_op);
 /* x with its last dimension as the first. */
 hlo_instr_t *pass_build_with_last_first(pass_rewrite_t *rewrite, hlo_instr_t *x);
 /* One array of this shape, of which parts[i] is index i of dimension `d`. */
